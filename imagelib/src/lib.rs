@@ -1,0 +1,9 @@
+//! From a host's NMState to the bytes of its boot image.
+//!
+//! Data goes one way: documents → [`host::HostSpec`] → keyfiles → recipe → image. The library does no HTTP and
+//! no asynchronous work, and reads neither a clock nor the environment: the same inputs give the same bytes.
+
+pub mod host;
+pub mod network;
+pub mod report;
+pub mod source;

@@ -1,0 +1,5 @@
+//! From NMState to NetworkManager keyfiles.
+
+mod keyfile;
+
+pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};

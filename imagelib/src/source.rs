@@ -1,0 +1,100 @@
+//! Random access to bytes that do not change: a base image in a file, or one in memory.
+
+use std::io;
+use std::ops::Deref;
+
+use bytes::Bytes;
+
+/// Immutable bytes that can be read at any offset by any number of readers at once.
+pub trait Source: Send + Sync {
+    /// How many bytes there are.
+    fn size(&self) -> u64;
+
+    /// Reads up to `buffer.len()` bytes from `offset` on and says how many, like `pread(2)`: fewer than asked for
+    /// only where the end is near, none past it.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Fills `buffer` from `offset` on. That there is less is an error of kind `UnexpectedEof`.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.read_at(offset + done as u64, rest) {
+                Ok(0) => {
+                    let wanted = done + rest.len();
+                    let message = format!("{wanted} bytes wanted at offset {offset}, {done} there");
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+                }
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The `length` bytes from `offset` on. The length is checked against [`Source::size`] before anything is
+    /// allocated, so that a foreign file's claims cannot exhaust the memory beyond its own size.
+    fn read_vec(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let within = offset.checked_add(length).is_some_and(|end| end <= self.size());
+        let Some(count) = usize::try_from(length).ok().filter(|_| within) else {
+            let message = format!("{length} bytes wanted at offset {offset}, of {} in all", self.size());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+        };
+        let mut bytes = vec![0; count];
+        self.read_exact_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Source for [u8] {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..count), rest.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        Ok(count)
+    }
+}
+
+impl Source for Vec<u8> {
+    fn size(&self) -> u64 {
+        self.as_slice().size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.as_slice().read_at(offset, buffer)
+    }
+}
+
+impl Source for Bytes {
+    fn size(&self) -> u64 {
+        self.deref().size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.deref().read_at(offset, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_past_the_end_is_short_and_then_an_error() {
+        let bytes = b"0123456789".to_vec();
+        let mut buffer = [0; 4];
+        assert_eq!(bytes.read_at(8, &mut buffer).unwrap(), 2);
+        assert_eq!(bytes.read_at(10, &mut buffer).unwrap(), 0);
+        assert_eq!(bytes.read_at(u64::MAX, &mut buffer).unwrap(), 0);
+        assert_eq!(bytes.read_vec(6, 4).unwrap(), b"6789");
+        for (offset, length) in [(7, 4), (u64::MAX, 1), (0, u64::MAX)] {
+            assert_eq!(bytes.read_vec(offset, length).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Installs everything the tests put at the other end of dayone: Debian packages, a Python environment with
+# sushy-tools, and two cargo-installed peers. Idempotent: a second run takes a second. What is slow to build
+# is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
+set -euo pipefail
+
+cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
+mkdir -p "$cache"
+
+packages=(
+  # building dayone and the cargo-installed peers
+  build-essential pkg-config libssl-dev libzstd-dev liblzma-dev git ca-certificates
+  # ISO images: making the fixtures, and reading what comes out
+  xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools
+  # keyfiles: the reference reader
+  python3-gi gir1.2-nm-1.0 python3-venv
+  # initramfs
+  cpio xz-utils zstd gzip busybox-static
+  # range clients
+  nbdkit curl jq
+)
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+install_packages() {
+  local missing=() p
+  for p in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing+=("$p")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  echo "setup: installing Debian packages: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# QEMU 7.2 (bookworm) crashes guests under software emulation; 8 and later are needed. Where bookworm's own
+# mirror is all there is, its backports carry a later one.
+install_qemu() {
+  if command -v qemu-system-x86_64 >/dev/null &&
+     [ "$(qemu-system-x86_64 --version | sed -n '1s/.*version \([0-9]*\).*/\1/p')" -ge 8 ] &&
+     dpkg-query -W -f='${db:Status-Status}\n' qemu-block-extra 2>/dev/null | grep -qx installed; then
+    return 0
+  fi
+  local release mirror
+  release="$(. /etc/os-release && echo "$VERSION_CODENAME")"
+  echo "setup: installing QEMU"
+  if [ "$release" = bookworm ] && ! grep -rqs bookworm-backports /etc/apt/sources.list /etc/apt/sources.list.d; then
+    mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1)"
+    as_root sh -c "echo 'deb $mirror bookworm-backports main' > /etc/apt/sources.list.d/dayone-backports.list"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  fi
+  local from=()
+  [ "$release" = bookworm ] && from=(-t bookworm-backports)
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${from[@]}" \
+    qemu-system-x86 qemu-utils qemu-block-extra >/dev/null
+}
+
+# cargo_peer CRATE VERSION [cargo install options]: one directory per version, so that raising a version
+# never meets an old binary.
+cargo_peer() {
+  local crate="$1" version="$2" root="$cache/$1-$2"
+  shift 2
+  if [ ! -x "$root/bin/$crate" ]; then
+    echo "setup: building $crate $version (once; kept in $root)"
+    cargo install "$crate" --version "$version" --locked --quiet --root "$root.part" "$@"
+    rm -rf "$root" && mv "$root.part" "$root"
+  fi
+  ln -sfn "$root/bin/$crate" "$cache/bin/$crate"
+}
+
+sushy_venv() {
+  local venv="$cache/sushy-tools-2.2.0"
+  if [ ! -x "$venv/bin/sushy-emulator" ]; then
+    echo "setup: Python environment for sushy-tools"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv --system-site-packages "$venv"
+    "$venv/bin/pip" install --quiet sushy-tools==2.2.0
+  fi
+  ln -sfn "$venv/bin/sushy-emulator" "$cache/bin/sushy-emulator"
+}
+
+mkdir -p "$cache/bin"
+install_packages "${packages[@]}"
+install_qemu
+sushy_venv
+cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
+cargo_peer coreos-installer 0.27.0
+cargo_peer cargo-fuzz 0.13.2
+echo "setup: complete"

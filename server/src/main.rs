@@ -1,0 +1,3 @@
+//! The binary `dayone`: arguments and nothing else.
+
+fn main() {}

@@ -5,5 +5,6 @@
 
 pub mod host;
 pub mod network;
+pub mod overlay;
 pub mod report;
 pub mod source;

@@ -46,7 +46,7 @@ pub trait Source: Send + Sync {
     }
 }
 
-impl Source for [u8] {
+impl Source for &[u8] {
     fn size(&self) -> u64 {
         self.len() as u64
     }
@@ -63,7 +63,7 @@ impl Source for [u8] {
 
 impl Source for Vec<u8> {
     fn size(&self) -> u64 {
-        self.as_slice().size()
+        self.len() as u64
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -73,7 +73,7 @@ impl Source for Vec<u8> {
 
 impl Source for Bytes {
     fn size(&self) -> u64 {
-        self.deref().size()
+        self.deref().len() as u64
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

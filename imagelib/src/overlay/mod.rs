@@ -1,5 +1,225 @@
-//! An image as an immutable base with a few bytes changed.
+//! An image as a list of segments: ranges of an immutable base, and a few bytes of our own in between.
+//!
+//! Nothing is written out and nothing is copied. The size, the identity and the bytes of any range follow from the
+//! segments alone.
 
 mod patch;
+mod prefix;
+mod segments;
+
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 
 pub use patch::{Content, Patch};
+pub use prefix::PrefixStates;
+pub use segments::Segments;
+
+use crate::digest::Digest;
+use crate::source::Source;
+
+/// Why segments do not make an overlay. Each means that a plan was made for another base than the one it is
+/// applied to, or a mistake in the plan.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlayError {
+    /// A patch that reaches past the end.
+    #[error("a patch of {length} bytes at offset {offset} does not fit in the base of {base} bytes")]
+    OutOfBase {
+        /// Where it begins.
+        offset: u64,
+        /// How long it is.
+        length: u64,
+        /// The base's size.
+        base: u64,
+    },
+    /// Two patches of the same bytes.
+    #[error("two patches overlap at offset {0}")]
+    Overlap(u64),
+    /// More bytes than 64 bits can count.
+    #[error("the image would be larger than 2^64 bytes")]
+    TooLarge,
+}
+
+/// A run of an image's bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// The bytes of the base from `offset` on.
+    Base {
+        /// Where they begin in the base.
+        offset: u64,
+        /// How many they are.
+        length: u64,
+    },
+    /// What we put there.
+    Own(Content),
+}
+
+impl Segment {
+    /// How many bytes it stands for.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Base { length, .. } => *length,
+            Self::Own(content) => content.len(),
+        }
+    }
+
+    /// The part of it that begins `skip` bytes after its start and is `length` bytes long. Both are within it.
+    fn part(&self, skip: u64, length: u64) -> Self {
+        match self {
+            Self::Base { offset, .. } => Self::Base { offset: offset + skip, length },
+            Self::Own(Content::Zeros(_)) => Self::Own(Content::Zeros(length)),
+            Self::Own(Content::Bytes(bytes)) => {
+                // A segment in memory is no longer than memory, so both fit a usize.
+                let (skip, length) = (usize::try_from(skip).unwrap_or(0), usize::try_from(length).unwrap_or(0));
+                Self::Own(Content::Bytes(bytes.slice(skip..skip + length)))
+            }
+        }
+    }
+}
+
+/// An image over a base: segments that follow each other without gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlay {
+    segments: Vec<Placed>,
+    size: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Placed {
+    start: u64,
+    segment: Segment,
+}
+
+impl Overlay {
+    /// The base of `base_size` bytes as it is, but for `patches`, whose order does not matter.
+    pub fn patched(base_size: u64, mut patches: Vec<Patch>) -> Result<Self, OverlayError> {
+        patches.sort_by_key(|patch| patch.offset);
+        let mut segments = Vec::with_capacity(patches.len() * 2 + 1);
+        let mut position = 0;
+        for Patch { offset, content } in patches {
+            let length = content.len();
+            let end = offset.checked_add(length).filter(|end| *end <= base_size);
+            let end = end.ok_or(OverlayError::OutOfBase { offset, length, base: base_size })?;
+            let gap = offset.checked_sub(position).ok_or(OverlayError::Overlap(offset))?;
+            segments.push(Segment::Base { offset: position, length: gap });
+            segments.push(Segment::Own(content));
+            position = end;
+        }
+        segments.push(Segment::Base { offset: position, length: base_size - position });
+        Self::concatenated(base_size, segments)
+    }
+
+    /// Segments one after the other, over a base of `base_size` bytes. Empty segments are dropped.
+    pub fn concatenated(base_size: u64, segments: Vec<Segment>) -> Result<Self, OverlayError> {
+        let mut placed = Vec::with_capacity(segments.len());
+        let mut size = 0_u64;
+        for segment in segments {
+            let length = segment.length();
+            if let Segment::Base { offset, length } = segment
+                && offset.checked_add(length).is_none_or(|end| end > base_size)
+            {
+                return Err(OverlayError::OutOfBase { offset, length, base: base_size });
+            }
+            if length > 0 {
+                placed.push(Placed { start: size, segment });
+                size = size.checked_add(length).ok_or(OverlayError::TooLarge)?;
+            }
+        }
+        Ok(Self { segments: placed, size })
+    }
+
+    /// Bytes in memory, over no base.
+    pub fn literal(bytes: Bytes) -> Self {
+        let size = bytes.len() as u64;
+        Self { segments: vec![Placed { start: 0, segment: Segment::Own(Content::Bytes(bytes)) }], size }
+    }
+
+    /// The image's length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How many bytes of our own it holds in memory.
+    pub fn patch_size(&self) -> u64 {
+        let own = |placed: &Placed| match &placed.segment {
+            Segment::Own(Content::Bytes(bytes)) => bytes.len() as u64,
+            Segment::Own(Content::Zeros(_)) | Segment::Base { .. } => 0,
+        };
+        self.segments.iter().map(own).sum()
+    }
+
+    /// The segments that make up `range`, cut to it; what lies past the image's end is left out.
+    pub fn segments(&self, range: Range<u64>) -> Segments<'_> {
+        Segments::new(&self.segments, range.start.min(self.size)..range.end.min(self.size))
+    }
+
+    /// Reads up to `buffer.len()` of the image's bytes from `offset` on and says how many: fewer only at the end.
+    pub fn read_at(&self, base: &dyn Source, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut rest = buffer;
+        let end = offset.saturating_add(rest.len() as u64);
+        let mut count = 0;
+        for segment in self.segments(offset..end) {
+            // The segments are cut to the buffer's length.
+            let length = usize::try_from(segment.length()).unwrap_or(usize::MAX).min(rest.len());
+            let (target, behind) = rest.split_at_mut(length);
+            match segment {
+                Segment::Base { offset, .. } => base.read_exact_at(offset, target)?,
+                Segment::Own(Content::Bytes(bytes)) => target.copy_from_slice(&bytes),
+                Segment::Own(Content::Zeros(_)) => target.fill(0),
+            }
+            count += length;
+            rest = behind;
+        }
+        Ok(count)
+    }
+
+    /// What the image is, as a digest over the base's digest and the segments. Equal for equal bytes only as long as
+    /// they are planned alike, but never equal for different bytes; no byte of the base is read.
+    pub fn identity(&self, base: &Digest) -> Digest {
+        let mut hasher = Sha256::new_with_prefix(b"dayone overlay 1\0");
+        hasher.update(base.as_bytes());
+        for Placed { segment, .. } in &self.segments {
+            match segment {
+                Segment::Base { offset, length } => {
+                    hasher.update(b"b");
+                    hasher.update(offset.to_le_bytes());
+                    hasher.update(length.to_le_bytes());
+                }
+                Segment::Own(Content::Bytes(bytes)) => {
+                    hasher.update(b"p");
+                    hasher.update((bytes.len() as u64).to_le_bytes());
+                    hasher.update(bytes);
+                }
+                Segment::Own(Content::Zeros(length)) => {
+                    hasher.update(b"z");
+                    hasher.update(length.to_le_bytes());
+                }
+            }
+        }
+        Digest::finish(hasher)
+    }
+
+    /// The SHA-256 of all the image's bytes. The base's beginning, up to the first patch, is taken from `states`
+    /// where it was hashed before; the rest is read.
+    pub fn digest(&self, base: &dyn Source, states: &PrefixStates) -> io::Result<Digest> {
+        let (mut hasher, done) = match self.segments.first() {
+            Some(Placed { segment: Segment::Base { offset: 0, length }, .. }) => (states.hash(base, *length)?, *length),
+            _ => (Sha256::new(), 0),
+        };
+        let mut buffer = vec![0; prefix::CHUNK];
+        let mut position = done;
+        loop {
+            let count = self.read_at(base, position, &mut buffer)?;
+            match buffer.get(..count) {
+                Some(bytes) if count > 0 => hasher.update(bytes),
+                _ => return Ok(Digest::finish(hasher)),
+            }
+            position += count as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

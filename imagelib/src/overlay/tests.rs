@@ -1,0 +1,140 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn base(size: usize) -> Vec<u8> {
+    (0..size).map(|i| (i * 31 % 251) as u8).collect()
+}
+
+fn materialise(overlay: &Overlay, base: &Vec<u8>) -> Vec<u8> {
+    let mut image = vec![0xAA; usize::try_from(overlay.size()).unwrap()];
+    assert_eq!(overlay.read_at(base, 0, &mut image).unwrap(), image.len());
+    image
+}
+
+/// Patches in any order that do not overlap, and the image they make, computed the simple way.
+fn patched() -> impl Strategy<Value = (Vec<u8>, Vec<Patch>, Vec<u8>)> {
+    (1_usize..400, prop::collection::vec((0_usize..40, 0_usize..30, any::<bool>()), 0..8), any::<u64>()).prop_map(
+        |(size, cuts, seed)| {
+            let base = base(size);
+            let mut image = base.clone();
+            let mut patches = vec![];
+            let mut position = 0;
+            for (gap, length, zeros) in cuts {
+                let start = position + gap;
+                let end = start + length;
+                if end > size {
+                    break;
+                }
+                let content = if zeros {
+                    image[start..end].fill(0);
+                    Content::Zeros(length as u64)
+                } else {
+                    let bytes: Vec<u8> = (0..length).map(|i| (seed as usize + i * 7) as u8).collect();
+                    image[start..end].copy_from_slice(&bytes);
+                    Content::Bytes(bytes.into())
+                };
+                patches.push(Patch { offset: start as u64, content });
+                position = end.max(start + 1);
+            }
+            if seed % 2 == 0 {
+                patches.reverse();
+            }
+            (base, patches, image)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_range_equals_the_slice_of_the_materialised_image(
+        (base, patches, image) in patched(),
+        offset in 0_u64..500,
+        length in 0_usize..500,
+    ) {
+        let overlay = Overlay::patched(base.len() as u64, patches).unwrap();
+        prop_assert_eq!(overlay.size(), image.len() as u64);
+        prop_assert_eq!(&materialise(&overlay, &base), &image);
+
+        let mut buffer = vec![0xAA; length];
+        let count = overlay.read_at(&base, offset, &mut buffer).unwrap();
+        let expected = image.iter().skip(offset as usize).take(length).copied().collect::<Vec<u8>>();
+        prop_assert_eq!(&buffer[..count], &expected[..]);
+
+        let total: u64 = overlay.segments(offset..offset + length as u64).map(|segment| segment.length()).sum();
+        prop_assert_eq!(total, expected.len() as u64);
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_bytes((base, patches, image) in patched()) {
+        let overlay = Overlay::patched(base.len() as u64, patches).unwrap();
+        prop_assert_eq!(overlay.digest(&base, &PrefixStates::new()).unwrap(), Digest::of(&image));
+    }
+}
+
+#[test]
+fn states_of_the_base_are_kept_and_give_the_same_digest() {
+    let base = base(3 * prefix::CHUNK + 17);
+    let states = PrefixStates::new();
+    for offset in [2 * prefix::CHUNK + 5, 100, 3 * prefix::CHUNK, base.len() - 1, prefix::CHUNK, prefix::CHUNK - 1] {
+        let patch = Patch { offset: offset as u64, content: Content::Bytes(Bytes::from_static(b"!")) };
+        let overlay = Overlay::patched(base.len() as u64, vec![patch]).unwrap();
+        let expected = Digest::of(&materialise(&overlay, &base));
+        assert_eq!(overlay.digest(&base, &states).unwrap(), expected, "patch at {offset}");
+    }
+    assert_eq!(states.digest(&base).unwrap(), Digest::of(&base));
+}
+
+#[test]
+fn the_kept_states_spare_reading_the_beginning() {
+    struct Counting(Vec<u8>, std::sync::atomic::AtomicU64);
+    impl Source for Counting {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.read_at(offset, buffer)?;
+            self.1.fetch_add(count as u64, std::sync::atomic::Ordering::Relaxed);
+            Ok(count)
+        }
+    }
+    let base = Counting(base(8 * prefix::CHUNK), 0.into());
+    let states = PrefixStates::new();
+    states.digest(&base).unwrap();
+    base.1.store(0, std::sync::atomic::Ordering::Relaxed);
+    let patch = Patch { offset: 8 * prefix::CHUNK as u64 - 10, content: Content::Zeros(10) };
+    Overlay::patched(base.size(), vec![patch]).unwrap().digest(&base, &states).unwrap();
+    assert!(base.1.load(std::sync::atomic::Ordering::Relaxed) < 2 * prefix::CHUNK as u64);
+}
+
+#[test]
+fn plans_for_another_base_are_refused() {
+    let patch = |offset, length| Patch { offset, content: Content::Zeros(length) };
+    assert!(matches!(Overlay::patched(10, vec![patch(8, 3)]), Err(OverlayError::OutOfBase { .. })));
+    assert!(matches!(Overlay::patched(10, vec![patch(u64::MAX, 2)]), Err(OverlayError::OutOfBase { .. })));
+    assert!(matches!(Overlay::patched(10, vec![patch(4, 2), patch(5, 1)]), Err(OverlayError::Overlap(5))));
+    let beyond = Segment::Base { offset: 5, length: 6 };
+    assert!(matches!(Overlay::concatenated(10, vec![beyond]), Err(OverlayError::OutOfBase { .. })));
+    let huge = vec![Segment::Own(Content::Zeros(u64::MAX)), Segment::Own(Content::Zeros(1))];
+    assert!(matches!(Overlay::concatenated(0, huge), Err(OverlayError::TooLarge)));
+}
+
+#[test]
+fn the_identity_tells_bases_and_patches_apart_without_reading_the_base() {
+    let overlay = |byte: &'static [u8], offset| {
+        Overlay::patched(100, vec![Patch { offset, content: Content::Bytes(Bytes::from_static(byte)) }]).unwrap()
+    };
+    let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
+    let same = overlay(b"a", 5).identity(&one);
+    assert_eq!(same, overlay(b"a", 5).identity(&one));
+    for other in [overlay(b"a", 5).identity(&two), overlay(b"b", 5).identity(&one), overlay(b"a", 6).identity(&one)] {
+        assert_ne!(same, other);
+    }
+}
+
+#[test]
+fn a_base_that_is_shorter_than_it_was_is_an_error_not_zeros() {
+    let overlay = Overlay::patched(100, vec![]).unwrap();
+    let error = overlay.read_at(&base(50), 0, &mut [0; 100]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}

@@ -3,6 +3,8 @@
 //! Data goes one way: documents → [`host::HostSpec`] → keyfiles → recipe → image. The library does no HTTP and
 //! no asynchronous work, and reads neither a clock nor the environment: the same inputs give the same bytes.
 
+pub mod compression;
+pub mod cpio;
 pub mod digest;
 pub mod host;
 pub mod network;

@@ -1,0 +1,207 @@
+//! The compressions of initramfs members: told by their first bytes, written deterministically, read in bounds.
+
+use std::fmt;
+use std::io::{self, BufRead, Read, Write};
+
+use crate::cpio::Skip;
+
+/// Why bytes cannot be compressed or decompressed.
+#[derive(Debug, thiserror::Error)]
+pub enum CompressionError {
+    /// Not what the magic promised, or cut off.
+    #[error("the {0} stream is damaged or incomplete: {1}")]
+    Damaged(Compression, #[source] io::Error),
+    /// More than the caller is ready to hold.
+    #[error("the {0} stream unpacks to more than the {1} bytes allowed here")]
+    TooLarge(Compression, u64),
+    /// Something stands behind the stream.
+    #[error("there are bytes behind the end of the {0} stream")]
+    Trailing(Compression),
+    /// The encoder failed.
+    #[error("compressing with {0} failed: {1}")]
+    Encoder(Compression, #[source] io::Error),
+}
+
+/// How much memory an xz or zstd stream may ask for. `xz -9` asks for 65 MiB, zstd for 128 MiB at most unless told
+/// otherwise (`--long=28` and more).
+const DECODER_MEMORY: u64 = 128 << 20;
+
+/// A compression that dayone reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compression {
+    /// RFC 1952.
+    Gzip,
+    /// The .xz file format.
+    Xz,
+    /// RFC 8878.
+    Zstd,
+}
+
+/// A compression that the kernel may know (`lib/decompress.c`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Magic {
+    /// One that dayone reads, too.
+    Known(Compression),
+    /// One that it does not, by name.
+    Unknown(&'static str),
+}
+
+impl Magic {
+    /// Tells the compression by the first two bytes, as the kernel does.
+    pub fn sniff(bytes: &[u8]) -> Option<Self> {
+        Some(match bytes {
+            [0x1f, 0x8b | 0x9e, ..] => Self::Known(Compression::Gzip),
+            [0xfd, 0x37, ..] => Self::Known(Compression::Xz),
+            [0x28, 0xb5, ..] => Self::Known(Compression::Zstd),
+            [0x42, 0x5a, ..] => Self::Unknown("bzip2"),
+            [0x5d, 0x00, ..] => Self::Unknown("lzma"),
+            [0x89, 0x4c, ..] => Self::Unknown("lzo"),
+            [0x02, 0x21, ..] => Self::Unknown("lz4"),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+impl Compression {
+    /// Compresses to one stream that the kernel reads. The same bytes give the same stream, with one version of the
+    /// compressor: gzip without a time and a name, xz with CRC32 (the only check the kernel knows).
+    pub fn compress(self, bytes: &[u8]) -> Result<Vec<u8>, CompressionError> {
+        let compressed = match self {
+            Self::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+                encoder.write_all(bytes).and_then(|()| encoder.finish())
+            }
+            Self::Xz => liblzma::stream::Stream::new_easy_encoder(6, liblzma::stream::Check::Crc32)
+                .map_err(io::Error::from)
+                .and_then(|stream| {
+                    let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+                    encoder.write_all(bytes)?;
+                    encoder.finish()
+                }),
+            Self::Zstd => zstd::bulk::compress(bytes, 19),
+        };
+        compressed.map_err(|error| CompressionError::Encoder(self, error))
+    }
+
+    /// Decompresses exactly one stream of at most `limit` bytes.
+    pub fn decompress(self, bytes: &[u8], limit: u64) -> Result<Vec<u8>, CompressionError> {
+        let damaged = |error| CompressionError::Damaged(self, error);
+        let mut decoder = Decoder::new(self, bytes).map_err(damaged)?;
+        let mut content = Vec::new();
+        decoder.by_ref().take(limit.saturating_add(1)).read_to_end(&mut content).map_err(damaged)?;
+        if content.len() as u64 > limit {
+            return Err(CompressionError::TooLarge(self, limit));
+        }
+        if decoder.into_inner().is_empty() { Ok(content) } else { Err(CompressionError::Trailing(self)) }
+    }
+}
+
+/// Reads one compressed stream. After its end the underlying reader stands exactly behind it.
+pub struct Decoder<R: BufRead>(Inner<R>);
+
+enum Inner<R: BufRead> {
+    Gzip(flate2::bufread::GzDecoder<R>),
+    Xz(liblzma::bufread::XzDecoder<R>),
+    Zstd(zstd::Decoder<'static, R>),
+}
+
+impl<R: BufRead> Decoder<R> {
+    /// Decompresses from where `reader` stands.
+    pub fn new(compression: Compression, reader: R) -> io::Result<Self> {
+        Ok(Self(match compression {
+            Compression::Gzip => Inner::Gzip(flate2::bufread::GzDecoder::new(reader)),
+            Compression::Xz => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(DECODER_MEMORY, 0)?;
+                Inner::Xz(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+            }
+            Compression::Zstd => Inner::Zstd(zstd::Decoder::with_buffer(reader)?.single_frame()),
+        }))
+    }
+
+    /// What was read from.
+    pub fn into_inner(self) -> R {
+        match self.0 {
+            Inner::Gzip(decoder) => decoder.into_inner(),
+            Inner::Xz(decoder) => decoder.into_inner(),
+            Inner::Zstd(decoder) => decoder.finish(),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Decoder<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Inner::Gzip(decoder) => decoder.read(buffer),
+            Inner::Xz(decoder) => decoder.read(buffer),
+            Inner::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+impl<R: BufRead> Skip for Decoder<R> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Compression; 3] = [Compression::Gzip, Compression::Xz, Compression::Zstd];
+
+    #[test]
+    fn what_is_compressed_is_told_and_comes_back() {
+        for compression in ALL {
+            for content in [Vec::new(), b"keyfile".to_vec(), b"0123456789".repeat(100_000)] {
+                let packed = compression.compress(&content).unwrap();
+                assert_eq!(Magic::sniff(&packed), Some(Magic::Known(compression)));
+                assert_eq!(packed, compression.compress(&content).unwrap());
+                assert_eq!(compression.decompress(&packed, content.len() as u64).unwrap(), content);
+            }
+        }
+        assert_eq!(Magic::sniff(b"070701"), None);
+        assert_eq!(Magic::sniff(&[0x02, 0x21, 0x4c, 0x18]), Some(Magic::Unknown("lz4")));
+        assert_eq!(Magic::sniff(&[0x1f]), None);
+    }
+
+    #[test]
+    fn headers_carry_no_time_and_xz_has_the_check_that_the_kernel_knows() {
+        assert_eq!(Compression::Gzip.compress(b"x").unwrap()[..10], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
+        // .xz file format 2.1.1.2: check 1 is CRC32.
+        assert_eq!(Compression::Xz.compress(b"x").unwrap()[..8], *b"\xfd7zXZ\0\0\x01");
+    }
+
+    #[test]
+    fn bounds_damage_and_trailing_bytes_are_told() {
+        for compression in ALL {
+            let packed = compression.compress(&b"0123456789".repeat(1000)).unwrap();
+            let result = compression.decompress(&packed, 9999);
+            assert!(matches!(result, Err(CompressionError::TooLarge(_, 9999))), "{compression}");
+            for end in [0, 1, packed.len() / 2, packed.len() - 1] {
+                let result = compression.decompress(&packed[..end], 1 << 20);
+                assert!(matches!(result, Err(CompressionError::Damaged(..))), "{compression} {end}");
+            }
+            let longer = [packed, vec![0]].concat();
+            let result = compression.decompress(&longer, 1 << 20);
+            assert!(matches!(result, Err(CompressionError::Trailing(_))), "{compression}");
+        }
+    }
+
+    #[test]
+    fn the_reader_stands_behind_the_stream_when_it_has_ended() {
+        for compression in ALL {
+            let bytes = [compression.compress(b"one").unwrap(), b"rest".to_vec()].concat();
+            let mut decoder = Decoder::new(compression, bytes.as_slice()).unwrap();
+            let mut content = Vec::new();
+            decoder.read_to_end(&mut content).unwrap();
+            assert_eq!((content.as_slice(), decoder.into_inner()), (&b"one"[..], &b"rest"[..]), "{compression}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Where a member goes.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{PATH_MAX, TRAILER};
+
+/// Why a text is not a path that dayone writes into an archive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path:?} cannot be a path in an initramfs: {reason}")]
+pub struct MemberPathError {
+    path: String,
+    reason: &'static str,
+}
+
+/// The path of a member: relative to the root of the initramfs, without `.`, `..` and empty components, without
+/// control characters, components of 255 bytes and 4095 bytes in all at most. What it names is therefore inside the
+/// directories that it shows: the kernel itself would follow a `..`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MemberPath(String);
+
+impl MemberPath {
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The directory that holds it; none where that is the root.
+    pub fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
+    /// All directories above it, the outermost first.
+    pub fn ancestors(&self) -> impl Iterator<Item = Self> {
+        self.0.match_indices('/').filter_map(|(end, _)| self.0.get(..end)).map(|parent| Self(parent.to_owned()))
+    }
+}
+
+impl FromStr for MemberPath {
+    type Err = MemberPathError;
+
+    fn from_str(path: &str) -> Result<Self, MemberPathError> {
+        let refuse = |reason| Err(MemberPathError { path: path.chars().take(256).collect(), reason });
+        if path.is_empty() {
+            return refuse("it is empty");
+        }
+        if path.len() >= PATH_MAX as usize {
+            return refuse("it is longer than 4095 bytes");
+        }
+        if path.starts_with('/') {
+            return refuse("it begins with '/'; write it relative to the root");
+        }
+        // The kernel would take it for the end of the archive.
+        if path == TRAILER {
+            return refuse("it is the mark of an archive's end");
+        }
+        if path.chars().any(char::is_control) {
+            return refuse("it holds a control character");
+        }
+        for component in path.split('/') {
+            match component {
+                "" => return refuse("it has an empty component"),
+                "." | ".." => return refuse("'.' and '..' are not allowed"),
+                long if long.len() > 255 => return refuse("a component is longer than 255 bytes"),
+                _ => {}
+            }
+        }
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl TryFrom<String> for MemberPath {
+    type Error = MemberPathError;
+
+    fn try_from(path: String) -> Result<Self, MemberPathError> {
+        path.parse()
+    }
+}
+
+impl From<MemberPath> for String {
+    fn from(path: MemberPath) -> Self {
+        path.0
+    }
+}
+
+impl Borrow<str> for MemberPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MemberPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

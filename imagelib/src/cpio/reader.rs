@@ -1,0 +1,278 @@
+//! Foreign archives, read as the kernel unpacks them (Linux `init/initramfs.c`) and as coreos-installer does.
+
+use std::io::{self, BufReader, Read};
+
+use super::{HEADER_LENGTH, PATH_MAX, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, TRAILER, padding};
+
+/// Why an archive cannot be read on. Offsets count from the beginning of the archive, after decompression.
+#[derive(Debug, thiserror::Error)]
+pub enum CpioError {
+    /// What holds the archive cannot be read, or is not what its compression says.
+    #[error("the archive cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// Not a header.
+    #[error("no cpio member (magic 070701 or 070702) at offset {offset} of the archive")]
+    Magic {
+        /// Where.
+        offset: u64,
+    },
+    /// Not a number.
+    #[error("the cpio header at offset {offset} of the archive holds something other than hexadecimal numbers")]
+    Number {
+        /// Where.
+        offset: u64,
+    },
+    /// A name without its end.
+    #[error("the cpio member at offset {offset} of the archive has a name that does not end")]
+    Name {
+        /// Where.
+        offset: u64,
+    },
+    /// The end comes too early.
+    #[error("the archive ends in the middle of the member at offset {offset}; it is incomplete")]
+    Truncated {
+        /// Where that member begins.
+        offset: u64,
+    },
+    /// More content than the caller is ready to hold.
+    #[error("a file of {size} bytes is larger than the {limit} bytes allowed here")]
+    TooLarge {
+        /// What the header says.
+        size: u64,
+        /// What the caller allows.
+        limit: u64,
+    },
+}
+
+/// Something to read from that can leave bytes out, if possible without reading them.
+pub trait Skip: Read {
+    /// Passes over `count` bytes and says how many it were: fewer only where the end is near.
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        io::copy(&mut <&mut Self as Read>::take(self, count), &mut io::sink())
+    }
+}
+
+impl Skip for &[u8] {}
+impl<R: Read> Skip for BufReader<R> {}
+impl<S: Skip + ?Sized> Skip for &mut S {
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        (**self).skip(count)
+    }
+}
+
+/// What kind of file a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link; its target is the content.
+    Symlink,
+    /// A device, a pipe or a socket.
+    Special,
+}
+
+/// A member of an archive, as its header tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name as it stands in the archive. Not necessarily UTF-8.
+    pub name: Vec<u8>,
+    /// Kind and permission bits (`st_mode`).
+    pub mode: u32,
+    /// The size of the content in bytes.
+    pub size: u64,
+    /// How many members of this archive are the same file. Usually only the last one has the content.
+    pub links: u32,
+    /// Inode number and device (major, minor): equal for the members that are the same file.
+    pub inode: (u32, u32, u32),
+}
+
+impl Entry {
+    /// What kind of file it is.
+    pub fn kind(&self) -> FileKind {
+        match self.mode & S_IFMT {
+            S_IFREG => FileKind::File,
+            S_IFDIR => FileKind::Directory,
+            S_IFLNK => FileKind::Symlink,
+            _ => FileKind::Special,
+        }
+    }
+
+    /// The place in the root file system that the name comes to, as in [`super::MemberPath`]: `./a//b`, `/a/b` and
+    /// `x/../a/b` are all `a/b`. Empty for the root itself. Symbolic links are not followed.
+    pub fn path(&self) -> Vec<u8> {
+        let mut components: Vec<&[u8]> = Vec::new();
+        for component in self.name.split(|byte| *byte == b'/') {
+            match component {
+                b"" | b"." => {}
+                b".." => drop(components.pop()),
+                name => components.push(name),
+            }
+        }
+        components.join(&b'/')
+    }
+}
+
+/// Reads one archive, member by member, holding no more than one name.
+///
+/// As the kernel does, it passes over members whose name or link target is longer than `PATH_MAX`, takes a name to
+/// end at its first NUL (dracut-cpio pads names), and lets an archive end without a trailer.
+pub struct Reader<R> {
+    inner: R,
+    position: u64,
+    content_left: u64,
+    ended: bool,
+}
+
+impl<R: Skip> Reader<R> {
+    /// Reads the archive that begins where `inner` stands.
+    pub fn new(inner: R) -> Self {
+        Self { inner, position: 0, content_left: 0, ended: false }
+    }
+
+    /// What was read from; after [`Reader::next_entry`] gave none it stands behind the archive.
+    pub fn into_inner(self) -> R {
+        self.inner
+    }
+
+    /// How many bytes of the archive have been read or passed over.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next member, whose content can then be read from this reader; none at the end of the archive, and
+    /// none after an error.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, CpioError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let result = self.find_entry();
+        self.ended = !matches!(result, Ok(Some(_)));
+        result
+    }
+
+    fn find_entry(&mut self) -> Result<Option<Entry>, CpioError> {
+        loop {
+            self.finish_content()?;
+            let offset = self.position;
+            let mut header = [0; HEADER_LENGTH];
+            match self.fill(&mut header)? {
+                0 => return Ok(None),
+                HEADER_LENGTH => {}
+                _ => return Err(CpioError::Truncated { offset }),
+            }
+            let header = Header::parse(&header, offset)?;
+            if header.name_size == 0 || header.name_size > PATH_MAX {
+                self.skip_exact(u64::from(header.name_size), offset)?;
+                self.skip_padding()?;
+                self.content_left = header.entry.size;
+                continue;
+            }
+            let mut name = vec![0; header.name_size as usize];
+            if self.fill(&mut name)? != name.len() {
+                return Err(CpioError::Truncated { offset });
+            }
+            let end = name.iter().position(|byte| *byte == 0).ok_or(CpioError::Name { offset })?;
+            name.truncate(end);
+            self.skip_padding()?;
+            self.content_left = header.entry.size;
+            if name == TRAILER.as_bytes() {
+                self.finish_content()?;
+                return Ok(None);
+            }
+            let entry = Entry { name, ..header.entry };
+            if entry.kind() != FileKind::Symlink || entry.size <= u64::from(PATH_MAX) {
+                return Ok(Some(entry));
+            }
+        }
+    }
+
+    /// The rest of the present member's content, if that is at most `limit` bytes.
+    pub fn content(&mut self, limit: u64) -> Result<Vec<u8>, CpioError> {
+        let (size, offset) = (self.content_left, self.position);
+        if size > limit {
+            return Err(CpioError::TooLarge { size, limit });
+        }
+        let mut content = Vec::new();
+        self.read_to_end(&mut content)?;
+        if content.len() as u64 == size { Ok(content) } else { Err(CpioError::Truncated { offset }) }
+    }
+
+    fn finish_content(&mut self) -> Result<(), CpioError> {
+        let offset = self.position;
+        let left = std::mem::take(&mut self.content_left);
+        self.skip_exact(left, offset)?;
+        self.skip_padding()
+    }
+
+    fn skip_exact(&mut self, count: u64, offset: u64) -> Result<(), CpioError> {
+        let skipped = if count == 0 { 0 } else { self.inner.skip(count)? };
+        self.position += skipped;
+        if skipped == count { Ok(()) } else { Err(CpioError::Truncated { offset }) }
+    }
+
+    /// Padding that is missing at the very end hides nothing.
+    fn skip_padding(&mut self) -> Result<(), CpioError> {
+        match padding(self.position) {
+            0 => {}
+            count => self.position += self.inner.skip(count)?,
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, CpioError> {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.inner.read(rest) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.position += done as u64;
+        Ok(done)
+    }
+}
+
+impl<R: Read> Read for Reader<R> {
+    /// Reads from the content of the present member.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = usize::try_from(self.content_left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = match buffer.get_mut(..wanted) {
+            Some(part) if !part.is_empty() => self.inner.read(part)?,
+            _ => 0,
+        };
+        self.content_left -= count as u64;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+struct Header {
+    name_size: u32,
+    entry: Entry,
+}
+
+impl Header {
+    fn parse(bytes: &[u8; HEADER_LENGTH], offset: u64) -> Result<Self, CpioError> {
+        let (magic, fields) = bytes.split_at(6);
+        // 070702 differs by a checksum, at which neither the kernel nor coreos-installer looks.
+        if magic != b"070701" && magic != b"070702" {
+            return Err(CpioError::Magic { offset });
+        }
+        let mut numbers = [0_u32; 13];
+        for (number, digits) in numbers.iter_mut().zip(fields.chunks(8)) {
+            *number = hexadecimal(digits).ok_or(CpioError::Number { offset })?;
+        }
+        let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, _] = numbers;
+        let entry = Entry { name: Vec::new(), mode, size: u64::from(size), links, inode: (inode, major, minor) };
+        Ok(Self { name_size, entry })
+    }
+}
+
+/// Eight digits are at most 32 bits, so nothing is lost.
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0_u32, |number, digit| Some(number << 4 | char::from(*digit).to_digit(16)?))
+}

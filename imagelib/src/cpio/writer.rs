@@ -1,0 +1,184 @@
+//! Archives whose bytes follow from their members alone.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::fmt;
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+use super::{HEADER_LENGTH, MemberPath, PATH_MAX, S_IFDIR, S_IFLNK, S_IFREG, TRAILER, padding};
+
+/// Why a member cannot be in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArchiveError {
+    /// Two members with one path.
+    #[error("{0} is in the archive twice; give each file its own path")]
+    Duplicate(MemberPath),
+    /// A member beneath one that is not a directory.
+    #[error("{path} is beneath {parent}, which is itself a file or a symbolic link of the archive")]
+    ParentNotDirectory {
+        /// The member.
+        path: MemberPath,
+        /// The member above it.
+        parent: MemberPath,
+    },
+    /// More than permission bits.
+    #[error("mode {mode:o} of {path} holds more than permission bits (at most 7777, octal)")]
+    Mode {
+        /// The member.
+        path: MemberPath,
+        /// Its mode.
+        mode: u32,
+    },
+    /// The format has 32 bits for a size.
+    #[error("{path} has {size} bytes; a cpio archive holds files of less than 4 GiB")]
+    TooLarge {
+        /// The member.
+        path: MemberPath,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// Nothing that a symbolic link could point at.
+    #[error("the target of the symbolic link {0} is empty, too long, or holds a control character")]
+    LinkTarget(MemberPath),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Member {
+    File { mode: u32, content: Bytes },
+    Directory { mode: u32 },
+    Symlink { target: String },
+}
+
+/// A cpio archive in the making. Whatever the order in which members come, [`Archive::to_bytes`] gives the same bytes.
+///
+/// Directories are members only where the caller says so: a directory member over a symbolic link of the base
+/// (`lib`, `bin`) would replace the link and everything reached through it, and over a directory would change its
+/// mode. A file whose directory is missing, on the other hand, is silently not unpacked.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Archive {
+    members: BTreeMap<MemberPath, Member>,
+}
+
+impl fmt::Debug for Archive {
+    /// Without the contents, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.members.keys().map(MemberPath::as_str)).finish()
+    }
+}
+
+impl Archive {
+    /// An archive without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds a regular file with these permission bits.
+    pub fn file(&mut self, path: MemberPath, mode: u32, content: impl Into<Bytes>) -> Result<(), ArchiveError> {
+        let content = content.into();
+        if u32::try_from(content.len()).is_err() {
+            return Err(ArchiveError::TooLarge { path, size: content.len() as u64 });
+        }
+        let mode = permissions(&path, mode)?;
+        self.insert(path, Member::File { mode, content })
+    }
+
+    /// Adds a directory with these permission bits: one that the base is known not to have.
+    pub fn directory(&mut self, path: MemberPath, mode: u32) -> Result<(), ArchiveError> {
+        let mode = permissions(&path, mode)?;
+        self.insert(path, Member::Directory { mode })
+    }
+
+    /// Adds a symbolic link.
+    pub fn symlink(&mut self, path: MemberPath, target: &str) -> Result<(), ArchiveError> {
+        if target.is_empty() || target.len() >= PATH_MAX as usize || target.chars().any(char::is_control) {
+            return Err(ArchiveError::LinkTarget(path));
+        }
+        self.insert(path, Member::Symlink { target: target.to_owned() })
+    }
+
+    /// Adds all directories above the present members that are not members yet. Only for archives that are unpacked
+    /// where none of these can be a symbolic link, such as the embed area of a CoreOS ISO.
+    pub fn add_parents(&mut self, mode: u32) -> Result<(), ArchiveError> {
+        let parents: Vec<MemberPath> = self.members.keys().flat_map(MemberPath::ancestors).collect();
+        for path in parents {
+            let mode = permissions(&path, mode)?;
+            self.members.entry(path).or_insert(Member::Directory { mode });
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, path: MemberPath, member: Member) -> Result<(), ArchiveError> {
+        let is_leaf = |member: &Member| !matches!(member, Member::Directory { .. });
+        let parent = path.ancestors().find(|parent| self.members.get(parent).is_some_and(is_leaf));
+        if let Some(parent) = parent {
+            return Err(ArchiveError::ParentNotDirectory { path, parent });
+        }
+        if is_leaf(&member) {
+            let prefix = format!("{path}/");
+            let mut behind = self.members.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+            if let Some((beneath, _)) = behind.next().filter(|(other, _)| other.as_str().starts_with(&prefix)) {
+                return Err(ArchiveError::ParentNotDirectory { path: beneath.clone(), parent: path });
+            }
+        }
+        match self.members.entry(path) {
+            Slot::Occupied(slot) => Err(ArchiveError::Duplicate(slot.key().clone())),
+            Slot::Vacant(slot) => {
+                slot.insert(member);
+                Ok(())
+            }
+        }
+    }
+
+    /// The archive: members sorted by path, so that directories come before what is in them; everything owned by
+    /// root, of the epoch, with one link and a number of its own. A multiple of 4 bytes long.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // From 1: to some readers inode 0 means "deleted".
+        for (inode, (path, member)) in (1_u32..).zip(&self.members) {
+            let (mode, content) = match member {
+                Member::File { mode, content } => (S_IFREG | mode, &**content),
+                Member::Directory { mode } => (S_IFDIR | mode, &[][..]),
+                Member::Symlink { target } => (S_IFLNK | 0o777, target.as_bytes()),
+            };
+            append(&mut bytes, inode, mode, path.as_str(), content);
+        }
+        append(&mut bytes, 0, 0, TRAILER, &[]);
+        bytes
+    }
+}
+
+fn permissions(path: &MemberPath, mode: u32) -> Result<u32, ArchiveError> {
+    if mode > 0o7777 { Err(ArchiveError::Mode { path: path.clone(), mode }) } else { Ok(mode) }
+}
+
+fn append(bytes: &mut Vec<u8>, inode: u32, mode: u32, name: &str, content: &[u8]) {
+    let (owner, links, time, device, checksum) = (0, 1, 0, 0, 0);
+    let (size, name_size) = (content.len(), name.len() + 1);
+    bytes.reserve(HEADER_LENGTH + name_size + size + 6);
+    bytes.extend_from_slice(b"070701");
+    for field in [inode, mode, owner, owner, links, time] {
+        bytes.extend_from_slice(format!("{field:08x}").as_bytes());
+    }
+    bytes.extend_from_slice(format!("{size:08x}").as_bytes());
+    for field in [device; 4] {
+        bytes.extend_from_slice(format!("{field:08x}").as_bytes());
+    }
+    bytes.extend_from_slice(format!("{name_size:08x}{checksum:08x}").as_bytes());
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.push(0);
+    align(bytes);
+    bytes.extend_from_slice(content);
+    align(bytes);
+}
+
+fn align(bytes: &mut Vec<u8>) {
+    let end = bytes.len() as u64 + padding(bytes.len() as u64);
+    bytes.resize(usize::try_from(end).unwrap_or(bytes.len()), 0);
+}

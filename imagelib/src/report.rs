@@ -142,6 +142,16 @@ impl Report {
         self.push(Severity::Warning, code, path, message.into());
     }
 
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        path: &DocumentPath,
+        message: impl Into<String>,
+    ) {
+        self.push(severity, code, path, message.into());
+    }
+
     fn push(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: String) {
         self.findings.push(Finding { severity, code, path: path.clone(), message });
     }

@@ -1,5 +1,105 @@
 //! From NMState to NetworkManager keyfiles.
+//!
+//! The engine is the `nmstate` crate itself. Around it stand the checks of what it does not check, or drops without
+//! a word, and the repair of what it leaves out: file names and GKeyFile escapes.
 
+mod document;
+mod engine;
+mod escape;
+mod features;
+mod interfaces;
 mod keyfile;
+mod names;
+
+use serde_yaml::{Mapping, Value};
 
 pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};
+
+use crate::host::{HostName, HostSpec};
+use crate::report::{DocumentPath, Report};
+
+/// The release of the nmstate crate that does the conversion, for every report: another one may write other
+/// keyfiles.
+pub const NMSTATE_VERSION: &str = "2.2.62";
+
+/// A host's network as it goes into an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostNetwork {
+    /// The profiles: sorted by name, no two of one name (in whatever case), never none.
+    pub keyfiles: Vec<Keyfile>,
+    /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
+    pub hostname: Option<HostName>,
+}
+
+/// Converts a host's NMState document to keyfiles.
+///
+/// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
+/// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
+pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
+    let mut report = Report::new();
+    let network = convert_into(host, &mut report).filter(|_| !report.has_errors());
+    (network, report)
+}
+
+fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
+    let path = &host.network.path;
+    document::check(&host.network.value, path, report);
+    if report.has_errors() {
+        return None;
+    }
+    let empty = Mapping::new();
+    let document = match &host.network.value {
+        Value::Mapping(document) => document,
+        Value::Null => &empty,
+        _ => {
+            report.error("document-not-a-mapping", path, "is not an NMState document: it has no interfaces");
+            return None;
+        }
+    };
+    features::check(document, path, report);
+    let hostname = hostname(document, path, report).or_else(|| host.hostname.clone());
+    let interfaces = interfaces::read(document, path, report);
+    interfaces::check_settings(&interfaces, report);
+    if report.has_errors() {
+        return None;
+    }
+    if interfaces.is_empty() {
+        let message = "says nothing about any interface: the host would come up without a network";
+        report.error("no-interfaces", &path.key("interfaces"), message);
+        return None;
+    }
+    let prepared = Value::Mapping(document.clone());
+    let files = engine::convert(&prepared, path, report)?;
+    let keyfiles =
+        names::name_files(files.into_iter().map(|(name, content)| (name, escape::escape(&content))).collect());
+    if keyfiles.is_empty() {
+        report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
+        return None;
+    }
+    Some(HostNetwork { keyfiles, hostname })
+}
+
+/// The host name that the document wants.
+fn hostname(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Option<HostName> {
+    let at = path.key("hostname");
+    let hostname = document::mapping(document, "hostname")?;
+    let Some(config) = hostname.get("config").filter(|value| !value.is_null()) else {
+        if hostname.contains_key("running") {
+            let message = "says the name of a running system only, which is not set; write hostname.config to set it";
+            report.warning("hostname-running-only", &at.key("running"), message);
+        }
+        return None;
+    };
+    let at = at.key("config");
+    match config.as_str().map(str::parse::<HostName>) {
+        Some(Ok(name)) => Some(name),
+        Some(Err(error)) => {
+            report.error("hostname-invalid", &at, format!("is refused: {error}"));
+            None
+        }
+        None => {
+            report.error("hostname-invalid", &at, "is not text; put quotes around it");
+            None
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The interfaces of a document: what each is, and what cannot work on day one.
+
+use std::collections::HashMap;
+
+use serde_yaml::{Mapping, Value};
+
+use super::document::{is_true, mapping, quoted, text};
+use super::features::{REFUSED_TYPES, SUPPORTED_TYPES};
+use crate::host::MacAddress;
+use crate::report::{DocumentPath, Report};
+
+/// How a profile finds its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Identifier {
+    Name,
+    Mac(MacAddress),
+    Pci,
+}
+
+/// An entry of `interfaces` that nmstate will make a profile of.
+#[derive(Debug)]
+pub(super) struct Interface<'a> {
+    pub(super) map: &'a Mapping,
+    pub(super) path: DocumentPath,
+    pub(super) index: usize,
+    pub(super) name: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) identifier: Identifier,
+}
+
+impl Interface<'_> {
+    /// Whether its name is only what the document calls it: the device has a name of its own, not known yet.
+    pub(super) fn is_alias(&self) -> bool {
+        self.identifier != Identifier::Name
+    }
+}
+
+/// Reads and checks the entries of `interfaces`. Those that get no profile are left out.
+pub(super) fn read<'a>(document: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Vec<Interface<'a>> {
+    let at = path.key("interfaces");
+    let entries = match document.get("interfaces") {
+        Some(Value::Sequence(entries)) => entries.as_slice(),
+        None | Some(Value::Null) => &[],
+        Some(_) => {
+            report.error("interfaces-not-a-list", &at, "is not a list of interfaces");
+            return Vec::new();
+        }
+    };
+    let mut interfaces = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let path = at.index(index);
+        match entry {
+            Value::Mapping(map) => interfaces.extend(read_one(map, path, index, report)),
+            _ => report.error("interface-not-a-mapping", &path, "is not an interface: it has no name and no type"),
+        }
+    }
+    check_duplicates(&interfaces, report);
+    interfaces
+}
+
+fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut Report) -> Option<Interface<'a>> {
+    let name = match map.get("name") {
+        Some(Value::String(name)) => name.as_str(),
+        Some(_) => {
+            report.error("interface-name-invalid", &path.key("name"), "is not text; put quotes around it");
+            return None;
+        }
+        None => {
+            report.error("interface-name-missing", &path, "has no name");
+            return None;
+        }
+    };
+    match map.get("state").map(Value::as_str) {
+        Some(Some(state @ ("absent" | "ignore"))) => {
+            let message = format!("is {state}: the interface gets no profile, and before first boot there is none");
+            report.warning("interface-left-out", &path.key("state"), message);
+            return None;
+        }
+        Some(Some("down")) => {
+            let message = "is down: the profile is there, and nothing activates it";
+            report.warning("interface-down", &path.key("state"), message);
+        }
+        Some(Some("unknown")) => {
+            let message = "is unknown, which nmstate cannot make a profile of; write up, or leave it out";
+            report.error("interface-state-unknown", &path.key("state"), message);
+        }
+        _ => {}
+    }
+    let kind = read_kind(map, &path, report)?;
+    let interface = Interface { map, index, name, kind, identifier: read_identifier(map, kind, &path, report)?, path };
+    check_names(&interface, report);
+    check_mac(&interface, report);
+    Some(interface)
+}
+
+fn read_kind<'a>(map: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Option<&'a str> {
+    let at = path.key("type");
+    let kind = match map.get("type") {
+        None => {
+            report.warning("interface-type-missing", path, "has no type, and is taken as ethernet");
+            return Some("ethernet");
+        }
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(_) => {
+            report.error("interface-type-unknown", &at, "is not text");
+            return None;
+        }
+    };
+    if let Some((_, code, reason)) = REFUSED_TYPES.iter().find(|(refused, ..)| *refused == kind) {
+        report.error(code, &at, format!("is {kind}: {reason}"));
+        return None;
+    }
+    if SUPPORTED_TYPES.contains(&kind) {
+        return Some(kind);
+    }
+    let message = format!(
+        "is {}, which is not a type that NMState knows (it would be taken as ethernet); known are {}",
+        quoted(kind),
+        SUPPORTED_TYPES.join(", ")
+    );
+    report.error("interface-type-unknown", &at, message);
+    None
+}
+
+/// None where the profile would match devices that are not meant.
+fn read_identifier(map: &Mapping, kind: &str, path: &DocumentPath, report: &mut Report) -> Option<Identifier> {
+    let at = path.key("identifier");
+    match text(map, "identifier") {
+        Some("mac-address") if kind != "ethernet" => {
+            let message = format!(
+                "is mac-address, which works for ethernet only: a profile of type {kind} would lose the address and \
+                 match any device"
+            );
+            report.error("identifier-type", &at, message);
+            None
+        }
+        Some("mac-address") => {
+            let Some(mac) = text(map, "mac-address") else {
+                let message =
+                    "is mac-address and there is no mac-address: the profile would match any NIC; add mac-address";
+                report.error("mac-address-missing", &at, message);
+                return None;
+            };
+            match mac.parse() {
+                Ok(mac) => Some(Identifier::Mac(mac)),
+                Err(_) => {
+                    report.error("mac-address-invalid", &path.key("mac-address"), not_a_mac(mac));
+                    None
+                }
+            }
+        }
+        Some("pci-address") if !matches!(kind, "ethernet" | "infiniband") => {
+            let message = format!("is pci-address, and an interface of type {kind} has none");
+            report.error("identifier-type", &at, message);
+            None
+        }
+        Some("pci-address") if text(map, "pci-address").is_none() => {
+            let message =
+                "is pci-address and there is no pci-address: the profile would match any NIC; add pci-address";
+            report.error("pci-address-missing", &at, message);
+            None
+        }
+        Some("pci-address") => Some(Identifier::Pci),
+        _ => Some(Identifier::Name),
+    }
+}
+
+fn not_a_mac(found: &str) -> String {
+    format!("is {}, which is not a MAC address such as 52:54:00:12:34:56", quoted(found))
+}
+
+fn check_mac(interface: &Interface<'_>, report: &mut Report) {
+    let Some(mac) = text(interface.map, "mac-address") else { return };
+    if interface.identifier != Identifier::Name && interface.identifier != Identifier::Pci {
+        return;
+    }
+    let at = interface.path.key("mac-address");
+    if matches!(interface.kind, "infiniband" | "loopback") {
+        let message = format!("is not carried into the keyfiles for an interface of type {}", interface.kind);
+        report.warning("not-in-keyfiles", &at, message);
+    } else if mac.parse::<MacAddress>().is_err() {
+        report.error("mac-address-invalid", &at, not_a_mac(mac));
+    }
+}
+
+fn check_names(interface: &Interface<'_>, report: &mut Report) {
+    let at = interface.path.key("name");
+    if !interface.is_alias()
+        && let Some(problem) = kernel_name_problem(interface.name)
+    {
+        let message =
+            format!("is {}, which the kernel refuses as an interface name: {problem}", quoted(interface.name));
+        report.error("interface-name-invalid", &at, message);
+    }
+    if interface.name.is_empty() && interface.is_alias() {
+        report.error("interface-name-missing", &at, "is empty");
+    }
+    // What becomes the profile's id and, made safe, its file's name.
+    let id = match interface.map.get("profile-name").and_then(Value::as_str) {
+        Some(id) => Some((id, interface.path.key("profile-name"))),
+        None if interface.is_alias() => Some((interface.name, at)),
+        None => None,
+    };
+    if let Some((id, at)) = id {
+        if id.contains('/') || matches!(id, "." | "..") {
+            let message = format!("is {}, which reads as a path; it names a profile and its file", quoted(id));
+            report.error("profile-name-path", &at, message);
+        } else if id.trim().is_empty() {
+            report.error("profile-name-empty", &at, "is blank; it names a profile and its file");
+        }
+    }
+}
+
+/// Why the kernel (`dev_valid_name`) or NetworkManager (`nm_utils_ifname_valid_kernel`) refuses a name.
+pub(super) fn kernel_name_problem(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.len() > 15 {
+        Some("it is longer than 15 bytes")
+    } else if matches!(name, "." | ".." | "all" | "default" | "bonding_masters") {
+        Some("it is reserved")
+    } else if name.contains(['/', ':']) {
+        Some("it holds '/' or ':'")
+    } else if name.contains(|c: char| c.is_ascii_whitespace()) {
+        Some("it holds a blank")
+    } else {
+        None
+    }
+}
+
+fn check_duplicates(interfaces: &[Interface<'_>], report: &mut Report) {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut macs: HashMap<String, usize> = HashMap::new();
+    for interface in interfaces {
+        if let Some(first) = names.insert(interface.name, interface.index) {
+            let message = format!(
+                "is {}, as is that of interfaces[{first}]: nmstate would keep one of the two only; merge them",
+                quoted(interface.name)
+            );
+            report.error("interface-duplicate", &interface.path.key("name"), message);
+        }
+        if let Identifier::Mac(mac) = interface.identifier
+            && let Some(first) = macs.insert(mac.to_string(), interface.index)
+        {
+            let message =
+                format!("is {mac}, as is that of interfaces[{first}]: both profiles would match the same NIC");
+            report.error("mac-address-duplicate", &interface.path.key("mac-address"), message);
+        }
+    }
+}
+
+/// Checks that need all interfaces, and settings that are lost under a condition.
+pub(super) fn check_settings(interfaces: &[Interface<'_>], report: &mut Report) {
+    for interface in interfaces {
+        for family in ["ipv4", "ipv6"] {
+            if let Some(ip) = mapping(interface.map, family) {
+                check_ip(ip, family, &interface.path.key(family), report);
+            }
+        }
+        check_lost(interface, report);
+    }
+}
+
+fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report) {
+    let addresses = ip.get("address").and_then(Value::as_sequence).map_or(&[][..], Vec::as_slice);
+    let wanted = !addresses.is_empty() || is_true(ip.get("dhcp")) || is_true(ip.get("autoconf"));
+    if !is_true(ip.get("enabled")) {
+        if wanted && ip.get("enabled").is_none() {
+            let message =
+                format!("says nothing of enabled, and without it nmstate disables {family}; add enabled: true");
+            report.error("ip-not-enabled", path, message);
+        } else if !addresses.is_empty() {
+            let message = "is not used: enabled is false";
+            report.warning("not-in-keyfiles", &path.key("address"), message);
+        }
+        return;
+    }
+    if family == "ipv6" && is_true(ip.get("autoconf")) && !is_true(ip.get("dhcp")) {
+        let message = "is true and dhcp is not, which nmstate cannot write down; set dhcp: true as well (DHCPv6 is then \
+                       used where the routers announce it), or autoconf: false with a static address";
+        report.error("autoconf-without-dhcp", &path.key("autoconf"), message);
+    }
+    if family == "ipv4" && !wanted {
+        report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");
+    }
+    for (index, address) in addresses.iter().enumerate() {
+        let at = path.key("address").index(index);
+        if address.get("valid-life-time").and_then(Value::as_str).is_some_and(|time| time != "forever") {
+            let message = "has a limited valid-life-time, so nmstate takes it as one that DHCP gave, and drops it; \
+                           remove valid-life-time";
+            report.error("address-lost", &at.key("valid-life-time"), message);
+        }
+        let ip = address.get("ip").and_then(Value::as_str).and_then(|ip| ip.parse::<std::net::IpAddr>().ok());
+        if let Some(std::net::IpAddr::V6(ip)) = ip
+            && ip.is_unicast_link_local()
+        {
+            let message = "is link-local, and nmstate leaves it out: the kernel makes its own";
+            report.warning("not-in-keyfiles", &at.key("ip"), message);
+        }
+    }
+}
+
+fn check_lost(interface: &Interface<'_>, report: &mut Report) {
+    let Interface { map, path, kind, .. } = interface;
+    if let Some(ethernet) = mapping(map, "ethernet")
+        && ethernet.get("auto-negotiation").is_none_or(|value| is_true(Some(value)))
+    {
+        for key in ["speed", "duplex"].into_iter().filter(|key| ethernet.contains_key(*key)) {
+            let message = "is not carried into the keyfiles unless auto-negotiation is false";
+            report.warning("not-in-keyfiles", &path.key("ethernet").key(key), message);
+        }
+    }
+    if let Some(pause) = mapping(map, "ethtool").and_then(|ethtool| mapping(ethtool, "pause"))
+        && pause.get("autoneg").is_none_or(|value| is_true(Some(value)))
+    {
+        for key in ["rx", "tx"].into_iter().filter(|key| pause.contains_key(*key)) {
+            let message = "is not carried into the keyfiles unless autoneg is false";
+            report.warning("not-in-keyfiles", &path.key("ethtool").key("pause").key(key), message);
+        }
+    }
+    let flags = mapping(map, "mptcp").and_then(|mptcp| mptcp.get("address-flags")).and_then(Value::as_sequence);
+    if flags.is_some_and(|flags| !flags.is_empty()) {
+        let message = "is refused: nmstate writes it or not by the sysctl net.mptcp.enabled of the machine it runs on, \
+                       which is not the host; set it after the installation";
+        report.error("mptcp", &path.key("mptcp").key("address-flags"), message);
+    }
+    if *kind == "loopback" && map.contains_key("mtu") {
+        report.warning("not-in-keyfiles", &path.key("mtu"), "is not carried into the keyfiles for the loopback");
+    }
+    if map.contains_key("copy-mac-from") && !matches!(*kind, "bond" | "linux-bridge") {
+        let message = format!("has no effect on an interface of type {kind}; write mac-address instead");
+        report.error("copy-mac-from", &path.key("copy-mac-from"), message);
+    }
+}

@@ -7,6 +7,7 @@ pub mod compression;
 pub mod cpio;
 pub mod digest;
 pub mod host;
+pub mod initramfs;
 pub mod network;
 pub mod overlay;
 pub mod report;

@@ -1,0 +1,83 @@
+//! One pass over a base initramfs that answers what later steps ask about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Ending, InitramfsError, Member, Tree, walk};
+use crate::cpio::{CpioError, FileKind, MemberPath};
+use crate::source::Source;
+
+/// What is in an initramfs.
+#[derive(Debug)]
+pub struct Survey {
+    /// Its archives, as far as they could be read.
+    pub members: Vec<Member>,
+    /// How far it could be read.
+    pub ending: Ending,
+    /// Which files it unpacks to.
+    pub tree: Tree,
+    /// The contents of the regular files that were asked for and are there.
+    pub files: BTreeMap<MemberPath, Vec<u8>>,
+}
+
+/// Reads all of an initramfs once: its tree, and the contents of the regular files named in `wanted`, each of at most
+/// `limit` bytes. Of two copies of a path the last one counts.
+///
+/// A file is found under the name that its entry has, and under the one that it comes to through symbolic links that
+/// the image had by then; not through links that follow it. Nor is a hard link's content found that stands before the
+/// link (dracut and GNU cpio put it behind the last one).
+pub fn survey<S>(source: &S, wanted: &[MemberPath], limit: u64) -> Result<Survey, InitramfsError>
+where
+    S: Source + ?Sized,
+{
+    let wanted: BTreeSet<&[u8]> = wanted.iter().map(|path| path.as_str().as_bytes()).collect();
+    let mut tree = Tree::default();
+    let mut files: BTreeMap<MemberPath, Vec<u8>> = BTreeMap::new();
+    let mut links: BTreeMap<LinkKey, BTreeSet<MemberPath>> = BTreeMap::new();
+    let mut too_large = None;
+    let walked = walk(source, |visit, reader| {
+        let entry = visit.entry;
+        let kind = entry.kind();
+        let target = if kind == FileKind::Symlink { reader.content(entry.size)? } else { Vec::new() };
+        let names = [Some(entry.path()), tree.insert(entry, target)];
+        let mut paths: BTreeSet<MemberPath> = names
+            .into_iter()
+            .flatten()
+            .filter(|name| wanted.contains(name.as_slice()))
+            .filter_map(|name| String::from_utf8_lossy(&name).parse().ok())
+            .collect();
+        if kind != FileKind::File {
+            for path in &paths {
+                files.remove(path);
+            }
+            return Ok(());
+        }
+        if entry.links > 1 {
+            let linked = links.entry((visit.member, entry.inode)).or_default();
+            linked.extend(paths);
+            paths.clone_from(linked);
+        }
+        let Some(first) = paths.first() else { return Ok(()) };
+        let content = match reader.content(limit) {
+            Err(CpioError::TooLarge { size, limit }) => {
+                too_large = Some(InitramfsError::TooLarge { path: first.to_string(), size, limit });
+                Vec::new()
+            }
+            content => content?,
+        };
+        for path in paths {
+            // The content of a hard link comes with one of its names only.
+            let keep = entry.links > 1 && content.is_empty() && files.contains_key(&path);
+            if !keep {
+                files.insert(path, content.clone());
+            }
+        }
+        Ok(())
+    })?;
+    match too_large {
+        Some(error) => Err(error),
+        None => Ok(Survey { members: walked.members, ending: walked.ending, tree, files }),
+    }
+}
+
+/// Member, and inode number and device in it.
+type LinkKey = (usize, (u32, u32, u32));

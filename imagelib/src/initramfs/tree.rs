@@ -1,0 +1,224 @@
+//! The file system that the kernel would unpack, without the files' contents.
+
+use std::collections::BTreeMap;
+
+use crate::cpio::{Entry, FileKind, MemberPath, MemberPathError};
+
+/// How many symbolic links the kernel follows on one path (`MAXSYMLINKS`).
+const LINKS: usize = 40;
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// A directory with these permission bits.
+    Directory {
+        /// Permission bits.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Symlink {
+        /// Where it points, as it is written in the link.
+        target: Vec<u8>,
+    },
+    /// A regular file.
+    File,
+    /// A device, a pipe or a socket.
+    Special,
+}
+
+/// Where a new file can go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The path with all symbolic links above the file resolved.
+    pub path: MemberPath,
+    /// The directories above it that do not exist, the outermost first. They, and no others, must be members of
+    /// the archive, before the file.
+    pub missing: Vec<MemberPath>,
+}
+
+/// Why the kernel would not unpack a file to a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// A parent that cannot have children.
+    #[error("{path} cannot be added to this initramfs: {parent} is not a directory there")]
+    ParentNotDirectory {
+        /// The file.
+        path: MemberPath,
+        /// The path above it.
+        parent: String,
+    },
+    /// The path itself is taken by a directory.
+    #[error("{0} cannot be added to this initramfs: it is a directory there")]
+    Directory(MemberPath),
+    /// Symbolic links that lead nowhere.
+    #[error("{0} cannot be added to this initramfs: the symbolic links above it go in a circle or lead nowhere")]
+    Links(MemberPath),
+    /// A directory whose name is not text.
+    #[error("a symbolic link above the file leads out of what can be written: {0}")]
+    Name(#[from] MemberPathError),
+}
+
+/// The file system that an initramfs unpacks to. Made by [`super::survey`].
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// By path without symbolic links: what is above a key is a key, and a directory.
+    nodes: BTreeMap<Vec<u8>, Node>,
+}
+
+impl Default for Tree {
+    /// What every kernel has before it unpacks anything (`usr/default_cpio_list`).
+    fn default() -> Self {
+        let directory = |mode| Node::Directory { mode };
+        let nodes = [("dev", directory(0o755)), ("dev/console", Node::Special), ("root", directory(0o700))];
+        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into() }
+    }
+}
+
+/// A path, followed as far as it exists.
+#[derive(Default)]
+struct Followed {
+    /// The path without symbolic links, the missing components included.
+    real: Vec<u8>,
+    /// The missing directories, the outermost first.
+    missing: Vec<Vec<u8>>,
+}
+
+enum Blocked {
+    NotDirectory(Vec<u8>),
+    Links,
+}
+
+impl Tree {
+    /// What is at a path. Symbolic links above it are followed, one at the path itself is not.
+    pub fn node(&self, path: &MemberPath) -> Option<&Node> {
+        self.landing(path.as_str().as_bytes()).and_then(|real| self.nodes.get(&real))
+    }
+
+    /// What is at a path when all symbolic links are followed.
+    pub fn resolve(&self, path: &MemberPath) -> Option<&Node> {
+        let followed = self.follow(path.as_str().as_bytes()).ok()?;
+        self.nodes.get(&followed.real)
+    }
+
+    /// Every path that does not go through a symbolic link, with what is there, sorted.
+    pub fn nodes(&self) -> impl Iterator<Item = (&[u8], &Node)> {
+        self.nodes.iter().map(|(path, node)| (path.as_slice(), node))
+    }
+
+    /// Where a regular file or a symbolic link for `path` goes, and which directories it needs.
+    pub fn place(&self, path: &MemberPath) -> Result<Placement, PlacementError> {
+        let not_directory = |parent: &[u8]| PlacementError::ParentNotDirectory {
+            path: path.clone(),
+            parent: String::from_utf8_lossy(parent).into_owned(),
+        };
+        let (parent, name) = split(path.as_str().as_bytes());
+        let followed = self.follow(parent).map_err(|blocked| match blocked {
+            Blocked::NotDirectory(parent) => not_directory(&parent),
+            Blocked::Links => PlacementError::Links(path.clone()),
+        })?;
+        if followed.missing.is_empty() && !self.is_directory(&followed.real) {
+            return Err(not_directory(&followed.real));
+        }
+        let real = join(&followed.real, name);
+        if self.is_directory(&real) {
+            return Err(PlacementError::Directory(path.clone()));
+        }
+        let member = |path: &[u8]| String::from_utf8_lossy(path).parse::<MemberPath>();
+        let missing = followed.missing.iter().map(|path| member(path)).collect::<Result<_, _>>()?;
+        Ok(Placement { path: member(&real)?, missing })
+    }
+
+    /// Unpacks an entry, as the kernel does, and says where it went; nowhere if its parent is missing or a directory
+    /// that is not empty stands in its place.
+    pub(super) fn insert(&mut self, entry: &Entry, target: Vec<u8>) -> Option<Vec<u8>> {
+        let real = self.landing(&entry.name)?;
+        let node = match entry.kind() {
+            FileKind::Directory => Node::Directory { mode: entry.mode & 0o7777 },
+            FileKind::Symlink => Node::Symlink { target },
+            FileKind::File => Node::File,
+            FileKind::Special => Node::Special,
+        };
+        let keeps = matches!(node, Node::Directory { .. }) || !self.is_directory(&real) || !self.has_children(&real);
+        keeps.then(|| {
+            self.nodes.insert(real.clone(), node);
+            real
+        })
+    }
+
+    /// The path without links of something that is, or can be created, in an existing directory.
+    fn landing(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let (parent, last) = split(name);
+        if matches!(last, b"" | b"." | b"..") {
+            return None;
+        }
+        let plain = parent.strip_prefix(b"./").or_else(|| parent.strip_prefix(b"/")).unwrap_or(parent);
+        if self.is_directory(plain) {
+            return Some(join(plain, last));
+        }
+        let Followed { real, missing } = self.follow(parent).ok()?;
+        (missing.is_empty() && self.is_directory(&real)).then(|| join(&real, last))
+    }
+
+    fn is_directory(&self, real: &[u8]) -> bool {
+        real.is_empty() || matches!(self.nodes.get(real), Some(Node::Directory { .. }))
+    }
+
+    fn has_children(&self, real: &[u8]) -> bool {
+        let prefix = join(real, b"");
+        self.nodes.range(prefix.clone()..).next().is_some_and(|(path, _)| path.starts_with(&prefix))
+    }
+
+    fn follow(&self, path: &[u8]) -> Result<Followed, Blocked> {
+        let mut followed = Followed::default();
+        // The components still to come, the next one last.
+        let mut rest: Vec<&[u8]> = components(path).rev().collect();
+        let mut links = 0;
+        while let Some(component) = rest.pop() {
+            if component == b".." {
+                if !followed.missing.is_empty() {
+                    return Err(Blocked::Links);
+                }
+                followed.real = split(&followed.real).0.to_vec();
+                continue;
+            }
+            let real = join(&followed.real, component);
+            match self.nodes.get(&real) {
+                Some(Node::Directory { .. }) => followed.real = real,
+                Some(Node::Symlink { target }) => {
+                    links += 1;
+                    if links > LINKS {
+                        return Err(Blocked::Links);
+                    }
+                    if target.starts_with(b"/") {
+                        followed.real.clear();
+                    }
+                    rest.extend(components(target).rev());
+                }
+                Some(Node::File | Node::Special) if rest.is_empty() => followed.real = real,
+                Some(Node::File | Node::Special) => return Err(Blocked::NotDirectory(real)),
+                None => {
+                    followed.missing.push(real.clone());
+                    followed.real = real;
+                }
+            }
+        }
+        Ok(followed)
+    }
+}
+
+fn components(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|component| !matches!(*component, b"" | b"."))
+}
+
+/// What is above the last component, and that.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default()),
+        None => (&[], path),
+    }
+}
+
+fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
+    if parent.is_empty() { name.to_vec() } else { [parent, name].join(&b'/') }
+}

@@ -1,0 +1,251 @@
+//! From the first member to the last, in the order in which the kernel unpacks them.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+
+use super::cursor::Cursor;
+use super::{InitramfsError, io_kind};
+use crate::compression::{Compression, Decoder, Magic};
+use crate::cpio::{CpioError, Entry, FileKind, Reader, Skip};
+use crate::source::Source;
+
+/// Real images have up to five members and some hundred thousand entries. These bounds keep what is held of a
+/// foreign one in memory, and the time it takes, within limits.
+const MEMBERS: usize = 1000;
+const ENTRIES: u64 = 1_000_000;
+const NAME_BYTES: u64 = 128 << 20;
+const UNPACKED: u64 = 16 << 30;
+
+/// One archive of an initramfs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Where it begins, in bytes of the image.
+    pub offset: u64,
+    /// How it is compressed; none if it is raw.
+    pub compression: Option<Compression>,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+/// How far an initramfs could be read.
+#[derive(Debug)]
+pub struct Walk {
+    /// The archives, as far as they could be read.
+    pub members: Vec<Member>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How reading an initramfs ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// Every byte is accounted for.
+    Complete,
+    /// The entries before were visited, what comes after is not known.
+    Stopped {
+        /// Where the member begins that could not be read to its end, in bytes of the image.
+        offset: u64,
+        /// Why not.
+        reason: StopReason,
+    },
+}
+
+impl Ending {
+    /// Whether the kernel, too, stops here, so that nothing that is appended would be unpacked.
+    pub fn stops_the_kernel(&self) -> bool {
+        match self {
+            Self::Complete => false,
+            Self::Stopped { reason, .. } => !matches!(reason, StopReason::Unsupported(_) | StopReason::TooLarge),
+        }
+    }
+}
+
+/// Why reading an initramfs stopped.
+#[derive(Debug)]
+pub enum StopReason {
+    /// A compression that dayone does not read, by name. The kernel may.
+    Unsupported(&'static str),
+    /// A raw archive, or anything behind one, that does not begin at a multiple of 4.
+    Misaligned,
+    /// Neither an archive nor a compression, perhaps a signature or a check sum.
+    UnknownMagic,
+    /// An archive, or the stream that it is compressed to, is damaged.
+    Damaged(CpioError),
+    /// More members, entries or bytes than dayone is ready to read.
+    TooLarge,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(name) => write!(f, "it is compressed with {name}, which dayone does not read"),
+            Self::Misaligned => f.write_str("it does not begin at a multiple of 4, where the kernel would look for it"),
+            Self::UnknownMagic => f.write_str("it is neither a cpio archive nor compressed in a known way"),
+            Self::Damaged(error) => error.fmt(f),
+            Self::TooLarge => f.write_str("there are more members, entries or bytes than an initramfs has"),
+        }
+    }
+}
+
+/// What [`walk`] shows of an entry.
+#[derive(Debug)]
+pub struct Visit<'e> {
+    /// In which member it is, counted from 0.
+    pub member: usize,
+    /// The entry.
+    pub entry: &'e Entry,
+}
+
+/// Visits every entry in the order in which the kernel unpacks them: where two have one path, the later one stays.
+/// The content can be read from the reader that `visit` is given; what it leaves is passed over. An error
+/// that `visit` returns ends the walk there.
+///
+/// Of the image, no more than a buffer is held at any time. That a part cannot be read is told in [`Walk::ending`];
+/// an error means that there is no initramfs, or that the source failed.
+pub fn walk<S, V>(source: &S, mut visit: V) -> Result<Walk, InitramfsError>
+where
+    S: Source + ?Sized,
+    V: FnMut(&Visit<'_>, &mut Reader<&mut dyn Skip>) -> Result<(), CpioError>,
+{
+    let mut walker = Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED };
+    let mut cursor = Cursor::new(source);
+    let stop = walker.run(&mut cursor);
+    if let Some(error) = cursor.take_failure() {
+        return Err(error.into());
+    }
+    let ending = match stop? {
+        None => Ending::Complete,
+        Some((offset, StopReason::UnknownMagic | StopReason::Misaligned)) if walker.members.is_empty() => {
+            return Err(InitramfsError::NotAnInitramfs { offset });
+        }
+        Some((offset, reason)) => Ending::Stopped { offset, reason },
+    };
+    Ok(Walk { members: walker.members, ending })
+}
+
+struct Walker<'v, V> {
+    visit: &'v mut V,
+    members: Vec<Member>,
+    entries: u64,
+    name_bytes: u64,
+    /// How many bytes may still come out of decoders.
+    unpacked: u64,
+}
+
+impl<V> Walker<'_, V>
+where
+    V: FnMut(&Visit<'_>, &mut Reader<&mut dyn Skip>) -> Result<(), CpioError>,
+{
+    fn run<S: Source + ?Sized>(&mut self, cursor: &mut Cursor<'_, S>) -> io::Result<Option<(u64, StopReason)>> {
+        loop {
+            skip_zeros(cursor)?;
+            let offset = cursor.position();
+            let magic = cursor.peek()?;
+            let aligned = offset.is_multiple_of(4);
+            let behind_raw = self.members.last().is_some_and(|member| member.compression.is_none());
+            let compression = match (magic.first(), Magic::sniff(&magic)) {
+                (None, _) => return Ok(None),
+                (Some(b'0'), _) if aligned => None,
+                (Some(b'0'), _) => return Ok(Some((offset, StopReason::Misaligned))),
+                (_, Some(_)) if behind_raw && !aligned => return Ok(Some((offset, StopReason::Misaligned))),
+                (_, Some(Magic::Known(compression))) => Some(compression),
+                (_, Some(Magic::Unknown(name))) => return Ok(Some((offset, StopReason::Unsupported(name)))),
+                (_, None) => return Ok(Some((offset, StopReason::UnknownMagic))),
+            };
+            if self.members.len() == MEMBERS {
+                return Ok(Some((offset, StopReason::TooLarge)));
+            }
+            self.members.push(Member { offset, compression, entries: 0 });
+            let result = match compression {
+                None => self.archive(cursor).map(drop),
+                Some(compression) => self.compressed(compression, &mut *cursor),
+            };
+            if let Err(reason) = result {
+                return Ok(Some((offset, reason)));
+            }
+        }
+    }
+
+    /// A compressed member may itself hold several archives, with zeros between them.
+    fn compressed<R: BufRead>(&mut self, compression: Compression, reader: R) -> Result<(), StopReason> {
+        let damaged = |error| StopReason::Damaged(CpioError::Io(error));
+        let decoder = Decoder::new(compression, reader).map_err(damaged)?;
+        let mut reader = BufReader::new(Bounded { inner: decoder, left: self.unpacked });
+        let mut position = 0_u64;
+        loop {
+            position = position.wrapping_add(skip_zeros(&mut reader).map_err(stop_of_stream)?);
+            match reader.fill_buf().map_err(stop_of_stream)?.first() {
+                None => break,
+                Some(b'0') if position.is_multiple_of(4) => {}
+                Some(_) => return Err(StopReason::Damaged(CpioError::Magic { offset: position })),
+            }
+            position = position.wrapping_add(self.archive(&mut reader)?);
+        }
+        self.unpacked = reader.get_ref().left;
+        Ok(())
+    }
+
+    /// One archive; says how long it is.
+    fn archive(&mut self, reader: &mut dyn Skip) -> Result<u64, StopReason> {
+        let mut reader = Reader::new(reader);
+        while let Some(entry) = reader.next_entry().map_err(stop_of_archive)? {
+            let target = if entry.kind() == FileKind::Symlink { entry.size } else { 0 };
+            self.entries += 1;
+            self.name_bytes = self.name_bytes.saturating_add(entry.name.len() as u64).saturating_add(target);
+            if self.entries > ENTRIES || self.name_bytes > NAME_BYTES {
+                return Err(StopReason::TooLarge);
+            }
+            let member = self.members.len().saturating_sub(1);
+            (self.visit)(&Visit { member, entry: &entry }, &mut reader).map_err(stop_of_archive)?;
+            if let Some(member) = self.members.last_mut() {
+                member.entries += 1;
+            }
+        }
+        Ok(reader.position())
+    }
+}
+
+fn stop_of_archive(error: CpioError) -> StopReason {
+    match io_kind(&error) {
+        Some(io::ErrorKind::FileTooLarge) => StopReason::TooLarge,
+        _ => StopReason::Damaged(error),
+    }
+}
+
+fn stop_of_stream(error: io::Error) -> StopReason {
+    stop_of_archive(CpioError::Io(error))
+}
+
+/// Passes over zero bytes and says how many it were.
+fn skip_zeros<R: BufRead + ?Sized>(reader: &mut R) -> io::Result<u64> {
+    let mut skipped = 0_u64;
+    loop {
+        let buffer = match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        };
+        let zeros = buffer.iter().position(|byte| *byte != 0).unwrap_or(buffer.len());
+        if zeros == 0 {
+            return Ok(skipped);
+        }
+        reader.consume(zeros);
+        skipped += zeros as u64;
+    }
+}
+
+/// A decoder that gives no more than it may: a few KiB can unpack to terabytes.
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        match self.left.checked_sub(count as u64) {
+            Some(left) => self.left = left,
+            None => return Err(io::ErrorKind::FileTooLarge.into()),
+        }
+        Ok(count)
+    }
+}

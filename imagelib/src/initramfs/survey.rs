@@ -53,7 +53,7 @@ where
         }
         if entry.links > 1 {
             let linked = links.entry((visit.member, entry.inode)).or_default();
-            linked.extend(paths);
+            linked.append(&mut paths);
             paths.clone_from(linked);
         }
         let Some(first) = paths.first() else { return Ok(()) };

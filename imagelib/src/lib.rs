@@ -8,6 +8,8 @@ pub mod cpio;
 pub mod digest;
 pub mod host;
 pub mod initramfs;
+pub mod iso;
+pub mod kernel_arguments;
 pub mod network;
 pub mod overlay;
 pub mod report;

@@ -1,0 +1,90 @@
+//! Why a CoreOS live ISO cannot be customised.
+
+use std::io;
+
+use crate::iso::IsoError;
+
+/// Why a CoreOS live ISO, or what shall go into it, does not fit. Offsets and sizes are in bytes.
+#[derive(Debug, thiserror::Error)]
+pub enum CoreosIsoError {
+    /// The image is damaged as an ISO.
+    #[error(transparent)]
+    Iso(#[from] IsoError),
+    /// An area could not be read.
+    #[error("the ISO image cannot be read at offset {offset}: {source}")]
+    Read {
+        /// Where.
+        offset: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// One of the files that describe the image is not as it should be.
+    #[error("/{path} in the ISO image is damaged: {error}")]
+    Json {
+        /// The file.
+        path: &'static str,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// A file that the image's description names and that is not there.
+    #[error("/{by} in the ISO image names /{path}, which is not there")]
+    NoFile {
+        /// Who names it.
+        by: &'static str,
+        /// What is named.
+        path: String,
+    },
+    /// An area that lies outside its file or outside the image.
+    #[error("the area of {length} bytes at offset {offset} that {by} describes lies outside {path}")]
+    Outside {
+        /// Who describes it.
+        by: &'static str,
+        /// The file.
+        path: String,
+        /// Where in the file.
+        offset: u64,
+        /// How long it is.
+        length: u64,
+    },
+    /// Two areas that share bytes.
+    #[error("the ISO image is damaged: its embed areas at the offsets {first} and {second} overlap")]
+    Overlap {
+        /// Where one begins.
+        first: u64,
+        /// Where the other begins.
+        second: u64,
+    },
+    /// The areas for kernel arguments are not as they should be.
+    #[error("the areas for kernel arguments in the ISO image {0}")]
+    KernelArgumentAreas(&'static str),
+    /// An area for kernel arguments of a size that none has.
+    #[error("the areas for kernel arguments in the ISO image have {size} bytes; 2 to {limit} make sense")]
+    KernelArgumentSize {
+        /// The size.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// The image has no areas for kernel arguments.
+    #[error("the kernel arguments of this CoreOS ISO image cannot be changed: it is from before 2021; use a later one")]
+    NoKernelArgumentAreas,
+    /// An archive that is larger than the area for it.
+    #[error(
+        "what shall be embedded has {size} bytes, and the ISO image has room for {capacity}; \
+         shorten the Ignition config, or let it fetch its larger parts"
+    )]
+    ArchiveTooLarge {
+        /// The archive's size.
+        size: u64,
+        /// The area's.
+        capacity: u64,
+    },
+    /// A command line that is longer than the areas for it.
+    #[error("the kernel arguments have {size} bytes in all, and the ISO image has room for {capacity}")]
+    KernelArgumentsTooLong {
+        /// The command line's length.
+        size: u64,
+        /// What there is room for.
+        capacity: u64,
+    },
+}

@@ -1,0 +1,44 @@
+//! What the operating system in the image can do.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::CoreosIsoError;
+use crate::iso::Volume;
+use crate::source::Source;
+
+const FEATURES: &str = "coreos/features.json";
+
+/// What `/coreos/features.json` promises. Images from before December 2021 have no such file and promise nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Features {
+    /// NetworkManager keyfiles in the initramfs take effect from the first second.
+    pub live_initrd_network: bool,
+    /// The installer reads its settings from files in the live system.
+    pub installer_config: bool,
+    /// These settings may name consoles.
+    pub installer_console: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Json {
+    #[serde(default)]
+    live_initrd_network: bool,
+    #[serde(default)]
+    installer_config: bool,
+    #[serde(default)]
+    installer_config_directives: BTreeMap<String, bool>,
+}
+
+impl Features {
+    pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, CoreosIsoError> {
+        let Some(json) = super::read_json::<Json>(source, volume, FEATURES)? else { return Ok(Self::default()) };
+        Ok(Self {
+            live_initrd_network: json.live_initrd_network,
+            installer_config: json.installer_config,
+            installer_console: json.installer_config_directives.get("console").copied().unwrap_or_default(),
+        })
+    }
+}

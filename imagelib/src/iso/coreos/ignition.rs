@@ -1,0 +1,121 @@
+//! The area that the boot loader hands to the kernel as a second initramfs.
+
+use bytes::Bytes;
+use serde::Deserialize;
+
+use super::CoreosIsoError;
+use crate::iso::{Extent, Volume};
+use crate::overlay::Patch;
+use crate::source::Source;
+
+const IGNINFO: &str = "coreos/igninfo.json";
+
+/// Where the area is when nothing says so: before March 2023.
+const DEFAULT_FILE: &str = "images/ignition.img";
+
+/// How much of the area is looked at in one go, in bytes.
+const STEP: u64 = 64 << 10;
+
+#[derive(Deserialize)]
+struct Json {
+    file: String,
+    offset: Option<u64>,
+    length: Option<u64>,
+}
+
+/// The area for an initramfs archive: `config.ign` and NetworkManager keyfiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnitionArea {
+    file: String,
+    offset: u64,
+    length: u64,
+    used: u64,
+}
+
+impl IgnitionArea {
+    pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, CoreosIsoError> {
+        let (by, json) = match super::read_json::<Json>(source, volume, IGNINFO)? {
+            Some(json) => (IGNINFO, json),
+            None if super::find(source, volume, DEFAULT_FILE)?.is_some() => {
+                (DEFAULT_FILE, Json { file: DEFAULT_FILE.to_owned(), offset: None, length: None })
+            }
+            None => return Ok(None),
+        };
+        let Some(entry) = super::find(source, volume, &json.file)? else {
+            return Err(CoreosIsoError::NoFile { by, path: json.file });
+        };
+        let start = json.offset.unwrap_or(0);
+        // On x86_64 the whole file is the area; on s390x the area follows the kernel and the initrd in one file, and
+        // no length is given only by images from before it was.
+        let length = json.length.unwrap_or_else(|| entry.size().saturating_sub(start));
+        let (Some(offset), true) = (within(&entry.extents, start, length), length > 0 && !entry.is_directory()) else {
+            return Err(CoreosIsoError::Outside { by, path: json.file, offset: start, length });
+        };
+        let used = used(source, offset, length)?;
+        Ok(Some(Self { file: json.file, offset, length, used }))
+    }
+
+    /// The file that holds the area, as a path in the ISO: `images/ignition.img`.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Where the area begins in the image, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// How long the area is, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether nothing is embedded: all zeros.
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    pub(super) fn read(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
+        source.read_vec(self.offset, self.used).map_err(|source| CoreosIsoError::Read { offset: self.offset, source })
+    }
+
+    /// The kernel skips zeros behind an archive, and takes anything else for another one: what was there before and
+    /// is not overwritten becomes zeros.
+    pub(super) fn embed(&self, archive: Bytes) -> Result<Vec<Patch>, CoreosIsoError> {
+        let size = archive.len() as u64;
+        if size > self.length {
+            return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: self.length });
+        }
+        let mut patches = Vec::new();
+        if size > 0 {
+            patches.push(Patch::bytes(self.offset, archive));
+        }
+        if self.used > size {
+            patches.push(Patch::zeros(self.offset + size, self.used - size));
+        }
+        Ok(patches)
+    }
+}
+
+/// Where a range of a file stands in the image. A file of several extents would have its areas cut.
+pub(super) fn within(extents: &[Extent], start: u64, length: u64) -> Option<u64> {
+    match extents {
+        [extent] if start.checked_add(length)? <= extent.length => extent.offset.checked_add(start),
+        _ => None,
+    }
+}
+
+/// How much of an area is in use: up to its last byte that is not zero.
+fn used(source: &dyn Source, offset: u64, length: u64) -> Result<u64, CoreosIsoError> {
+    let mut end = length;
+    while end > 0 {
+        let start = end.saturating_sub(STEP);
+        let at = offset + start;
+        let bytes = source.read_vec(at, end - start).map_err(|source| CoreosIsoError::Read { offset: at, source })?;
+        if let Some(last) = bytes.iter().rposition(|&byte| byte != 0) {
+            return Ok(start + last as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}

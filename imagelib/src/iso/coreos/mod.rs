@@ -1,0 +1,141 @@
+//! What a CoreOS live ISO (Fedora CoreOS, RHCOS, SCOS) provides for its customisation: areas of fixed size for an
+//! initramfs archive and for kernel arguments. The image keeps its length, and all else in it its place.
+//!
+//! The layout is that of coreos-installer's `src/live/embed.rs`; its oldest forms (2020) are read as well.
+
+mod error;
+mod features;
+mod ignition;
+mod kargs;
+#[cfg(test)]
+mod tests;
+
+pub use error::CoreosIsoError;
+pub use features::Features;
+pub use ignition::IgnitionArea;
+pub use kargs::{KernelArgumentArea, KernelArgumentAreas};
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use super::{FileEntry, Volume};
+use crate::kernel_arguments::KernelArguments;
+use crate::overlay::Patch;
+use crate::source::Source;
+
+/// The largest of the small JSON files that describe the areas, in bytes. Real ones have less than one KiB.
+const LARGEST_JSON: u64 = 64 << 10;
+
+/// A CoreOS live ISO and where it can be customised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreosIso {
+    ignition: IgnitionArea,
+    kernel_arguments: Option<KernelArgumentAreas>,
+    features: Features,
+}
+
+impl CoreosIso {
+    /// Finds the areas of a CoreOS live ISO. `None` says that the volume is something else; that it claims to be one
+    /// and cannot be customised as it says is an error.
+    pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, CoreosIsoError> {
+        let Some(ignition) = IgnitionArea::probe(source, volume)? else { return Ok(None) };
+        let kernel_arguments = KernelArgumentAreas::probe(source, volume)?;
+        let features = Features::probe(source, volume)?;
+        let iso = Self { ignition, kernel_arguments, features };
+        iso.check_overlap()?;
+        Ok(Some(iso))
+    }
+
+    /// The area for an initramfs archive.
+    pub fn ignition(&self) -> &IgnitionArea {
+        &self.ignition
+    }
+
+    /// The areas for kernel arguments. Images of 2020 have none.
+    pub fn kernel_arguments(&self) -> Option<&KernelArgumentAreas> {
+        self.kernel_arguments.as_ref()
+    }
+
+    /// What the operating system in the image can do.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Whether the image is as it was published: nothing embedded, kernel arguments unchanged.
+    pub fn is_pristine(&self) -> bool {
+        self.ignition.is_empty()
+            && self.kernel_arguments.as_ref().is_none_or(|areas| areas.current() == areas.default())
+    }
+
+    /// The patches that put `archive` into the Ignition area and `kernel_arguments` into all areas for these.
+    ///
+    /// The archive is one of cpio's newc format, compressed or not, or several in a row; an empty one leaves the area
+    /// as it is in a pristine image. It replaces all that was embedded before. Without kernel arguments, those that
+    /// are there stay.
+    pub fn embed(
+        &self,
+        archive: impl Into<Bytes>,
+        kernel_arguments: Option<&KernelArguments>,
+    ) -> Result<Vec<Patch>, CoreosIsoError> {
+        let mut patches = self.ignition.embed(archive.into())?;
+        if let Some(arguments) = kernel_arguments {
+            let areas = self.kernel_arguments.as_ref().ok_or(CoreosIsoError::NoKernelArgumentAreas)?;
+            patches.extend(areas.embed(arguments)?);
+        }
+        patches.sort_by_key(|patch| patch.offset);
+        Ok(patches)
+    }
+
+    /// What is embedded in the Ignition area: its bytes up to the last that is not zero. They hold secrets.
+    pub fn embedded(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
+        self.ignition.read(source)
+    }
+
+    fn check_overlap(&self) -> Result<(), CoreosIsoError> {
+        let mut areas = vec![(self.ignition.offset(), self.ignition.length())];
+        if let Some(kargs) = &self.kernel_arguments {
+            areas.extend(kargs.areas().iter().map(|area| (area.offset(), kargs.size())));
+        }
+        areas.sort_unstable();
+        for pair in areas.windows(2) {
+            if let [(first, length), (second, _)] = pair
+                && first.saturating_add(*length) > *second
+            {
+                return Err(CoreosIsoError::Overlap { first: *first, second: *second });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file of the ISO by its path, also where only names of the form 8.3 are left.
+fn find(source: &dyn Source, volume: &Volume, path: &str) -> Result<Option<FileEntry>, CoreosIsoError> {
+    if let Some(entry) = volume.find(source, path)? {
+        return Ok(Some(entry));
+    }
+    Ok(volume.find(source, &level_1(path))?)
+}
+
+/// The path as ISO 9660 level 1 has it (ECMA-119 §10.1): `COREOS/KARGS.JSO`.
+fn level_1(path: &str) -> String {
+    let cut = |text: &str, length| text.chars().take(length).collect::<String>();
+    let parts: Vec<String> = path
+        .split('/')
+        .map(|name| match name.rsplit_once('.') {
+            Some((stem, extension)) => format!("{}.{}", cut(stem, 8), cut(extension, 3)),
+            None => cut(name, 8),
+        })
+        .collect();
+    parts.join("/").to_ascii_uppercase()
+}
+
+/// One of the files that describe the image.
+fn read_json<T: DeserializeOwned>(
+    source: &dyn Source,
+    volume: &Volume,
+    path: &'static str,
+) -> Result<Option<T>, CoreosIsoError> {
+    let Some(entry) = find(source, volume, path)? else { return Ok(None) };
+    let content = entry.read(source, LARGEST_JSON)?;
+    serde_json::from_slice(&content).map(Some).map_err(|error| CoreosIsoError::Json { path, error })
+}

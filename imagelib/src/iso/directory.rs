@@ -1,0 +1,218 @@
+//! The files of a directory.
+
+use super::record::{Record, iso_name, joliet_name};
+use super::rock_ridge;
+use super::{BLOCK, IsoError};
+use crate::source::Source;
+
+/// The largest directory that is read, in bytes: some fifty thousand files.
+pub(super) const LARGEST_DIRECTORY: u64 = 8 << 20;
+
+const BLOCK_LENGTH: usize = 2048;
+
+/// A range of the image, in bytes, that lies within it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A file.
+    File,
+    /// A symbolic link of Rock Ridge. It is not followed.
+    Symlink,
+}
+
+/// An entry of a directory, and where all of it stands in the image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Its name, without its directory: Rock Ridge's where it has one, else that of the tree. The root has none.
+    pub name: String,
+    /// Its name in the tree's own form, such as `KARGS.JSO`: what a reader without Rock Ridge sees.
+    pub tree_name: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its content, in order. Only files of 4 GiB and more have several extents.
+    pub extents: Vec<Extent>,
+    /// The directory records, one for each extent.
+    pub records: Vec<u64>,
+}
+
+impl FileEntry {
+    /// The entry of a single record, in a volume whose first block stands at `base`.
+    pub(super) fn from_record(
+        source: &dyn Source,
+        record: &Record<'_>,
+        base: u64,
+        name: String,
+    ) -> Result<Self, IsoError> {
+        let kind = if record.is_directory() { EntryKind::Directory } else { EntryKind::File };
+        let mut entry = Self { tree_name: name.clone(), name, kind, extents: Vec::new(), records: Vec::new() };
+        entry.add(source, record, base)?;
+        Ok(entry)
+    }
+
+    /// Adds the extent of a record. An empty file has an extent too, which says nothing about where it begins.
+    fn add(&mut self, source: &dyn Source, record: &Record<'_>, base: u64) -> Result<(), IsoError> {
+        let extent = extent(source, base, record.block, record.size, record.offset)?;
+        self.extents.push(extent);
+        self.records.push(record.offset);
+        Ok(())
+    }
+
+    /// How many bytes its content has.
+    pub fn size(&self) -> u64 {
+        self.extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.length))
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.kind == EntryKind::Directory
+    }
+
+    /// The content of a file that has at most `limit` bytes.
+    pub fn read(&self, source: &dyn Source, limit: u64) -> Result<Vec<u8>, IsoError> {
+        if self.kind != EntryKind::File {
+            return Err(IsoError::Kind { name: self.name.clone(), wanted: "file" });
+        }
+        if self.size() > limit {
+            return Err(IsoError::FileTooLarge { name: self.name.clone(), size: self.size(), limit });
+        }
+        let mut content = Vec::new();
+        for Extent { offset, length } in self.extents.iter().copied() {
+            let part = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
+            content.extend_from_slice(&part);
+        }
+        Ok(content)
+    }
+}
+
+/// An extent of the volume as a range of the image. `record` is who says so.
+fn extent(source: &dyn Source, base: u64, block: u64, size: u32, record: u64) -> Result<Extent, IsoError> {
+    let offset = base.saturating_add(block.saturating_mul(BLOCK));
+    let length = u64::from(size);
+    if length > 0 && offset.checked_add(length).is_none_or(|end| end > source.size()) {
+        return Err(IsoError::Outside { record, start: offset, length });
+    }
+    Ok(Extent { offset, length })
+}
+
+/// How the names of a tree are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Iso,
+    /// With the bytes of every record's system use that are somebody else's.
+    RockRidge(usize),
+    Joliet,
+}
+
+/// The entries of `directory`, without those of itself and its parent.
+pub(super) fn list(
+    source: &dyn Source,
+    base: u64,
+    names: Names,
+    directory: &FileEntry,
+) -> Result<Vec<FileEntry>, IsoError> {
+    let mut entries: Vec<FileEntry> = Vec::new();
+    // The extents of one file follow each other, all but the last marked as going on.
+    let mut unfinished = false;
+    each_record(source, directory, |record| {
+        if record.is_self_or_parent() || record.is_associated() {
+            return Ok(());
+        }
+        let tree_name = if names == Names::Joliet { joliet_name(record.name) } else { iso_name(record.name) };
+        match entries.last_mut().filter(|_| unfinished) {
+            Some(last) if last.tree_name == tree_name => last.add(source, &record, base)?,
+            Some(_) => {
+                return Err(IsoError::Record { offset: record.offset, reason: "does not continue the file before it" });
+            }
+            None => entries.extend(entry(source, base, names, &record, tree_name)?),
+        }
+        unfinished = record.continues();
+        Ok(())
+    })?;
+    if unfinished {
+        let offset = entries.last().and_then(|entry| entry.records.last()).copied().unwrap_or_default();
+        return Err(IsoError::Record { offset, reason: "says that a file goes on, and it does not" });
+    }
+    Ok(entries)
+}
+
+/// The entry of the first record of a file; none for a directory that stands here only because it had to move.
+fn entry(
+    source: &dyn Source,
+    base: u64,
+    names: Names,
+    record: &Record<'_>,
+    tree_name: String,
+) -> Result<Option<FileEntry>, IsoError> {
+    let mut entry = FileEntry::from_record(source, record, base, tree_name)?;
+    if let Names::RockRidge(skip) = names {
+        let system_use = record.system_use.get(skip..).unwrap_or_default();
+        let additions = rock_ridge::read(source, base, system_use, record.offset)?;
+        if additions.relocated_here {
+            return Ok(None);
+        }
+        if let Some(name) = additions.name {
+            entry.name = name;
+        }
+        if additions.symlink {
+            entry.kind = EntryKind::Symlink;
+        }
+        if let Some(block) = additions.relocated_to {
+            entry.kind = EntryKind::Directory;
+            entry.extents = vec![moved_directory(source, base, block, record.offset)?];
+        }
+    }
+    Ok(Some(entry))
+}
+
+/// The extent of a directory that is known only by its first block: its first record, its own, has the size.
+fn moved_directory(source: &dyn Source, base: u64, block: u64, record: u64) -> Result<Extent, IsoError> {
+    let Extent { offset, .. } = extent(source, base, block, 34, record)?;
+    let bytes = source.read_vec(offset, 34).map_err(|source| IsoError::Read { offset, source })?;
+    let size = super::fields::u32_both(&bytes, 10, offset, "size of a directory")?;
+    extent(source, base, block, size, record)
+}
+
+/// The system use of the directory's own record, which comes first.
+pub(super) fn own_system_use(source: &dyn Source, directory: &FileEntry) -> Result<Vec<u8>, IsoError> {
+    let Some(Extent { offset, length }) = directory.extents.first().copied() else { return Ok(Vec::new()) };
+    let bytes = source.read_vec(offset, length.min(BLOCK)).map_err(|source| IsoError::Read { offset, source })?;
+    Ok(Record::parse(&bytes, offset)?.system_use.to_vec())
+}
+
+fn each_record(
+    source: &dyn Source,
+    directory: &FileEntry,
+    mut each: impl FnMut(Record<'_>) -> Result<(), IsoError>,
+) -> Result<(), IsoError> {
+    if !directory.is_directory() {
+        return Err(IsoError::Kind { name: directory.name.clone(), wanted: "directory" });
+    }
+    for Extent { offset, length } in directory.extents.iter().copied() {
+        if length > LARGEST_DIRECTORY {
+            return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY });
+        }
+        let bytes = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
+        let mut block_offset = offset;
+        for block in bytes.chunks(BLOCK_LENGTH) {
+            let mut at = 0;
+            // A record never crosses a block; zeros fill the rest (§6.8.1.1).
+            while let Some(rest) = block.get(at..).filter(|rest| rest.first().is_some_and(|&length| length != 0)) {
+                let record = Record::parse(rest, block_offset + at as u64)?;
+                at += record.length;
+                each(record)?;
+            }
+            block_offset += BLOCK;
+        }
+    }
+    Ok(())
+}

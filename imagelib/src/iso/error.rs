@@ -1,0 +1,100 @@
+//! What can be wrong with an ISO image.
+
+use std::io;
+
+/// Why an image cannot be read as ISO 9660. Offsets are in bytes from the beginning of the image.
+#[derive(Debug, thiserror::Error)]
+pub enum IsoError {
+    /// The image's bytes could not be read.
+    #[error("the ISO image cannot be read at offset {offset}: {source}")]
+    Read {
+        /// Where.
+        offset: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// No volume descriptor where the first must be.
+    #[error("not an ISO 9660 image: there is no volume descriptor at offset {offset}")]
+    NotIso {
+        /// Where one must be.
+        offset: u64,
+    },
+    /// The volume descriptors go on without an end, or have no primary one.
+    #[error("the ISO image is damaged: its volume descriptors {0}")]
+    Descriptors(&'static str),
+    /// The file is shorter than the volume it holds.
+    #[error(
+        "the ISO image is incomplete: its volume takes {expected} bytes, the file has {actual}; \
+         download it again and compare its checksum"
+    )]
+    Incomplete {
+        /// How long the volume says it is.
+        expected: u64,
+        /// How long the file is.
+        actual: u64,
+    },
+    /// Another logical block size than [`super::BLOCK`].
+    #[error("the ISO image has blocks of {0} bytes, and only 2048 are supported")]
+    BlockSize(u16),
+    /// A number that is recorded in both byte orders differs between them.
+    #[error("the ISO image is damaged: the {field} at offset {offset} is not the same in both byte orders")]
+    BothEndian {
+        /// Which number.
+        field: &'static str,
+        /// Where it stands.
+        offset: u64,
+    },
+    /// A directory record that makes no sense.
+    #[error("the ISO image is damaged: the directory record at offset {offset} {reason}")]
+    Record {
+        /// Where it stands.
+        offset: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A file or a directory that lies outside the image.
+    #[error(
+        "the ISO image is damaged or incomplete: the directory record at offset {record} points to {length} bytes \
+         at offset {start}, outside the image"
+    )]
+    Outside {
+        /// Where the record stands.
+        record: u64,
+        /// Where the file would begin.
+        start: u64,
+        /// How long it would be.
+        length: u64,
+    },
+    /// A directory, or all directories together, of a size that no real image has.
+    #[error("the ISO image is damaged: its directories take more than {limit} bytes at offset {offset}")]
+    DirectoriesTooLarge {
+        /// The directory at which the bound was passed.
+        offset: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// Directories nested deeper than any real image nests them, or a directory that holds itself.
+    #[error("the ISO image is damaged: the directory at offset {offset} is nested in itself or too deep")]
+    Nesting {
+        /// Where the directory's records begin.
+        offset: u64,
+    },
+    /// A file that is larger than what it is read for can be.
+    #[error("the file {name:?} in the ISO image has {size} bytes, where at most {limit} make sense")]
+    FileTooLarge {
+        /// Its name.
+        name: String,
+        /// Its size.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// A directory where a file is wanted, or the other way round.
+    #[error("{name:?} in the ISO image is not a {wanted}")]
+    Kind {
+        /// The name.
+        name: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+}

@@ -1,0 +1,351 @@
+//! Kernel command lines, and changes to them.
+//!
+//! Arguments are separated by white space outside double quotes, as the kernel's own parser (`lib/cmdline.c`) has it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KernelArgumentError {
+    /// A text that is not one argument.
+    #[error("the kernel argument {key:?} {reason}")]
+    Argument {
+        /// What stands before the first `=`.
+        key: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A text that is not a command line.
+    #[error("the kernel command line {0}")]
+    CommandLine(&'static str),
+    /// Not of the form `KEY=OLD=NEW`.
+    #[error("the replacement of the kernel argument {key:?} is not of the form KEY=OLD=NEW")]
+    Replacement {
+        /// What stands before the first `=`.
+        key: String,
+    },
+    /// An argument to be deleted or replaced that is not there.
+    #[error("the kernel argument {key:?} is not there with the value given; {there}")]
+    Missing {
+        /// What stands before the first `=`.
+        key: String,
+        /// The keys that are there.
+        there: String,
+    },
+}
+
+fn key_of(argument: &str) -> String {
+    argument.split('=').next().unwrap_or_default().chars().take(64).collect()
+}
+
+/// One argument that can be added to a command line and reach the kernel as it is, whichever boot loader carries it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KernelArgument(String);
+
+impl KernelArgument {
+    /// The argument as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for KernelArgument {
+    type Err = KernelArgumentError;
+
+    fn from_str(text: &str) -> Result<Self, KernelArgumentError> {
+        let refuse = |reason| Err(KernelArgumentError::Argument { key: key_of(text), reason });
+        let tokens = match tokens(text) {
+            Ok(tokens) => tokens,
+            Err(KernelArgumentError::CommandLine(reason)) => return refuse(reason),
+            Err(other) => return Err(other),
+        };
+        if tokens.is_empty() {
+            return refuse("is empty");
+        }
+        if tokens != [text] {
+            return refuse("holds a space; give arguments one by one, or put the value into double quotes");
+        }
+        // GRUB and ISOLINUX read the argument from a configuration file, GRUB as a script.
+        if text.starts_with('#') {
+            return refuse("begins with '#', which begins a comment in the boot loaders' configuration");
+        }
+        if text.contains(['{', '}', '|', '&', '$', ';', '<', '>', '\\', '\'', '`']) {
+            return refuse("holds one of { } | & $ ; < > \\ ' `, which GRUB does not pass on as it is");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for KernelArgument {
+    type Error = KernelArgumentError;
+
+    fn try_from(text: String) -> Result<Self, KernelArgumentError> {
+        text.parse()
+    }
+}
+
+impl From<KernelArgument> for String {
+    fn from(argument: KernelArgument) -> Self {
+        argument.0
+    }
+}
+
+impl fmt::Display for KernelArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for KernelArgument {
+    /// The key only: URLs with tokens are passed this way.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KernelArgument({:?})", key_of(&self.0))
+    }
+}
+
+/// An argument's change of value, written `KEY=OLD=NEW`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Replacement {
+    old: String,
+    new: KernelArgument,
+    text: String,
+}
+
+impl FromStr for Replacement {
+    type Err = KernelArgumentError;
+
+    fn from_str(text: &str) -> Result<Self, KernelArgumentError> {
+        let parts: Vec<&str> = text.split('=').collect();
+        match parts.as_slice() {
+            [key, old, new] if !key.is_empty() && !old.is_empty() && !new.is_empty() => {
+                Ok(Self { old: format!("{key}={old}"), new: format!("{key}={new}").parse()?, text: text.to_owned() })
+            }
+            _ => Err(KernelArgumentError::Replacement { key: key_of(text) }),
+        }
+    }
+}
+
+impl TryFrom<String> for Replacement {
+    type Error = KernelArgumentError;
+
+    fn try_from(text: String) -> Result<Self, KernelArgumentError> {
+        text.parse()
+    }
+}
+
+impl From<Replacement> for String {
+    fn from(replacement: Replacement) -> Self {
+        replacement.text
+    }
+}
+
+impl fmt::Debug for Replacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Replacement({:?})", key_of(&self.old))
+    }
+}
+
+/// A kernel command line: one line without control characters, its quotes in pairs.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct KernelArguments(Vec<String>);
+
+impl KernelArguments {
+    /// The arguments in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds an argument behind the others, even one that is there already: some, such as `console`, count each time.
+    pub fn append(&mut self, argument: &KernelArgument) {
+        self.0.push(argument.0.clone());
+    }
+
+    /// Removes every copy of an argument.
+    pub fn delete(&mut self, argument: &str) -> Result<(), KernelArgumentError> {
+        let argument = argument.trim();
+        self.must_have(argument)?;
+        self.0.retain(|there| there != argument);
+        Ok(())
+    }
+
+    /// Changes the value of every copy of an argument.
+    pub fn replace(&mut self, replacement: &Replacement) -> Result<(), KernelArgumentError> {
+        self.must_have(&replacement.old)?;
+        for argument in self.0.iter_mut().filter(|argument| **argument == replacement.old) {
+            argument.clone_from(&replacement.new.0);
+        }
+        Ok(())
+    }
+
+    fn must_have(&self, argument: &str) -> Result<(), KernelArgumentError> {
+        if self.0.iter().any(|there| there == argument) {
+            return Ok(());
+        }
+        let keys: Vec<String> = self.iter().map(key_of).collect();
+        let there = if keys.is_empty() { "there are none".to_owned() } else { format!("there are {}", keys.join(" ")) };
+        Err(KernelArgumentError::Missing { key: key_of(argument), there })
+    }
+}
+
+impl FromStr for KernelArguments {
+    type Err = KernelArgumentError;
+
+    fn from_str(line: &str) -> Result<Self, KernelArgumentError> {
+        Ok(Self(tokens(line)?.into_iter().map(str::to_owned).collect()))
+    }
+}
+
+impl fmt::Display for KernelArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" "))
+    }
+}
+
+impl fmt::Debug for KernelArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(key_of)).finish()
+    }
+}
+
+/// Changes to a command line, applied in the order in which `coreos-installer iso kargs modify` applies them.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KernelArgumentEdits {
+    /// Arguments to remove, written as they stand there: `mitigations=auto,nosmt`.
+    pub delete: Vec<String>,
+    /// Arguments to add behind the others.
+    pub append: Vec<KernelArgument>,
+    /// Values to change.
+    pub replace: Vec<Replacement>,
+}
+
+impl fmt::Debug for KernelArgumentEdits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let deleted: Vec<String> = self.delete.iter().map(|argument| key_of(argument)).collect();
+        f.debug_struct("KernelArgumentEdits")
+            .field("delete", &deleted)
+            .field("append", &self.append)
+            .field("replace", &self.replace)
+            .finish()
+    }
+}
+
+impl KernelArgumentEdits {
+    /// Whether nothing is to be changed.
+    pub fn is_empty(&self) -> bool {
+        self.delete.is_empty() && self.append.is_empty() && self.replace.is_empty()
+    }
+
+    /// The command line `arguments` with these changes.
+    pub fn apply_to(&self, arguments: &KernelArguments) -> Result<KernelArguments, KernelArgumentError> {
+        let mut edited = arguments.clone();
+        self.delete.iter().try_for_each(|argument| edited.delete(argument))?;
+        self.append.iter().for_each(|argument| edited.append(argument));
+        self.replace.iter().try_for_each(|replacement| edited.replace(replacement))?;
+        Ok(edited)
+    }
+}
+
+fn tokens(line: &str) -> Result<Vec<&str>, KernelArgumentError> {
+    if line.chars().any(char::is_control) {
+        return Err(KernelArgumentError::CommandLine("holds a line break, a tab or another control character"));
+    }
+    let mut quoted = false;
+    let parts = line.split(|c: char| {
+        quoted ^= c == '"';
+        c == ' ' && !quoted
+    });
+    let tokens = parts.filter(|part| !part.is_empty()).collect();
+    if quoted {
+        return Err(KernelArgumentError::CommandLine("holds a double quote that is not closed"));
+    }
+    Ok(tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn line(text: &str) -> KernelArguments {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn edits_are_applied_as_coreos_installer_does() {
+        let edits: KernelArgumentEdits = serde_json::from_str(
+            r#"{"delete": ["a=1"], "append": ["a=2", "console=ttyS0", "rd.x=\"p q\""], "replace": ["a=2=3"]}"#,
+        )
+        .unwrap();
+        let edited = edits.apply_to(&line("  quiet a=1 b a=1 ")).unwrap();
+        assert_eq!(edited.to_string(), "quiet b a=3 console=ttyS0 rd.x=\"p q\"");
+        assert!(!edits.is_empty());
+        assert_eq!(KernelArgumentEdits::default().apply_to(&edited).unwrap(), edited);
+    }
+
+    #[test]
+    fn whole_arguments_are_deleted_and_never_parts() {
+        let mut arguments = line("foobar foo=1 xfoo");
+        let error = arguments.delete("foo").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the kernel argument \"foo\" is not there with the value given; there are foobar foo xfoo"
+        );
+        assert!(arguments.replace(&"foo=2=3".parse().unwrap()).is_err());
+        assert_eq!(arguments, line("foobar foo=1 xfoo"));
+        assert_eq!(line("").delete("a").unwrap_err().to_string().split("; ").last(), Some("there are none"));
+    }
+
+    #[test]
+    fn what_would_not_reach_the_kernel_is_refused() {
+        for bad in
+            ["", " ", "a b", " a", "a\nb", "a\tb", "a\0", "#a", "a;b", "a=$x", "a|b", "a=\"b", "url=http://x/?a&b"]
+        {
+            assert!(bad.parse::<KernelArgument>().is_err(), "{bad:?}");
+        }
+        for bad in ["a", "a=b", "a=b=c=d", "=a=b", "a==b", "a=b=", "a=b=c;d"] {
+            assert!(bad.parse::<Replacement>().is_err(), "{bad:?}");
+        }
+        for good in ["a", "a=b#c", "ip=[fd00::1]::[fd00::2]:64:h:eth0:none", "a=\"b c\"", "x=%20,~@^*?!"] {
+            assert_eq!(good.parse::<KernelArgument>().unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn values_are_not_shown() {
+        let secret: KernelArgument = "ignition.config.url=https://u:pw@h/".parse().unwrap();
+        let mut arguments = line("quiet");
+        arguments.append(&secret);
+        let replacement: Replacement = "k=pw=pw2".parse().unwrap();
+        let missing = arguments.replace(&replacement).unwrap_err();
+        let bad = "k=pw\n".parse::<KernelArgument>().unwrap_err();
+        assert!(!format!("{secret:?} {arguments:?} {replacement:?} {missing} {missing:?} {bad}").contains("pw"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_command_line_survives_printing(text in "[a-z=\" ,#]{0,40}") {
+            if let Ok(arguments) = text.parse::<KernelArguments>() {
+                prop_assert_eq!(arguments.to_string().parse::<KernelArguments>().unwrap(), arguments);
+            }
+        }
+
+        #[test]
+        fn any_text_is_an_argument_or_an_error(text in ".*") {
+            if let Ok(argument) = text.parse::<KernelArgument>() {
+                prop_assert_eq!(argument.to_string(), text);
+            }
+        }
+    }
+}

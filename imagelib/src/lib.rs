@@ -8,6 +8,7 @@ pub mod cpio;
 pub mod digest;
 pub mod host;
 pub mod initramfs;
+pub mod input;
 pub mod iso;
 pub mod kernel_arguments;
 pub mod network;

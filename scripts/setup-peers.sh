@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs everything the tests put at the other end of dayone: Debian packages, a Python environment with
-# sushy-tools, and two cargo-installed peers. Idempotent: a second run takes a second. What is slow to build
-# is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
+# Installs everything that `make demo` and `make test` put at the other end of dayone: Debian packages, a Python
+# environment with sushy-tools, cargo-installed peers, a kernel. Idempotent: a second run takes a second. What is slow
+# to build is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
+#
+#   setup-peers.sh [demo]      demo: only what the demo needs, nothing that has to be compiled
 set -euo pipefail
 
 cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
@@ -79,11 +81,26 @@ sushy_venv() {
   ln -sfn "$venv/bin/sushy-emulator" "$cache/bin/sushy-emulator"
 }
 
+# Debian's own Rust is older than the one that dayone is written for.
+require_rust() {
+  local have
+  have="$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9]*\.[0-9]*\).*/\1/p')"
+  if [ -z "$have" ] || [ "$(printf '%s\n' 1.95 "$have" | sort -V | head -n 1)" != 1.95 ]; then
+    echo "setup: installing Rust (found: ${have:-none}; 1.95 or later is needed)"
+    curl --proto '=https' --tlsv1.2 -fsS https://sh.rustup.rs | sh -s -- -y --profile default ||
+      { echo "setup: install Rust 1.95 or later (https://rustup.rs) and run this again" >&2; exit 1; }
+  fi
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
-install_qemu
+require_rust
 sushy_venv
+[ "${1:-test}" = demo ] && exit 0
+
+install_qemu
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 cargo_peer cargo-fuzz 0.13.2
+cargo_peer cargo-deny 0.20.2
 echo "setup: complete"

@@ -3,15 +3,18 @@
 //! Data goes one way: documents → [`host::HostSpec`] → keyfiles → recipe → image. The library does no HTTP and
 //! no asynchronous work, and reads neither a clock nor the environment: the same inputs give the same bytes.
 
+pub mod base;
 pub mod compression;
 pub mod cpio;
 pub mod digest;
 pub mod host;
+pub mod ignition;
+pub mod image;
 pub mod initramfs;
-pub mod input;
 pub mod iso;
 pub mod kernel_arguments;
 pub mod network;
 pub mod overlay;
+pub mod recipe;
 pub mod report;
 pub mod source;

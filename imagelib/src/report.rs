@@ -48,10 +48,9 @@ impl DocumentPath {
     pub fn key(&self, key: &str) -> Self {
         let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/'));
         let separator = match self.0.chars().last() {
-            None => "",
             Some(':') => " ",
             Some(_) if plain => ".",
-            Some(_) => "",
+            _ => "",
         };
         if plain {
             Self(format!("{}{separator}{key}", self.0))

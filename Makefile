@@ -1,0 +1,35 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up what they need.
+SHELL := /bin/bash
+DAYONE_CACHE ?= $(HOME)/.cache/dayone
+export DAYONE_CACHE
+export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
+FUZZ_SECONDS ?= 60
+
+.PHONY: demo test lint fuzz bench setup setup-demo
+
+demo: setup-demo        ## The main job against a real Redfish emulator
+	cargo build --locked -p dayone
+	scripts/demo.sh
+
+test: setup lint        ## Everything that CI checks
+	cargo build --locked -p dayone
+	cargo test --locked --workspace
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+lint:                   ## Formatting, clippy, licences
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo deny --locked check licenses bans sources
+
+fuzz:                   ## Every fuzz target for FUZZ_SECONDS
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+bench:                  ## Ratios against peers, written to docs/benchmarks.md
+	cargo build --locked --release -p dayone
+	scripts/bench.sh
+
+setup:
+	scripts/setup-peers.sh
+
+setup-demo:
+	scripts/setup-peers.sh demo

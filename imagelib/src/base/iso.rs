@@ -1,0 +1,118 @@
+//! ISO bases.
+
+use super::{BaseError, Format, Role};
+use crate::iso::coreos::CoreosIso;
+use crate::iso::{FileEntry, Volume};
+use crate::report::{DocumentPath, Report};
+use crate::source::Source;
+
+/// From this length on, CD-ROM emulation of older Linux USB gadgets, which BMCs are built from, cuts an image off:
+/// 1,152,000 blocks of 2048 bytes (`drivers/usb/gadget/function/storage_common.c`).
+const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
+
+/// A bootable ISO.
+#[derive(Debug, Clone)]
+pub struct IsoBase {
+    /// The volume identifier, by which live systems find their medium.
+    pub volume_id: String,
+    /// Length in bytes.
+    pub size: u64,
+    /// Whether it has a partition table, so that it also boots from a BMC that shows it to the host as a disk.
+    pub hybrid: bool,
+    /// The system on it.
+    pub system: IsoSystem,
+}
+
+/// The system on an ISO, as far as it matters for what can be done with the image.
+#[derive(Debug, Clone)]
+pub enum IsoSystem {
+    /// A CoreOS live system: it has embed areas.
+    Coreos {
+        /// The embed areas.
+        areas: CoreosIso,
+        /// The files that boot the same system over the network.
+        live: Option<LiveFiles>,
+    },
+    /// Any other. Its initrd could carry keyfiles, but this version does not edit such images.
+    Other,
+}
+
+/// Where on a CoreOS ISO the files for network boot lie: ranges of the ISO, so that they need no copy.
+#[derive(Debug, Clone)]
+pub struct LiveFiles {
+    /// The kernel.
+    pub kernel: std::ops::Range<u64>,
+    /// The initramfs.
+    pub initrd: std::ops::Range<u64>,
+    /// The root file system.
+    pub rootfs: Option<std::ops::Range<u64>>,
+}
+
+impl IsoBase {
+    pub(super) fn probe(source: &dyn Source) -> Result<Self, BaseError> {
+        let volume = Volume::open(source)?;
+        let system = match CoreosIso::probe(source, &volume)? {
+            Some(areas) => IsoSystem::Coreos { areas, live: LiveFiles::find(source, &volume)? },
+            None => IsoSystem::Other,
+        };
+        let mut signature = [0; 2];
+        source.read_exact_at(510, &mut signature).map_err(|error| BaseError::Read(Role::Iso, error))?;
+        Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), hybrid: signature == [0x55, 0xAA], system })
+    }
+
+    /// What the user should know about this base before a host boots from it.
+    pub fn report(&self) -> Report {
+        let mut report = Report::new();
+        let path = DocumentPath::document("base");
+        if self.size >= CUT_OFF_BY_CD_EMULATION {
+            let message = format!(
+                "has {} bytes: BMCs with an older Linux that emulate a CD-ROM cut images off at {CUT_OFF_BY_CD_EMULATION}",
+                self.size
+            );
+            report.warning("cut-off-by-cd-emulation", &path, message);
+        }
+        if !self.size.is_multiple_of(2048) {
+            let message =
+                format!("has {} bytes, which is not a multiple of 2048: a CD-ROM drive cuts off the rest", self.size);
+            report.warning("partial-last-block", &path, message);
+        }
+        if !self.hybrid {
+            let message =
+                "has no partition table: a BMC that shows it to the host as a disk, as OpenBMC does, cannot boot it";
+            report.warning("not-hybrid", &path, message);
+        }
+        report
+    }
+
+    pub(super) fn formats(&self) -> Vec<Format> {
+        match &self.system {
+            IsoSystem::Coreos { live: Some(_), .. } => vec![Format::Iso, Format::Initrd],
+            IsoSystem::Coreos { live: None, .. } => vec![Format::Iso],
+            IsoSystem::Other => vec![],
+        }
+    }
+}
+
+impl LiveFiles {
+    fn find(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, BaseError> {
+        let range =
+            |path| -> Result<_, BaseError> { Ok(volume.find(source, path)?.and_then(|entry| contiguous(&entry))) };
+        let (kernel, initrd) = (range("/images/pxeboot/vmlinuz")?, range("/images/pxeboot/initrd.img")?);
+        let rootfs = range("/images/pxeboot/rootfs.img")?;
+        Ok(kernel.zip(initrd).map(|(kernel, initrd)| Self { kernel, initrd, rootfs }))
+    }
+}
+
+/// The one range of the image that holds a file; a file in several extents is one range only where they follow each
+/// other.
+fn contiguous(entry: &FileEntry) -> Option<std::ops::Range<u64>> {
+    let first = entry.extents.first()?;
+    let mut end = first.offset;
+    for extent in &entry.extents {
+        if extent.offset != end {
+            return None;
+        }
+        end = end.checked_add(extent.length)?;
+    }
+    Some(first.offset..end)
+}

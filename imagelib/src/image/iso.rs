@@ -1,0 +1,110 @@
+//! Images over a CoreOS live ISO: patches in its embed areas. The length stays, and every boot table with it.
+
+use std::collections::BTreeMap;
+
+use super::kernel_initrd::grown;
+use super::payload::Payload;
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, ImageFile};
+use crate::base::{Format, IsoBase, IsoSystem, LiveFiles, Role};
+use crate::compression::Compression;
+use crate::cpio::Archive;
+use crate::iso::coreos::{CoreosIso, KernelArgumentAreas};
+use crate::kernel_arguments::KernelArguments;
+use crate::overlay::{Overlay, Segment};
+use crate::recipe::Recipe;
+use crate::report::{DocumentPath, Report};
+
+pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError> {
+    let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
+    let IsoSystem::Coreos { areas, live } = &base.system else {
+        return refuse("it is an ISO without an Ignition embed area, and only CoreOS live ISOs can be customised");
+    };
+    if !areas.is_pristine() && !recipe.replace_embedded {
+        return Err(ImageError::Customised { found: customisation(areas) });
+    }
+    let mut report = base.report();
+    let payload = payload(recipe, areas, &mut report)?;
+    let embedded = payload.embedded();
+    let archive = payload.archive()?;
+    let published = areas.kernel_arguments().map_or(KernelArguments::default(), |areas| areas.default().clone());
+    let (files, arguments) = match (recipe.format, live) {
+        (Format::Iso, _) => iso(recipe, base, areas, &archive, &published)?,
+        (Format::Initrd, Some(live)) => network_boot(recipe, base, live, &archive, &published)?,
+        (Format::Initrd, None) => return refuse("it has no /images/pxeboot with a kernel and an initrd"),
+    };
+    let rootfs_argument = files.contains_key(&FileName::Rootfs).then_some(COREOS_ROOTFS_ARGUMENT);
+    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, report })
+}
+
+type Plan = (BTreeMap<FileName, ImageFile>, KernelArguments);
+
+fn iso(
+    recipe: &Recipe,
+    base: &IsoBase,
+    areas: &CoreosIso,
+    archive: &Archive,
+    published: &KernelArguments,
+) -> Result<Plan, ImageError> {
+    // An image that is customised already may carry other arguments than it was published with. They go, like all
+    // else that it carries.
+    let edited = recipe.kernel_arguments.apply_to(published)?;
+    let current = areas.kernel_arguments().map(KernelArgumentAreas::current);
+    let changed = current.unwrap_or(published) != &edited;
+    let patches = areas.embed(fitting(archive, areas.ignition().length())?, changed.then_some(&edited))?;
+    let file = ImageFile { role: Role::Iso, overlay: Overlay::patched(base.size, patches)? };
+    Ok((BTreeMap::from([(FileName::BootIso, file)]), edited))
+}
+
+/// The archive as it is where it fits, and compressed where it does not.
+fn fitting(archive: &Archive, room: u64) -> Result<Vec<u8>, ImageError> {
+    let raw = archive.to_bytes();
+    if raw.len() as u64 <= room { Ok(raw) } else { Ok(Compression::Gzip.compress(&raw)?) }
+}
+
+/// The ISO's own files for network boot: ranges of it, the initramfs with one more archive behind it.
+fn network_boot(
+    recipe: &Recipe,
+    base: &IsoBase,
+    live: &LiveFiles,
+    archive: &Archive,
+    published: &KernelArguments,
+) -> Result<Plan, ImageError> {
+    let range = |range: &std::ops::Range<u64>| -> Result<ImageFile, ImageError> {
+        let segment = Segment::Base { offset: range.start, length: range.end.saturating_sub(range.start) };
+        Ok(ImageFile { role: Role::Iso, overlay: Overlay::concatenated(base.size, vec![segment])? })
+    };
+    let initrd = ImageFile { role: Role::Iso, overlay: grown(base.size, live.initrd.clone(), archive)? };
+    let mut files = BTreeMap::from([(FileName::Kernel, range(&live.kernel)?), (FileName::Initrd, initrd)]);
+    if let Some(rootfs) = &live.rootfs {
+        files.insert(FileName::Rootfs, range(rootfs)?);
+    }
+    // There is no medium to find the root file system on; the boot script names its address instead.
+    let without_medium: Vec<&str> =
+        published.iter().filter(|argument| !argument.starts_with("coreos.liveiso=")).collect();
+    let arguments = recipe.kernel_arguments.apply_to(&without_medium.join(" ").parse()?)?;
+    Ok((files, arguments))
+}
+
+fn payload(recipe: &Recipe, areas: &CoreosIso, report: &mut Report) -> Result<Payload, ImageError> {
+    if areas.features().live_initrd_network {
+        return Payload::coreos(recipe);
+    }
+    report.warning(
+        "no-live-initrd-network",
+        &DocumentPath::document("base"),
+        "is an older CoreOS whose initramfs does not read keyfiles: the network is configured from the booted system on, \
+         and an Ignition config that fetches parts over the network finds none",
+    );
+    Payload::coreos_ignition_only(recipe)
+}
+
+fn customisation(areas: &CoreosIso) -> String {
+    let mut found = Vec::new();
+    if !areas.ignition().is_empty() {
+        found.push("its Ignition embed area is in use");
+    }
+    if areas.kernel_arguments().is_some_and(|areas| areas.current() != areas.default()) {
+        found.push("its kernel arguments were changed");
+    }
+    found.join(", ")
+}

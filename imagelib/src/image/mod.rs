@@ -1,0 +1,162 @@
+//! From a recipe and a base to an image: which bytes stand where. Nothing is read and nothing is written here; the
+//! plan follows from the recipe and from what probing the base has found.
+
+mod embedded;
+mod iso;
+mod kernel_initrd;
+mod payload;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use embedded::{DeliveredBy, EmbeddedFile};
+
+use crate::base::{Base, BaseIdentity, Format, Role};
+use crate::compression::CompressionError;
+use crate::cpio::{ArchiveError, MemberPathError};
+use crate::ignition::IgnitionError;
+use crate::initramfs::PlacementError;
+use crate::iso::coreos::CoreosIsoError;
+use crate::kernel_arguments::KernelArgumentError;
+use crate::overlay::{Overlay, OverlayError};
+use crate::recipe::Recipe;
+use crate::report::Report;
+
+/// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The recipe was written for another base.
+    #[error("the recipe is for the base {wanted}, and this is {found}")]
+    OtherBase {
+        /// The recipe's base.
+        wanted: BaseIdentity,
+        /// The base that was handed over.
+        found: BaseIdentity,
+    },
+    /// The base cannot become an image of this format.
+    #[error("this base gives no image of format '{format}': {reason}")]
+    Format {
+        /// What was asked for.
+        format: Format,
+        /// Why it cannot be.
+        reason: &'static str,
+    },
+    /// Something that only Ignition delivers, for a base that has no Ignition.
+    #[error(
+        "{what} cannot be delivered: this base does not read an Ignition config; leave them out, or use a CoreOS base"
+    )]
+    NeedsIgnition {
+        /// What it is.
+        what: &'static str,
+    },
+    /// The base carries a configuration already.
+    #[error(
+        "the base is customised already ({found}); use the pristine image, or allow what it carries to be replaced"
+    )]
+    Customised {
+        /// What it carries.
+        found: String,
+    },
+    /// A file that cannot be put where it is asked for.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The archive does not fit as it is and could not be compressed.
+    #[error(transparent)]
+    Compression(#[from] CompressionError),
+    /// A path that is no place in the initramfs.
+    #[error(transparent)]
+    Path(#[from] MemberPathError),
+    /// A place that the base's initramfs has not.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    /// Something is wrong with what Ignition is to deliver.
+    #[error(transparent)]
+    Ignition(#[from] IgnitionError),
+    /// The kernel arguments cannot be changed so.
+    #[error(transparent)]
+    KernelArguments(#[from] KernelArgumentError),
+    /// It does not fit in the base's embed areas.
+    #[error(transparent)]
+    Coreos(#[from] CoreosIsoError),
+    /// The plan does not fit the base: a mistake in dayone.
+    #[error("the image's plan does not fit its base: {0}")]
+    Overlay(#[from] OverlayError),
+}
+
+/// The name under which a file of an image is served and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileName {
+    /// `boot.iso`
+    BootIso,
+    /// `vmlinuz`
+    Kernel,
+    /// `initrd.img`
+    Initrd,
+    /// `rootfs.img`
+    Rootfs,
+}
+
+impl FileName {
+    /// The name as text. Letters, digits and a dot only: BMC firmware refuses more.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BootIso => "boot.iso",
+            Self::Kernel => "vmlinuz",
+            Self::Initrd => "initrd.img",
+            Self::Rootfs => "rootfs.img",
+        }
+    }
+}
+
+impl fmt::Display for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One file of an image: an overlay over one file of the base.
+#[derive(Debug, Clone)]
+pub struct ImageFile {
+    /// The file of the base that it is laid over.
+    pub role: Role,
+    /// Its bytes.
+    pub overlay: Overlay,
+}
+
+/// The kernel argument by which a CoreOS live initramfs finds its root file system when there is no medium.
+const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";
+
+/// An image, planned.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// Its files.
+    pub files: BTreeMap<FileName, ImageFile>,
+    /// What is embedded in it.
+    pub embedded: Vec<EmbeddedFile>,
+    /// The kernel arguments of its boot entries. Where a boot loader of the user's own starts it (format `initrd`),
+    /// those that it needs.
+    pub kernel_arguments: Option<String>,
+    /// The kernel argument that must name the address of [`FileName::Rootfs`], where the system fetches it from there.
+    pub rootfs_argument: Option<&'static str>,
+    /// What the user should know about it.
+    pub report: Report,
+}
+
+impl Image {
+    /// Plans the image that `recipe` describes over `base`, whose identity is `identity`.
+    pub fn plan(recipe: &Recipe, base: &Base, identity: BaseIdentity) -> Result<Self, ImageError> {
+        if recipe.base != identity {
+            return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
+        }
+        match base {
+            Base::Iso(iso) => iso::plan(recipe, iso),
+            Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base),
+        }
+    }
+
+    /// The file that the image is all about: the ISO, or the initramfs.
+    pub fn main_file(&self) -> Option<(FileName, &ImageFile)> {
+        let name = [FileName::BootIso, FileName::Initrd].into_iter().find(|name| self.files.contains_key(name))?;
+        self.files.get(&name).map(|file| (name, file))
+    }
+}

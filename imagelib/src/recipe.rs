@@ -1,0 +1,114 @@
+//! The canonical form of all that goes into an image. Its digest is what the image is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{BaseIdentity, Format};
+use crate::digest::{Digest, DigestError};
+use crate::ignition::{Additions, UserConfig};
+use crate::kernel_arguments::KernelArgumentEdits;
+
+/// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
+/// would give other bytes, so that an image keeps its bytes, and its address, for as long as it is published.
+const VERSION: u32 = 1;
+
+/// Why stored bytes are not a recipe.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// Not the JSON of a recipe.
+    #[error("not a recipe: line {line}, column {column}")]
+    Json {
+        /// Line of the offending byte, from 1.
+        line: usize,
+        /// Column of the offending byte, from 1.
+        column: usize,
+    },
+    /// Written by another version of dayone.
+    #[error("the recipe has version {0}; this dayone makes images from version {VERSION}")]
+    Version(u32),
+}
+
+/// All that decides an image's bytes. Equal recipes give equal images, on every machine and at any time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The base that the image is made over.
+    pub base: BaseIdentity,
+    /// What kind of image it is.
+    pub format: Format,
+    /// What is added to the base's system.
+    pub additions: Additions,
+    /// The user's own Ignition config, merged with ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignition: Option<UserConfig>,
+    /// What becomes of the base's kernel arguments.
+    #[serde(default, skip_serializing_if = "KernelArgumentEdits::is_empty")]
+    pub kernel_arguments: KernelArgumentEdits,
+    /// Whether what the base already carries in its embed areas may be replaced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace_embedded: bool,
+}
+
+#[derive(Serialize)]
+struct Versioned<'a> {
+    version: u32,
+    recipe: &'a Recipe,
+}
+
+#[derive(Deserialize)]
+struct VersionedJson {
+    version: u32,
+    recipe: serde_json::Value,
+}
+
+impl Recipe {
+    /// The canonical form: compact JSON with its members in a fixed order. It holds secrets where the recipe does.
+    pub fn to_canonical_json(&self) -> Vec<u8> {
+        // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.
+        serde_json::to_vec(&Versioned { version: VERSION, recipe: self }).unwrap_or_default()
+    }
+
+    /// Reads the canonical form. Errors name places, never contents.
+    pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
+        let place = |error: serde_json::Error| RecipeError::Json { line: error.line(), column: error.column() };
+        let VersionedJson { version, recipe } = serde_json::from_slice(json).map_err(place)?;
+        if version != VERSION {
+            return Err(RecipeError::Version(version));
+        }
+        serde_json::from_value(recipe).map_err(place)
+    }
+
+    /// The recipe's identity: the SHA-256 of its canonical form.
+    pub fn id(&self) -> RecipeId {
+        RecipeId(Digest::of(&self.to_canonical_json()))
+    }
+}
+
+/// The identity of a recipe, and so of its image: the SHA-256 of the canonical form. Not a secret, and not enough to
+/// get at the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RecipeId(Digest);
+
+impl RecipeId {
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+}
+
+impl FromStr for RecipeId {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for RecipeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,50 @@
+//! The log: lines for people or JSON for machines, on standard error.
+
+use clap::ValueEnum;
+use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why the log cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum LoggingError {
+    /// The filter is not one.
+    #[error("--log {filter:?} is not a level (error, warn, info, debug, trace) or a filter: {error}")]
+    Filter {
+        /// What was given.
+        filter: String,
+        /// What is wrong with it.
+        error: tracing_subscriber::filter::ParseError,
+    },
+    /// It has been set up before.
+    #[error("the log is set up already")]
+    Twice,
+}
+
+/// Sends the process's log to standard error, and replaces the default report of panics with a line of the log that
+/// names the place only: what a panic says may hold what a user sent.
+pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
+    let parsed = EnvFilter::try_new(filter);
+    let filter = parsed.map_err(|error| LoggingError::Filter { filter: filter.to_owned(), error })?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    }
+    .map_err(|_| LoggingError::Twice)?;
+    std::panic::set_hook(Box::new(|panic| {
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(location, "a fault in dayone: please report it");
+    }));
+    Ok(())
+}

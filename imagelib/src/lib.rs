@@ -11,6 +11,7 @@ pub mod host;
 pub mod ignition;
 pub mod image;
 pub mod initramfs;
+pub mod input;
 pub mod iso;
 pub mod kernel_arguments;
 pub mod network;

@@ -1,0 +1,82 @@
+//! Metal3's `BareMetalHost`, joined with the Secret that holds its network.
+//!
+//! Source: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go`; the key `nmstate` is what
+//! openshift/image-customization-controller reads.
+
+use std::str::FromStr;
+
+use super::nmstate;
+use super::object::{Fields, Object, Reported};
+use super::secret::Secrets;
+use super::yaml::Budget;
+use crate::host::{Architecture, HostError, HostSpec, MacAddress};
+use crate::report::Report;
+
+pub(super) const KIND: &str = "BareMetalHost";
+pub(super) const API_VERSION: &str = "metal3.io/v1alpha1";
+
+/// The member that names the Secret, and the Secret's key.
+const NETWORK_SECRET: &str = "preprovisioningNetworkDataName";
+const NETWORK_KEY: &str = "nmstate";
+
+/// The host that `object` describes. What keeps it from being unwrapped is reported.
+pub(super) fn host(
+    object: &Object,
+    secrets: &mut Secrets,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<HostSpec, Reported> {
+    let top = object.fields();
+    let Some(spec) = top.mapping("spec", report)? else {
+        return Err(top.wrong("spec", "spec-missing", "is missing", report));
+    };
+    let namespace = object.namespace.as_deref();
+    if let Some(name) =
+        spec.mapping("bmc", report)?.map(|bmc| bmc.text("credentialsName", report)).transpose()?.flatten()
+    {
+        secrets.mark_used(name, namespace);
+    }
+    // All that is wrong is said at once, so that nobody has to mend and try in turns.
+    let boot_mac = parsed::<MacAddress>(&spec, "bootMACAddress", report);
+    let architecture = parsed::<Architecture>(&spec, "architecture", report);
+    let network = network(&spec, namespace, secrets, budget, report);
+    let (boot_mac, architecture, network) = (boot_mac?, architecture?, network?);
+    let hostname = object.name.parse().map_err(|error: HostError| {
+        let message = format!("cannot be the host name, so none will be set: {error}");
+        report.warning("hostname-not-derivable", &top.path.key("metadata").key("name"), message);
+    });
+    Ok(HostSpec { name: Some(object.name.clone()), hostname: hostname.ok(), boot_mac, architecture, network })
+}
+
+fn parsed<T: FromStr<Err = HostError>>(
+    spec: &Fields<'_>,
+    key: &str,
+    report: &mut Report,
+) -> Result<Option<T>, Reported> {
+    let Some(text) = spec.text(key, report)? else { return Ok(None) };
+    text.parse().map(Some).map_err(|error: HostError| spec.wrong(key, "invalid-value", error.to_string(), report))
+}
+
+fn network(
+    spec: &Fields<'_>,
+    namespace: Option<&str>,
+    secrets: &mut Secrets,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<crate::host::NmstateDocument, Reported> {
+    let Some(name) = spec.text(NETWORK_SECRET, report)? else {
+        let beside = if spec.mapping.contains_key("networkData") {
+            "; spec.networkData is for the installed system and is not read"
+        } else {
+            ""
+        };
+        let message = format!("is missing: it names the Secret whose key {NETWORK_KEY} holds the network{beside}");
+        return Err(spec.wrong(NETWORK_SECRET, "network-secret-not-named", message, report));
+    };
+    secrets.mark_used(name, namespace);
+    let secret = secrets
+        .find(name, namespace)
+        .map_err(|message| spec.wrong(NETWORK_SECRET, "network-secret-missing", message, report))?;
+    let (text, path) = secret.get(NETWORK_KEY, budget, report)?;
+    nmstate::embedded(&text, &path, budget, report).ok_or(Reported)
+}

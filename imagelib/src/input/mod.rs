@@ -1,0 +1,161 @@
+//! From the documents that users have to [`HostSpec`]s. Nothing of a network is interpreted here.
+//!
+//! A document says what it is by its `kind` and `apiVersion`, or by the members that only NMState has; there is no
+//! guessing. Each shape has a file of its own; a new one is that file, an arm in [`read`] and a line in
+//! [`UNDERSTOOD`].
+
+mod bare_metal_host;
+mod brackets;
+mod nmstate;
+mod object;
+mod secret;
+mod stream;
+mod yaml;
+
+use std::collections::BTreeSet;
+
+use serde_yaml::Value;
+
+use crate::host::HostSpec;
+use crate::report::{DocumentPath, Report};
+use object::{Object, Reported};
+use secret::Secrets;
+use stream::Document;
+use yaml::Budget;
+
+/// The shapes that describe hosts, for sentences.
+const UNDERSTOOD: &str = "an NMState document (a mapping with interfaces, routes, dns-resolver, …, without kind) and \
+     BareMetalHost (metal3.io/v1alpha1) with its Secret (v1)";
+
+/// What was found in a user's documents.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// The hosts that could be unwrapped, in the order of their documents.
+    pub hosts: Vec<HostSpec>,
+    /// What the user should know; an error for each host that could not be unwrapped.
+    pub report: Report,
+}
+
+/// Reads a text of documents: a YAML stream, a JSON object or list, or a Kubernetes `List` of either; 4 MiB at most.
+///
+/// A text that is no YAML gives no hosts at all: the Secret of an earlier host might have stood in what could not be
+/// read.
+pub fn read(text: &[u8]) -> Input {
+    let mut input = Input::default();
+    let mut budget = Budget::new();
+    let documents = match stream::documents(text, &mut budget, &mut input.report) {
+        Ok(documents) => documents,
+        Err(problem) => {
+            input.report.error(problem.code, &DocumentPath::root(), format!("the input {problem}"));
+            return input;
+        }
+    };
+    if documents.is_empty() && input.report.is_empty() {
+        let message = format!("the input holds no document; understood are {UNDERSTOOD}");
+        input.report.error("no-document", &DocumentPath::root(), message);
+        return input;
+    }
+    input.hosts = Sorted::new(documents, &mut input.report).unwrap_hosts(&mut budget, &mut input.report);
+    input
+}
+
+/// A document that describes a host.
+enum HostDocument {
+    Nmstate(Document),
+    BareMetalHost(Object),
+}
+
+/// Documents by what they are. Hosts wait here until all Secrets are known.
+#[derive(Default)]
+struct Sorted {
+    hosts: Vec<HostDocument>,
+    /// The names of the hosts that have one.
+    names: BTreeSet<String>,
+    secrets: Secrets,
+    /// What was of no kind that is understood: where, and a sentence about it.
+    others: Vec<(DocumentPath, String)>,
+    /// Whether any document was of a host's kind, well-formed or not.
+    any_host: bool,
+}
+
+impl Sorted {
+    fn new(documents: Vec<Document>, report: &mut Report) -> Self {
+        let mut sorted = Self::default();
+        let alone = documents.len() == 1;
+        for document in documents {
+            // What is wrong with one document keeps nobody from reading the others.
+            let _: Result<(), Reported> = sorted.add(document, alone, report);
+        }
+        sorted
+    }
+
+    fn add(&mut self, mut document: Document, alone: bool, report: &mut Report) -> Result<(), Reported> {
+        if nmstate::is_nmstate(&document.value) {
+            self.any_host = true;
+            if self.hosts.iter().any(|host| matches!(host, HostDocument::Nmstate(_))) {
+                let message = "is a second NMState document; having no names, the two hosts cannot be told apart";
+                report.error("nmstate-second-document", &document.position, message);
+                return Err(Reported);
+            }
+            if alone {
+                document.position = DocumentPath::root();
+            }
+            self.hosts.push(HostDocument::Nmstate(document));
+            return Ok(());
+        }
+        match document.value.get("kind").and_then(Value::as_str) {
+            Some(bare_metal_host::KIND) => {
+                self.any_host = true;
+                let object = Object::read(document, bare_metal_host::KIND, bare_metal_host::API_VERSION, report)?;
+                if !self.names.insert(object.name.clone()) {
+                    let message = "is there twice; hosts are told apart by their names alone, not by namespaces";
+                    report.error("duplicate-object", &object.path, message);
+                    return Err(Reported);
+                }
+                self.hosts.push(HostDocument::BareMetalHost(object));
+            }
+            Some(secret::KIND) => {
+                self.secrets.add(Object::read(document, secret::KIND, secret::API_VERSION, report)?, report);
+            }
+            Some(kind) => {
+                let name = document.value.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
+                let named = object::listed([kind].into_iter().chain(name)).replace(", ", "/");
+                self.others.push((document.position, format!("is {named}, a kind that is not read")));
+            }
+            None => {
+                let keys = object::keys([&document.value]);
+                let message = format!("has neither a kind nor members of NMState; keys found: {keys}");
+                self.others.push((document.position, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn unwrap_hosts(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostSpec> {
+        for (position, message) in self.others {
+            if self.any_host {
+                report.warning("document-not-read", &position, message);
+            } else {
+                report.error("document-not-read", &position, format!("{message}; read are {UNDERSTOOD}"));
+            }
+        }
+        if !self.any_host && !report.has_errors() {
+            let message = format!("the input holds Secrets, but no host; hosts are {UNDERSTOOD}");
+            report.error("no-host", &DocumentPath::root(), message);
+        }
+        let mut hosts = Vec::new();
+        for document in self.hosts {
+            match document {
+                HostDocument::Nmstate(document) => hosts.push(nmstate::host(document.value, document.position)),
+                HostDocument::BareMetalHost(object) => {
+                    hosts.extend(bare_metal_host::host(&object, &mut self.secrets, budget, report));
+                }
+            }
+        }
+        // Where a host could not be read, its Secret is not used either, and to say so would only distract.
+        if !report.has_errors() {
+            self.secrets.report_unused(report);
+        }
+        hosts
+    }
+}

@@ -1,0 +1,63 @@
+//! NMState: as a document of its own, and as the text that other documents hold.
+
+use serde_yaml::{Mapping, Value};
+
+use super::stream::kind_of;
+use super::yaml::{self, Budget};
+use crate::host::{HostSpec, NmstateDocument};
+use crate::report::{DocumentPath, Report};
+
+/// The members of NMState's `NetworkState`. One of them makes a mapping without `kind` and `apiVersion` NMState.
+pub(super) const MEMBERS: [&str; 7] =
+    ["interfaces", "routes", "dns-resolver", "route-rules", "hostname", "ovs-db", "ovn"];
+
+/// Whether `document` is NMState and nothing else.
+pub(super) fn is_nmstate(document: &Mapping) -> bool {
+    !document.contains_key("kind")
+        && !document.contains_key("apiVersion")
+        && MEMBERS.iter().any(|member| document.contains_key(member))
+}
+
+/// The host that a document of NMState describes: nothing is known of it but its network.
+pub(super) fn host(document: Mapping, path: DocumentPath) -> HostSpec {
+    HostSpec {
+        name: None,
+        hostname: None,
+        boot_mac: None,
+        architecture: None,
+        network: NmstateDocument { value: Value::Mapping(document), path },
+    }
+}
+
+/// The NMState in `text`, which is held at `path`. What keeps it from being read is reported.
+pub(super) fn embedded(
+    text: &[u8],
+    path: &DocumentPath,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Option<NmstateDocument> {
+    let mut documents = match yaml::documents(text, budget) {
+        Ok(documents) => documents,
+        Err(problem) => {
+            report.error(problem.code, path, format!("{problem}"));
+            return None;
+        }
+    };
+    match (documents.pop(), documents.len()) {
+        (Some(value @ Value::Mapping(_)), 0) => Some(NmstateDocument { value, path: path.embedded_document() }),
+        (None, _) => {
+            report.error("nmstate-empty", path, "is empty; the network of a host belongs here");
+            None
+        }
+        (Some(other), 0) => {
+            let message = format!("is {}; NMState is a mapping (interfaces, routes, …)", kind_of(&other));
+            report.error("nmstate-not-mapping", path, message);
+            None
+        }
+        (Some(_), more) => {
+            let message = format!("holds {} documents; NMState is one", more + 1);
+            report.error("nmstate-several-documents", path, message);
+            None
+        }
+    }
+}

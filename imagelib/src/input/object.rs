@@ -1,0 +1,159 @@
+//! A Kubernetes object: what all of them have, and their members by type.
+
+use serde_yaml::{Mapping, Value};
+
+use super::stream::{Document, kind_of};
+use crate::report::{DocumentPath, Report};
+
+/// That something is wrong and has been reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reported;
+
+/// An object with a name. Its namespace may be left to whoever applies it.
+pub(super) struct Object {
+    value: Mapping,
+    /// `metadata.name`: a DNS subdomain, so that it can stand in a path and in a sentence.
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    /// `BareMetalHost/worker-0`.
+    pub(super) path: DocumentPath,
+}
+
+impl Object {
+    /// Reads the version and the metadata of a document of the kind `kind`.
+    pub(super) fn read(document: Document, kind: &str, version: &str, report: &mut Report) -> Result<Self, Reported> {
+        let Document { value, position } = document;
+        let top = Fields::new(&value, position);
+        match top.text("apiVersion", report)? {
+            Some(found) if found == version => {}
+            None => {
+                let message = format!("is missing; for a {kind} it is {version}");
+                return Err(top.wrong("apiVersion", "api-version-not-read", message, report));
+            }
+            Some(found) => {
+                let message = format!("is {found:?}; of {kind}, {version} is read");
+                return Err(top.wrong("apiVersion", "api-version-not-read", message, report));
+            }
+        }
+        let Some(metadata) = top.mapping("metadata", report)? else {
+            return Err(top.wrong(
+                "metadata",
+                "object-name-missing",
+                "is missing, and with it the object's name",
+                report,
+            ));
+        };
+        let Some(name) = metadata.text("name", report)? else {
+            return Err(metadata.wrong("name", "object-name-missing", "is missing", report));
+        };
+        if !is_subdomain(name) {
+            let message = format!("is not the name of an object: {name:?} (a-z, 0-9, '-' and '.', 253 at most)");
+            return Err(metadata.wrong("name", "object-name-invalid", message, report));
+        }
+        let namespace = metadata.text("namespace", report)?;
+        if let Some(namespace) = namespace.filter(|namespace| !is_subdomain(namespace)) {
+            let message = format!("is not the name of a namespace: {namespace:?}");
+            return Err(metadata.wrong("namespace", "object-name-invalid", message, report));
+        }
+        let (name, namespace) = (name.to_owned(), namespace.map(ToOwned::to_owned));
+        Ok(Self { path: DocumentPath::document(&format!("{kind}/{name}")), value, name, namespace })
+    }
+
+    /// The object's members.
+    pub(super) fn fields(&self) -> Fields<'_> {
+        Fields::new(&self.value, self.path.clone())
+    }
+
+    /// Whether an object that names no other namespace than `namespace` can mean this one. An unnamed namespace is
+    /// whichever the objects are applied in.
+    pub(super) fn is_reachable_from(&self, namespace: Option<&str>) -> bool {
+        match (self.namespace.as_deref(), namespace) {
+            (Some(own), Some(theirs)) => own == theirs,
+            _ => true,
+        }
+    }
+}
+
+/// RFC 1123 §2.1 in the lower case that Kubernetes demands of names.
+fn is_subdomain(name: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (1..=253).contains(&name.len())
+        && name.split('.').all(|label| {
+            !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.bytes().all(inner)
+        })
+}
+
+/// A mapping and where it stands; its members by type. As in Kubernetes, null and an empty text are absence.
+pub(super) struct Fields<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) path: DocumentPath,
+}
+
+impl<'a> Fields<'a> {
+    /// The longest text that [`Fields::text`] takes: all that it reads are names.
+    const TEXT: usize = 253;
+
+    pub(super) fn new(mapping: &'a Mapping, path: DocumentPath) -> Self {
+        Self { mapping, path }
+    }
+
+    /// Reports an error about the member `key`.
+    pub(super) fn wrong(
+        &self,
+        key: &str,
+        code: &'static str,
+        message: impl Into<String>,
+        report: &mut Report,
+    ) -> Reported {
+        report.error(code, &self.path.key(key), message);
+        Reported
+    }
+
+    fn wrong_type(&self, key: &str, value: &Value, wanted: &str, report: &mut Report) -> Reported {
+        self.wrong(key, "wrong-type", format!("is {}; {wanted} belongs here", kind_of(value)), report)
+    }
+
+    /// The short text at `key`.
+    pub(super) fn text(&self, key: &str, report: &mut Report) -> Result<Option<&'a str>, Reported> {
+        match self.mapping.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) if text.len() > Self::TEXT => {
+                let message = format!("is {} bytes long; at most {} are allowed", text.len(), Self::TEXT);
+                Err(self.wrong(key, "text-too-long", message, report))
+            }
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong_type(key, other, "a text", report)),
+        }
+    }
+
+    /// The mapping at `key`.
+    pub(super) fn mapping(&self, key: &str, report: &mut Report) -> Result<Option<Fields<'a>>, Reported> {
+        match self.mapping.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Mapping(mapping)) => Ok(Some(Fields::new(mapping, self.path.key(key)))),
+            Some(other) => Err(self.wrong_type(key, other, "a mapping", report)),
+        }
+    }
+}
+
+/// The keys of `mapping` for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
+pub(super) fn keys<'a>(mappings: impl IntoIterator<Item = &'a Mapping>) -> String {
+    listed(mappings.into_iter().flat_map(Mapping::keys).map(|key| key.as_str().unwrap_or("?")))
+}
+
+/// Names for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut all = Vec::new();
+    let mut names = names.fuse();
+    for name in names.by_ref().take(10) {
+        let short: String = name.chars().take(63).collect();
+        let plain = !short.is_empty() && short.chars().all(|c| c.is_alphanumeric() || "-._/?".contains(c));
+        all.push(if plain { short } else { format!("{short:?}") });
+    }
+    match names.count() {
+        0 if all.is_empty() => "none".to_owned(),
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all.join(", ")),
+    }
+}

@@ -1,0 +1,306 @@
+//! YAML and JSON text, read within bounds.
+//!
+//! `serde_yaml` bounds depth, but neither what aliases multiply (a thousand aliases of a thousand aliases of a long
+//! text pass its own limit) nor what its scanner spends on nested brackets, which grows with the square of their
+//! number. Nor do its messages keep a document's values to themselves.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, EnumAccess, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_yaml::{Mapping, Value};
+
+use super::brackets;
+
+/// How much one call may read, all documents together: those in the stream and those that they hold as text.
+#[derive(Debug)]
+pub(super) struct Budget {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    /// Values: a host has 100 to 300.
+    const NODES: usize = 500_000;
+    /// Bytes of text to parse, and of text in values after aliases have been resolved.
+    const BYTES: usize = 32 << 20;
+
+    pub(super) fn new() -> Self {
+        Self { nodes: Self::NODES, bytes: Self::BYTES }
+    }
+
+    /// Takes `count` bytes out of the budget, or says that it is used up.
+    pub(super) fn take_bytes(&mut self, count: usize) -> Result<(), Problem> {
+        self.bytes = self.bytes.checked_sub(count).ok_or_else(Problem::too_much)?;
+        Ok(())
+    }
+
+    fn take_node(&mut self) -> Result<(), Problem> {
+        self.nodes = self.nodes.checked_sub(1).ok_or_else(Problem::too_much)?;
+        Ok(())
+    }
+}
+
+/// What is wrong with a text, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) code: &'static str,
+    /// Line and column, both from 1.
+    pub(super) position: Option<(usize, usize)>,
+    /// A sentence without its subject, which is the document. Holds keys of the document, never its values.
+    pub(super) message: String,
+}
+
+impl Problem {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, position: None, message: message.into() }
+    }
+
+    fn too_much() -> Self {
+        Self::new(
+            "input-too-large",
+            "describes more than can be read at once (aliases count as what they stand for); hand over fewer hosts",
+        )
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match self.position {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All documents of a text: the one JSON value, or the YAML documents, of which empty ones are left out.
+pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, Problem> {
+    budget.take_bytes(text.len())?;
+    let text = readable(text)?;
+    // JSON that is no YAML exists: surrogate pairs in escapes, keys past 1024 bytes. Where it fails as JSON, what
+    // looked like JSON may be YAML in braces, and YAML's reader knows best what is wrong with it.
+    if text.trim_start().starts_with(['{', '[']) {
+        let saved = Budget { ..*budget };
+        let mut json = serde_json::Deserializer::from_str(text);
+        let builder = Builder::new(budget);
+        let value = builder.seed().deserialize(&mut json);
+        match (value, builder.problem.into_inner()) {
+            (Ok(value), _) if json.end().is_ok() => return Ok(vec![value]),
+            (Err(error), Some(problem)) => {
+                return Err(Problem { position: Some((error.line(), error.column())), ..problem });
+            }
+            _ => {}
+        }
+        *budget = saved;
+    }
+    brackets::check(text)?;
+    let mut documents = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(text) {
+        let builder = Builder::new(budget);
+        match builder.seed().deserialize(document) {
+            Ok(Value::Null) => {}
+            Ok(value) => documents.push(value),
+            Err(error) => return Err(problem(builder, &error, text)),
+        }
+    }
+    Ok(documents)
+}
+
+fn readable(text: &[u8]) -> Result<&str, Problem> {
+    let text = str::from_utf8(text).map_err(|error| {
+        let line = text.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
+        Problem::new("not-utf-8", format!("is not UTF-8 text: byte {} (in line {line})", error.valid_up_to()))
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let bad = |c: char| {
+        (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')) || matches!(c, '\u{fffe}'..='\u{ffff}')
+    };
+    for (number, line) in text.split('\n').enumerate() {
+        if let Some((column, c)) = line.chars().enumerate().find(|(_, c)| bad(*c)) {
+            let message = format!("holds the control character U+{:04X}", u32::from(c));
+            return Err(Problem { position: Some((number + 1, column + 1)), ..Problem::new("invalid-yaml", message) });
+        }
+    }
+    Ok(text)
+}
+
+/// `error` in words that hold no values of the document.
+fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Problem {
+    let position = error.location().map(|at| (at.line(), at.column()));
+    if let Some(problem) = builder.problem.into_inner() {
+        return Problem { position, ..problem };
+    }
+    let at =
+        position.and_then(|(line, column)| text.lines().nth(line.checked_sub(1)?)?.chars().nth(column.checked_sub(1)?));
+    let said = error.to_string();
+    let message = if at == Some('\t') {
+        "is not YAML: a tab where YAML wants spaces".to_owned()
+    } else if said.contains("invalid value: ") || said.contains("invalid type: ") {
+        "is not YAML: a value does not fit its tag".to_owned()
+    } else if said.contains("recursion limit exceeded") {
+        "is nested more than 128 levels deep".to_owned()
+    } else if said.contains("repetition limit exceeded") {
+        return Problem { position, ..Problem::too_much() };
+    } else {
+        // What is left are libyaml's fixed sentences: "did not find expected key at line 3 column 1, while parsing a
+        // block mapping at line 2 column 1".
+        let what = said.split(" at line ").next().unwrap_or_default();
+        let during = said.split_once(", while ").map_or("", |(_, during)| during);
+        if during.is_empty() || what.contains(", while ") {
+            format!("is not YAML: {what}")
+        } else {
+            format!("is not YAML: {what}, while {during}")
+        }
+    };
+    Problem { position, ..Problem::new("invalid-yaml", message) }
+}
+
+/// Builds values, and remembers why it stopped: `serde`'s errors carry only text.
+struct Builder<'a> {
+    budget: RefCell<&'a mut Budget>,
+    problem: RefCell<Option<Problem>>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(budget: &'a mut Budget) -> Self {
+        Self { budget: RefCell::new(budget), problem: RefCell::new(None) }
+    }
+
+    fn seed(&self) -> Seed<'_, 'a> {
+        Seed { builder: self, taken: None }
+    }
+
+    fn check<E: serde::de::Error>(&self, result: Result<(), Problem>) -> Result<(), E> {
+        result.map_err(|problem| {
+            *self.problem.borrow_mut() = Some(problem);
+            E::custom("stopped")
+        })
+    }
+
+    fn node<E: serde::de::Error>(&self) -> Result<(), E> {
+        let result = self.budget.borrow_mut().take_node();
+        self.check(result)
+    }
+}
+
+/// Builds one value; a key, where `taken` holds the keys before it.
+#[derive(Clone, Copy)]
+struct Seed<'b, 'a> {
+    builder: &'b Builder<'a>,
+    taken: Option<&'b Mapping>,
+}
+
+impl Seed<'_, '_> {
+    /// `value`, unless it is a key that is taken: refused here, at the key, so that the error says its line.
+    fn finish<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
+        if self.taken.is_some_and(|taken| taken.contains_key(&value)) {
+            let key = match &value {
+                Value::String(key) => key.chars().take(80).collect(),
+                _ => "that is not text".to_owned(),
+            };
+            let problem = Problem::new("duplicate-key", format!("has the key {key:?} twice in one mapping"));
+            self.builder.check(Err(problem))?;
+        }
+        Ok(value)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.builder.node()?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
+        self.finish(Value::Null)
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<Value, E> {
+        self.finish(Value::Null)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Value, E> {
+        self.finish(Value::Bool(value))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
+        self.finish(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        self.finish(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        self.finish(Value::Number(value.into()))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Value, E> {
+        let result = self.builder.budget.borrow_mut().take_bytes(value.len());
+        self.builder.check(result)?;
+        self.finish(Value::String(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut sequence = Vec::new();
+        while let Some(value) = access.next_element_seed(self.builder.seed())? {
+            sequence.push(value);
+        }
+        self.finish(Value::Sequence(sequence))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut mapping = Mapping::new();
+        while let Some(key) = access.next_key_seed(Seed { builder: self.builder, taken: Some(&mapping) })? {
+            let value = access.next_value_seed(self.builder.seed())?;
+            mapping.insert(key, value);
+        }
+        self.finish(Value::Mapping(merged(mapping)))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
+        let (tag, _) = access.variant::<String>()?;
+        let tag: String = tag.chars().take(80).collect();
+        let message = format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}"));
+        self.builder.check(Err(Problem::new("unknown-tag", message)))?;
+        Err(A::Error::custom("stopped"))
+    }
+}
+
+/// `mapping` with YAML 1.1's merge key `<<` resolved, as `kubectl` does: keys of its own win, then the earlier merge.
+/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it.
+fn merged(mut mapping: Mapping) -> Mapping {
+    let mergeable = match mapping.get("<<") {
+        Some(Value::Mapping(_)) => true,
+        Some(Value::Sequence(all)) => all.iter().all(Value::is_mapping),
+        _ => false,
+    };
+    if !mergeable {
+        return mapping;
+    }
+    let sources = match mapping.shift_remove("<<") {
+        Some(Value::Sequence(sources)) => sources,
+        Some(source) => vec![source],
+        None => Vec::new(),
+    };
+    for source in sources {
+        if let Value::Mapping(source) = source {
+            for (key, value) in source {
+                mapping.entry(key).or_insert(value);
+            }
+        }
+    }
+    mapping
+}

@@ -1,0 +1,197 @@
+//! Users' documents and what is read from them, against `fixtures/inputs`. `UPDATE_GOLDEN=1` rewrites the golden files.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::format_collect)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use imagelib::input::{Input, read};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn inputs(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/inputs").join(folder);
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        !name.ends_with(".hosts.json") && !name.ends_with(".findings")
+    });
+    paths.sort();
+    paths
+}
+
+fn findings(input: &Input) -> String {
+    input.report.findings().iter().map(|finding| format!("{}: {finding}\n", finding.severity)).collect()
+}
+
+fn hosts(input: &Input) -> String {
+    let hosts: Vec<_> = input
+        .hosts
+        .iter()
+        .map(|host| {
+            json!({
+                "name": host.name,
+                "hostname": host.hostname,
+                "boot_mac": host.boot_mac.map(|mac| mac.to_string()),
+                "architecture": host.architecture,
+                "path": host.network.path.to_string(),
+                "network": host.network.value,
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&hosts).unwrap() + "\n"
+}
+
+fn check(path: &Path, extension: &str, actual: &str) {
+    let golden = path.with_extension(extension);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&golden, actual).unwrap();
+    }
+    let expected = fs::read_to_string(&golden).unwrap_or_else(|error| panic!("{}: {error}", golden.display()));
+    assert_eq!(actual, expected, "{}", path.display());
+}
+
+#[test]
+fn good_documents_give_their_hosts() {
+    for path in inputs("nmstate").into_iter().chain(inputs("bare-metal-host")) {
+        let input = read(&fs::read(&path).unwrap());
+        assert!(!input.report.has_errors(), "{}: {}", path.display(), findings(&input));
+        check(&path, "hosts.json", &hosts(&input));
+        let warnings = findings(&input);
+        if !warnings.is_empty() || path.with_extension("findings").exists() {
+            check(&path, "findings", &warnings);
+        }
+    }
+}
+
+#[test]
+fn bad_documents_give_their_findings() {
+    for path in inputs("invalid") {
+        let input = read(&fs::read(&path).unwrap());
+        assert!(input.report.has_errors(), "{}", path.display());
+        let text = findings(&input);
+        assert!(!text.contains("hunter2"), "{} shows what a Secret holds: {text}", path.display());
+        check(&path, "findings", &text);
+    }
+}
+
+#[test]
+fn scenarios_from_the_field_give_a_host_without_a_word() {
+    for path in inputs("../scenarios") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name.ends_with("-nmstate.yaml") || name.ends_with("-baremetalhost.yaml") {
+            let input = read(&fs::read(&path).unwrap());
+            assert_eq!((input.hosts.len(), findings(&input).as_str()), (1, ""), "{name}");
+        }
+    }
+}
+
+#[test]
+fn all_ways_of_writing_a_host_are_the_same_host() {
+    let all = inputs("bare-metal-host");
+    let same: Vec<&PathBuf> =
+        all.iter().filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("same-")).collect();
+    assert!(same.len() > 4);
+    let hosts = |path: &Path| {
+        let hosts = read(&fs::read(path).unwrap()).hosts;
+        hosts.into_iter().map(|host| (host.name, host.boot_mac, host.network.value)).collect::<Vec<_>>()
+    };
+    for path in &same {
+        assert_eq!(hosts(path), hosts(same[0]), "{}", path.display());
+    }
+}
+
+#[test]
+fn what_cannot_be_a_file_of_text_is_refused() {
+    let cases: [(&[u8], &str); 8] = [
+        (b"", "error: the input holds no document"),
+        (b"\xef\xbb\xbf", "error: the input holds no document"),
+        (b"a: \xff", "error: the input is not UTF-8 text: byte 3 (in line 1)"),
+        (b"interfaces: []\nb: \0\n", "error: the input holds the control character U+0000 (line 2, column 4)"),
+        (b"\xff\xfea\0", "error: the input is not UTF-8 text"),
+        (
+            b"interfaces:\n\t- name: eth0\n",
+            "error: the input is not YAML: a tab where YAML wants spaces (line 2, column 1)",
+        ),
+        (b"interfaces: !vault x\n", "error: the input has the YAML tag \"!vault\", which means nothing here (line 1"),
+        (b"interfaces: !!int hunter2\n", "error: the input is not YAML: a value does not fit its tag (line 1"),
+    ];
+    for (text, expected) in cases {
+        let input = read(text);
+        assert!(findings(&input).starts_with(expected), "{text:?}: {}", findings(&input));
+        assert!(!findings(&input).contains("hunter2") && input.hosts.is_empty());
+    }
+}
+
+#[test]
+fn bombs_are_refused_quickly() {
+    let aliases = format!(
+        "a: &a [{}]\nb: &b [{}]\ninterfaces: [{}]\n",
+        "1,".repeat(1000),
+        "*a,".repeat(1000),
+        "*b,".repeat(1000)
+    );
+    let text = format!("a: &a \"{}\"\ninterfaces: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(100_000));
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  nmstate: |\n";
+    let shared = format!("{secret}{}", "    # nothing\n".repeat(100_000));
+    let host = |n| {
+        format!(
+            "---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: h{n}}}\n\
+             spec: {{preprovisioningNetworkDataName: s}}\n"
+        )
+    };
+    let shared = shared + &(0..10_000).map(host).collect::<String>();
+    let bombs = [
+        aliases,
+        text,
+        shared,
+        "{a: ".repeat(1 << 20),
+        "[".repeat(4 << 20),
+        "- ".repeat(1 << 20),
+        "interfaces: [[[[\n".repeat(1 << 17),
+        (0..100_000).map(|n| format!("%TAG !a{n}! b\n")).collect(),
+        "--- 1\n".repeat(100_000),
+        format!("[{}]", "1,".repeat(1_000_000)),
+        "a".repeat((4 << 20) + 1),
+    ];
+    for bomb in bombs {
+        let start = std::time::Instant::now();
+        let input = read(bomb.as_bytes());
+        assert!(input.report.has_errors() && input.hosts.is_empty(), "{}", &bomb[..40]);
+        assert!(start.elapsed().as_secs() < 10, "{:?} for {}", start.elapsed(), &bomb[..40]);
+    }
+}
+
+/// A good document with pieces cut out, doubled or replaced.
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let good: Vec<Vec<u8>> =
+        inputs("nmstate").into_iter().chain(inputs("bare-metal-host")).map(|path| fs::read(path).unwrap()).collect();
+    let edit = (any::<prop::sample::Index>(), 0..40_usize, "[-\\[\\]{}:,&*a!'\"|>#%\n\t 0]{0,6}");
+    (prop::sample::select(good), prop::collection::vec(edit, 1..6)).prop_map(|(mut text, edits)| {
+        for (at, length, by) in edits {
+            let at = at.index(text.len() + 1);
+            let end = (at + length).min(text.len());
+            text.splice(at..end, by.bytes());
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        let input = read(&text);
+        prop_assert!(!input.hosts.is_empty() || input.report.has_errors());
+    }
+
+    #[test]
+    fn mutated_documents_give_a_host_or_an_error(text in mutated()) {
+        let input = read(&text);
+        prop_assert!(!input.hosts.is_empty() || input.report.has_errors());
+        for finding in input.report.findings() {
+            prop_assert!(!finding.to_string().contains('\n'));
+        }
+    }
+}

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use imagelib::input::{Input, read};
+use imagelib::input::{Input, Text, read, read_all};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -160,6 +160,38 @@ fn bombs_are_refused_quickly() {
         assert!(input.report.has_errors() && input.hosts.is_empty(), "{}", &bomb[..40]);
         assert!(start.elapsed().as_secs() < 10, "{:?} for {}", start.elapsed(), &bomb[..40]);
     }
+}
+
+fn read_files(texts: &[(&str, &str)]) -> Input {
+    read_all(texts.iter().map(|(name, text)| Text { name: Some(name), text: text.as_bytes() }))
+}
+
+#[test]
+fn several_texts_are_one_set_of_documents() {
+    let path = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/inputs/bare-metal-host").join(name);
+        fs::read_to_string(path).unwrap()
+    };
+    let joined = path("same-data.yaml");
+    let (first, second) = joined.split_once("\n---\n").unwrap();
+    assert_eq!(read_files(&[("a", first), ("b", second)]), read(joined.as_bytes()));
+    assert_eq!(read_files(&[("b", second), ("a", first)]).hosts, read(joined.as_bytes()).hosts);
+    assert_eq!(read_files(&[("n.yaml", "interfaces: []")]).hosts[0].network.path.to_string(), "n.yaml");
+}
+
+#[test]
+fn findings_name_the_text_that_they_are_about() {
+    let nmstate = "interfaces: []\n";
+    let input = read_files(&[("a.yaml", nmstate), ("b.yaml", nmstate), ("c.yaml", "a: 1\n---\n7\n")]);
+    assert_eq!(
+        findings(&input),
+        "error: c.yaml: document 2: is a number without quotes; a document is a mapping\n\
+         error: b.yaml: is a second NMState document; having no names, the two hosts cannot be told apart\n\
+         warning: c.yaml: document 1: has neither a kind nor members of NMState; keys found: a\n"
+    );
+    let input = read_files(&[("a.yaml", nmstate), ("b.yaml", "a: [")]);
+    assert_eq!(input.hosts.len(), 0);
+    assert!(findings(&input).starts_with("error: b.yaml: the input "), "{}", findings(&input));
 }
 
 /// A good document with pieces cut out, doubled or replaced.

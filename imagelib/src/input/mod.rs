@@ -36,20 +36,62 @@ pub struct Input {
     pub report: Report,
 }
 
+/// One of several texts that belong together.
+#[derive(Clone, Copy)]
+pub struct Text<'a> {
+    /// What the user calls it, for findings: the name of a file. A single text needs none.
+    pub name: Option<&'a str>,
+    /// Its content.
+    pub text: &'a [u8],
+}
+
+impl Text<'_> {
+    fn top(&self) -> DocumentPath {
+        self.name.map_or_else(DocumentPath::root, DocumentPath::document)
+    }
+
+    /// Where its document `number` (from 1) stands.
+    fn document(&self, number: usize) -> DocumentPath {
+        match self.name {
+            Some(name) => DocumentPath::document(&format!("{name}: document {number}")),
+            None => DocumentPath::document(&format!("document {number}")),
+        }
+    }
+}
+
 /// Reads a text of documents: a YAML stream, a JSON object or list, or a Kubernetes `List` of either; 4 MiB at most.
 ///
 /// A text that is no YAML gives no hosts at all: the Secret of an earlier host might have stood in what could not be
 /// read.
 pub fn read(text: &[u8]) -> Input {
+    read_all([Text { name: None, text }])
+}
+
+/// Reads several texts as one set of documents: the Secret of a host may stand in another text than the host.
+pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     let mut input = Input::default();
     let mut budget = Budget::new();
-    let documents = match stream::documents(text, &mut budget, &mut input.report) {
-        Ok(documents) => documents,
-        Err(problem) => {
-            input.report.error(problem.code, &DocumentPath::root(), format!("the input {problem}"));
-            return input;
+    let mut documents = Vec::new();
+    let mut unreadable = false;
+    for text in texts {
+        match stream::documents(&text, &mut budget, &mut input.report) {
+            Ok(mut found) => {
+                if let [Document { value, position }] = found.as_mut_slice()
+                    && nmstate::is_nmstate(value)
+                {
+                    *position = text.top();
+                }
+                documents.append(&mut found);
+            }
+            Err(problem) => {
+                unreadable = true;
+                input.report.error(problem.code, &text.top(), format!("the input {problem}"));
+            }
         }
-    };
+    }
+    if unreadable {
+        return input;
+    }
     if documents.is_empty() && input.report.is_empty() {
         let message = format!("the input holds no document; understood are {UNDERSTOOD}");
         input.report.error("no-document", &DocumentPath::root(), message);
@@ -81,24 +123,20 @@ struct Sorted {
 impl Sorted {
     fn new(documents: Vec<Document>, report: &mut Report) -> Self {
         let mut sorted = Self::default();
-        let alone = documents.len() == 1;
         for document in documents {
             // What is wrong with one document keeps nobody from reading the others.
-            let _: Result<(), Reported> = sorted.add(document, alone, report);
+            let _: Result<(), Reported> = sorted.add(document, report);
         }
         sorted
     }
 
-    fn add(&mut self, mut document: Document, alone: bool, report: &mut Report) -> Result<(), Reported> {
+    fn add(&mut self, document: Document, report: &mut Report) -> Result<(), Reported> {
         if nmstate::is_nmstate(&document.value) {
             self.any_host = true;
             if self.hosts.iter().any(|host| matches!(host, HostDocument::Nmstate(_))) {
                 let message = "is a second NMState document; having no names, the two hosts cannot be told apart";
                 report.error("nmstate-second-document", &document.position, message);
                 return Err(Reported);
-            }
-            if alone {
-                document.position = DocumentPath::root();
             }
             self.hosts.push(HostDocument::Nmstate(document));
             return Ok(());

@@ -2,6 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::Text;
 use super::yaml::{self, Budget, Problem};
 use crate::report::{DocumentPath, Report};
 
@@ -18,16 +19,15 @@ pub(super) struct Document {
 }
 
 /// The documents in `text`, lists taken apart. What is no mapping is reported and left out.
-pub(super) fn documents(text: &[u8], budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
-    if text.len() > MAX_BYTES {
-        let message = format!("is {} bytes long; at most {MAX_BYTES} are read", text.len());
+pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
+    if text.text.len() > MAX_BYTES {
+        let message = format!("is {} bytes long; at most {MAX_BYTES} are read", text.text.len());
         return Err(Problem::new("input-too-large", message));
     }
-    let values = yaml::documents(text, budget)?;
+    let values = yaml::documents(text.text, budget)?;
     let mut documents = Vec::new();
     for (index, value) in values.into_iter().enumerate() {
-        let position = DocumentPath::document(&format!("document {}", index + 1));
-        take_apart(value, position, &mut documents, report)?;
+        take_apart(value, text.document(index + 1), &mut documents, report)?;
     }
     Ok(documents)
 }

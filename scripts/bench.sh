@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Measures, and writes docs/benchmarks.md. Ratios are to a peer in the same run; absolute times are those of the machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+results="$(mktemp)"
+trap 'rm -f "$results"' EXIT
+cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
+{
+  cat <<HEADER
+# Benchmarks
+
+Written by \`make bench\`, which repeats them: $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo) GiB of
+memory, Linux $(uname -r | cut -d. -f1,2), $(findmnt -n -o FSTYPE -T "${TMPDIR:-/tmp}"), loopback. Absolute times are this machine's;
+ratios are to the peer in the same run.
+
+HEADER
+  cat "$results"
+} > docs/benchmarks.md

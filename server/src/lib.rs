@@ -1,6 +1,9 @@
 //! The server and the command line of dayone.
 
 pub mod api;
+pub mod listen;
 pub mod logging;
+pub mod media;
 pub mod media_url;
 pub mod metrics;
+pub mod store;

@@ -1,0 +1,141 @@
+//! A stream that gives way to its neighbours.
+//!
+//! tokio's own budget counts operations, not bytes. With a fast client a write is never pending, so the task of one
+//! download would ship megabytes before any other task ran. Here a connection yields after [`TURN`] bytes, and what
+//! it writes next is in the cache still.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::idle::Activity;
+
+/// How many bytes a connection writes before others have their turn.
+const TURN: usize = 128 << 10;
+
+/// A stream that yields after each [`TURN`] of bytes written, and notes when bytes move.
+pub(super) struct Fair<S> {
+    stream: S,
+    activity: Activity,
+    written: usize,
+    /// `yield_now`, which wakes the task only after the reactor has run; a plain `wake_by_ref` would not wait for it.
+    turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl<S> Fair<S> {
+    pub(super) fn new(stream: S, activity: Activity) -> Self {
+        Self { stream, activity, written: 0, turn: None }
+    }
+
+    /// How many bytes may be written now, at least one.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+        if self.written >= TURN {
+            let turn = self.turn.get_or_insert_with(|| Box::pin(tokio::task::yield_now()));
+            ready!(turn.as_mut().poll(cx));
+            self.turn = None;
+            self.written = 0;
+        }
+        Poll::Ready(TURN - self.written)
+    }
+
+    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(count)) => {
+                self.written = self.written.saturating_add(count);
+                if count > 0 {
+                    self.activity.mark();
+                }
+            }
+            // Waiting for the socket lets others run.
+            Poll::Pending => self.written = 0,
+            Poll::Ready(Err(_)) => {}
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Fair<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.activity.mark();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Fair<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let turn = ready!(self.poll_turn(cx));
+        let bytes = bytes.get(..turn).unwrap_or(bytes);
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.wrote(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let turn = ready!(self.poll_turn(cx));
+        let mut total = 0_usize;
+        let fits = |slice: &&IoSlice<'_>| {
+            total = total.saturating_add(slice.len());
+            total <= turn
+        };
+        let whole = slices.iter().take_while(fits).count();
+        let written = match (slices.get(..whole), slices.first()) {
+            // The first slice alone is more than a turn.
+            (Some([]), Some(first)) => {
+                let part = first.get(..turn).unwrap_or(first);
+                Pin::new(&mut self.stream).poll_write(cx, part)
+            }
+            (Some(whole), _) => Pin::new(&mut self.stream).poll_write_vectored(cx, whole),
+            (None, _) => Poll::Ready(Ok(0)),
+        };
+        self.wrote(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Waker;
+
+    use tokio::io::{AsyncWriteExt as _, sink};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_writes_more_than_a_turn_at_once() {
+        let mut fair = Fair::new(sink(), Activity::new());
+        let mut polls = vec![];
+        for lengths in [&[100_usize][..], &[TURN, 7], &[TURN * 3], &[0, TURN - 1, 2]] {
+            let buffers: Vec<_> = lengths.iter().map(|length| vec![0; *length]).collect();
+            let slices: Vec<_> = buffers.iter().map(|buffer| IoSlice::new(buffer)).collect();
+            let count = poll_fn(|cx| Pin::new(&mut fair).poll_write_vectored(cx, &slices)).await.unwrap();
+            polls.push(count);
+        }
+        assert_eq!(polls, [100, TURN - 100, TURN, TURN - 1]);
+        assert_eq!(poll_fn(|cx| Pin::new(&mut fair).poll_write(cx, &[0; 9])).await.unwrap(), 1);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut fair).poll_write(&mut cx, b"x").is_pending(), "the turn is over");
+        fair.write_all(&vec![1; 5 * TURN]).await.unwrap();
+    }
+}

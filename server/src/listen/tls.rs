@@ -1,0 +1,130 @@
+//! TLS 1.2 and 1.3 by rustls. What only speaks TLS 1.0, 1.1 or CBC suites gets the plain-HTTP listener.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustls::ServerConfig;
+use rustls::version::{TLS12, TLS13};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// How often the files are looked at, at most: a renewed certificate is in use this long after it was written.
+const RELOAD: Duration = Duration::from_secs(10);
+
+/// Why TLS cannot be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The certificates cannot be read.
+    #[error("TLS certificate file {}: {source}", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls_pki_types::pem::Error,
+    },
+    /// The key cannot be read.
+    #[error("TLS key file {}: {source}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls_pki_types::pem::Error,
+    },
+    /// They are read, but do not work: the key is not that of the certificate, for example.
+    #[error("TLS certificate {} with key {}: {source}", certificate.display(), key.display())]
+    Unusable {
+        /// The certificates' file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// What is wrong with them.
+        source: rustls::Error,
+    },
+}
+
+/// A certificate and its key, from files that are read again when they change. Clones share them.
+#[derive(Clone)]
+pub struct Tls(Arc<Files>);
+
+struct Files {
+    certificate: PathBuf,
+    key: PathBuf,
+    loaded: Mutex<Loaded>,
+}
+
+struct Loaded {
+    config: Arc<ServerConfig>,
+    modified: [Option<SystemTime>; 2],
+    looked: Instant,
+}
+
+impl Tls {
+    /// Reads PEM files: the certificates, the server's own first, and its private key (PKCS #8, PKCS #1 or SEC 1).
+    pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let modified = [modified(certificate), modified(key)];
+        let config = load(certificate, key)?;
+        let loaded = Mutex::new(Loaded { config, modified, looked: Instant::now() });
+        Ok(Self(Arc::new(Files { certificate: certificate.to_owned(), key: key.to_owned(), loaded })))
+    }
+
+    /// An acceptor with the files' present content; if that is unusable, with what it was before.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        let files = &self.0;
+        let mut loaded = files.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded.looked.elapsed() >= RELOAD {
+            loaded.looked = Instant::now();
+            let modified = [modified(&files.certificate), modified(&files.key)];
+            if modified != loaded.modified {
+                match load(&files.certificate, &files.key) {
+                    Ok(config) => {
+                        tracing::info!(certificate = %files.certificate.display(), "TLS certificate read again");
+                        loaded.config = config;
+                        loaded.modified = modified;
+                    }
+                    // Not remembered as seen: the other file of the pair may still be on its way.
+                    Err(error) => tracing::error!(%error, "the TLS certificate in use is kept"),
+                }
+            }
+        }
+        TlsAcceptor::from(Arc::clone(&loaded.config))
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("certificate", &self.0.certificate).field("key", &self.0.key).finish()
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|source| TlsError::Certificate { path: certificate.to_owned(), source })?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|source| TlsError::Key { path: key.to_owned(), source })?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS12, &TLS13])
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
+        .map_err(|source| {
+            let (certificate, key) = (certificate.to_owned(), key.to_owned());
+            TlsError::Unusable { certificate, key, source }
+        });
+    let mut config = config?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+impl From<TlsError> for io::Error {
+    fn from(error: TlsError) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, error)
+    }
+}

@@ -1,0 +1,192 @@
+//! From a request to its answer.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE,
+    RETRY_AFTER,
+};
+use http::request::Parts;
+use http::response::Builder;
+use http::{Method, Response, StatusCode};
+use http_body_util::{Either, Full};
+
+use super::body::{ImageBody, Part};
+use super::conditions::{Validators, Verdict};
+use super::log::{AccessLog, shown};
+use super::metrics::MediaMetrics;
+use super::path;
+use super::pool::Pool;
+use super::range::{Requested, requested};
+use crate::store::served::{Lookup, Published, ServedFile};
+
+/// The body of an answer: a short text or the bytes of an image.
+pub type MediaBody = Either<Full<Bytes>, ImageBody>;
+
+/// A cache on the way must not keep secrets nor recompress; a client's own may keep the file, since its bytes never
+/// change, but asks again, since it may be released. Ironic's image cache works with everything but `no-store`.
+const CACHING: &str = "private, no-cache, no-transform";
+
+/// What the requests of a media plane share.
+pub(super) struct Plane {
+    published: Arc<dyn Published>,
+    metrics: MediaMetrics,
+    pool: Arc<Pool>,
+    log: AccessLog,
+}
+
+impl Plane {
+    pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
+        Self { published, metrics, pool: Arc::default(), log: AccessLog::default() }
+    }
+
+    pub(super) fn answer(&self, head: &Parts) -> Response<MediaBody> {
+        let target = path::parse(head.uri.path());
+        let response = self.respond(head, target).unwrap_or_else(|error| {
+            // Only a media type that is no header value comes here.
+            tracing::error!(%error, "an answer could not be put together");
+            let mut response = Response::new(Either::Left(Full::default()));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        });
+        let status = response.status();
+        self.metrics.request(status);
+        let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
+        self.log.write(head, target, status, length);
+        response
+    }
+
+    fn respond(&self, head: &Parts, target: Option<(&str, &str)>) -> http::Result<Response<MediaBody>> {
+        if ![Method::GET, Method::HEAD].contains(&head.method) {
+            let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+            return text(builder, "only GET and HEAD are answered here\n");
+        }
+        let Some((token, file)) = target else { return not_found() };
+        match self.published.find(token, file) {
+            Lookup::NotFound => not_found(),
+            Lookup::Unavailable(reason) => unavailable(token, file, &reason),
+            Lookup::Found(served) => match served.base.as_ref().map_or(Ok(()), |base| base.check()) {
+                Err(error) => unavailable(token, file, &error.to_string()),
+                Ok(()) => self.found(head, served),
+            },
+        }
+    }
+
+    fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
+        let (etag, size) = (file.etag.to_string(), file.overlay.size());
+        let last_modified = whole_seconds(file.last_modified);
+        let validators = Validators { etag: &etag, last_modified };
+        let builder = Response::builder()
+            .header(ETAG, &etag)
+            .header(LAST_MODIFIED, httpdate::fmt_http_date(last_modified))
+            .header(CACHE_CONTROL, CACHING)
+            .header(ACCEPT_RANGES, "bytes");
+        match validators.judge(&head.headers) {
+            Verdict::Proceed => {}
+            Verdict::NotModified => return empty(builder.status(StatusCode::NOT_MODIFIED)),
+            Verdict::Failed => {
+                let builder = builder.status(StatusCode::PRECONDITION_FAILED);
+                return text(builder, "the file is not the one that the request's conditions name\n");
+            }
+        }
+        // HEAD ignores Range (§14.2): it tells the size of the whole.
+        if head.method == Method::HEAD {
+            return empty(builder.header(CONTENT_TYPE, file.media_type).header(CONTENT_LENGTH, size));
+        }
+        match range(head, validators, size) {
+            Requested::Whole => self.image(builder.header(CONTENT_TYPE, file.media_type), file, [0..size]),
+            Requested::One(range) => {
+                let builder = builder
+                    .status(StatusCode::PARTIAL_CONTENT)
+                    .header(CONTENT_TYPE, file.media_type)
+                    .header(CONTENT_RANGE, content_range(&range, size));
+                self.image(builder, file, [range])
+            }
+            Requested::Several(ranges) => self.multipart(builder, file, &etag, ranges),
+            Requested::Unsatisfiable => {
+                let builder = builder.status(StatusCode::RANGE_NOT_SATISFIABLE);
+                let builder = builder.header(CONTENT_RANGE, format!("bytes */{size}"));
+                text(builder, "the file has none of the bytes that the request's Range names\n")
+            }
+        }
+    }
+
+    fn image(&self, builder: Builder, file: ServedFile, ranges: [Range<u64>; 1]) -> http::Result<Response<MediaBody>> {
+        self.parts(builder, file, ranges.into_iter().map(Part::Image).collect())
+    }
+
+    /// RFC 9110 §14.6. The boundary is the entity tag, which no content can hold by chance or by intent, as it is a
+    /// digest over that content.
+    fn multipart(
+        &self,
+        builder: Builder,
+        file: ServedFile,
+        etag: &str,
+        ranges: Vec<Range<u64>>,
+    ) -> http::Result<Response<MediaBody>> {
+        let (boundary, media_type, size) = (etag.trim_matches('"'), file.media_type, file.overlay.size());
+        let mut parts = VecDeque::with_capacity(2 * ranges.len() + 1);
+        for range in ranges {
+            let head = format!(
+                "\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
+                content_range(&range, size)
+            );
+            parts.extend([Part::Text(head.into()), Part::Image(range)]);
+        }
+        parts.push_back(Part::Text(format!("\r\n--{boundary}--\r\n").into()));
+        let builder = builder
+            .status(StatusCode::PARTIAL_CONTENT)
+            .header(CONTENT_TYPE, format!("multipart/byteranges; boundary={boundary}"));
+        self.parts(builder, file, parts)
+    }
+
+    fn parts(&self, builder: Builder, file: ServedFile, parts: VecDeque<Part>) -> http::Result<Response<MediaBody>> {
+        let ServedFile { overlay, base, .. } = file;
+        let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer());
+        builder.header(CONTENT_LENGTH, body.rest()).body(Either::Right(body))
+    }
+}
+
+/// What of the file a GET asks for. A `Range` given twice is malformed, and is ignored like any that is.
+fn range(head: &Parts, validators: Validators<'_>, size: u64) -> Requested {
+    let mut values = head.headers.get_all(RANGE).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (Some(Ok(header)), None) if validators.range_holds(&head.headers) => requested(header, size),
+        _ => Requested::Whole,
+    }
+}
+
+fn content_range(range: &Range<u64>, size: u64) -> String {
+    format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1))
+}
+
+/// A time as a header can show it: in whole seconds, and between the years 1970 and 9999.
+fn whole_seconds(time: SystemTime) -> SystemTime {
+    const YEAR_10000: u64 = 253_402_300_800;
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    SystemTime::UNIX_EPOCH + Duration::from_secs(if seconds < YEAR_10000 { seconds } else { 0 })
+}
+
+fn not_found() -> http::Result<Response<MediaBody>> {
+    text(Response::builder().status(StatusCode::NOT_FOUND), "not found\n")
+}
+
+/// The reason is the operator's business and goes to the log; the client learns only that it may come again.
+fn unavailable(token: &str, file: &str, reason: &str) -> http::Result<Response<MediaBody>> {
+    tracing::warn!(token = shown(token), file, reason, "an image cannot be served");
+    let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
+    text(builder, "the image cannot be served at the moment\n")
+}
+
+fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {
+    let builder = builder.header(CONTENT_TYPE, "text/plain; charset=utf-8").header(CONTENT_LENGTH, text.len());
+    builder.body(Either::Left(Full::new(Bytes::from_static(text.as_bytes()))))
+}
+
+fn empty(builder: Builder) -> http::Result<Response<MediaBody>> {
+    builder.body(Either::Left(Full::default()))
+}

@@ -1,0 +1,186 @@
+//! The bytes of a file, or of ranges of it, on their way to a connection.
+
+use std::collections::VecDeque;
+use std::future::Future as _;
+use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use imagelib::overlay::{Content, Overlay, Segment};
+use imagelib::source::Source as _;
+use tokio::task::JoinHandle;
+
+use super::metrics::Transfer;
+use super::pool::{BUFFER, Buffer, Pool};
+use crate::store::base_file::{BaseFile, CachedRead};
+
+static ZEROS: [u8; BUFFER] = [0; BUFFER];
+
+/// How far ahead of a cold read the kernel is told to fetch, within what was asked for.
+const READ_AHEAD: u64 = 2 << 20;
+
+/// A piece of a body.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// Bytes of the protocol's own, between the ranges of a multipart body.
+    Text(Bytes),
+    /// Bytes of the image.
+    Image(Range<u64>),
+}
+
+impl Part {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Image(range) => range.end - range.start,
+        }
+    }
+}
+
+/// The body of a 200 or a 206. It ends with an error, which aborts the connection, rather than with wrong bytes.
+#[derive(Debug)]
+pub struct ImageBody {
+    overlay: Arc<Overlay>,
+    base: Option<Arc<BaseFile>>,
+    parts: VecDeque<Part>,
+    rest: u64,
+    /// A read that waits for a disk, on another thread.
+    reading: Option<JoinHandle<io::Result<Buffer>>>,
+    pool: Arc<Pool>,
+    transfer: Transfer,
+}
+
+impl ImageBody {
+    pub(super) fn new(
+        overlay: Arc<Overlay>,
+        base: Option<Arc<BaseFile>>,
+        parts: VecDeque<Part>,
+        pool: Arc<Pool>,
+        mut transfer: Transfer,
+    ) -> Self {
+        let rest = parts.iter().map(Part::length).sum();
+        if rest == 0 {
+            transfer.complete();
+        }
+        Self { overlay, base, parts, rest, reading: None, pool, transfer }
+    }
+
+    /// How many bytes are still to come.
+    pub(super) fn rest(&self) -> u64 {
+        self.rest
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(reading) = &mut self.reading {
+            let read = ready!(Pin::new(reading).poll(cx));
+            self.reading = None;
+            let buffer = read.map_err(io::Error::other).flatten();
+            return Poll::Ready(Some(buffer.map(|buffer| self.advance(Bytes::from_owner(buffer)))));
+        }
+        loop {
+            let Some(part) = self.parts.front() else { return Poll::Ready(None) };
+            let range = match part {
+                Part::Text(text) if !text.is_empty() => {
+                    let text = text.clone();
+                    return Poll::Ready(Some(Ok(self.advance(text))));
+                }
+                Part::Image(range) if !range.is_empty() => range.clone(),
+                Part::Text(_) | Part::Image(_) => {
+                    self.parts.pop_front();
+                    continue;
+                }
+            };
+            return match self.overlay.segments(range.clone()).next() {
+                Some(Segment::Own(Content::Bytes(mut bytes))) => {
+                    bytes.truncate(BUFFER);
+                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                }
+                Some(Segment::Own(Content::Zeros(length))) => {
+                    let mut bytes = Bytes::from_static(&ZEROS);
+                    bytes.truncate(usize::try_from(length).unwrap_or(BUFFER));
+                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                }
+                Some(Segment::Base { offset, length }) => self.poll_base(cx, offset, length),
+                None => Poll::Ready(Some(Err(missing(range.start)))),
+            };
+        }
+    }
+
+    fn poll_base(&mut self, cx: &mut Context<'_>, offset: u64, length: u64) -> Poll<Option<io::Result<Bytes>>> {
+        let Some(base) = &self.base else { return Poll::Ready(Some(Err(missing(offset)))) };
+        let mut buffer = self.pool.take();
+        match base.read_cached(offset, buffer.room(length)) {
+            Ok(CachedRead::Read(0)) => Poll::Ready(Some(Err(missing(offset)))),
+            Ok(CachedRead::Read(count)) => {
+                buffer.set_filled(count);
+                Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+            }
+            Ok(CachedRead::WouldBlock) => {
+                self.transfer.metrics().cold_read();
+                let base = Arc::clone(base);
+                self.reading = Some(tokio::task::spawn_blocking(move || {
+                    base.will_need(offset, length.min(READ_AHEAD));
+                    let room = buffer.room(length);
+                    let count = room.len();
+                    base.read_exact_at(offset, room)?;
+                    buffer.set_filled(count);
+                    Ok(buffer)
+                }));
+                self.poll_bytes(cx)
+            }
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }
+    }
+
+    /// Counts bytes of the current part as sent.
+    fn advance(&mut self, bytes: Bytes) -> Bytes {
+        let count = bytes.len() as u64;
+        match self.parts.front_mut() {
+            Some(Part::Text(text)) => text.clear(),
+            Some(Part::Image(range)) => range.start += count,
+            None => {}
+        }
+        self.rest -= count;
+        self.transfer.sent(count);
+        if self.rest == 0 {
+            self.transfer.complete();
+        }
+        bytes
+    }
+}
+
+/// The overlay was planned for more than there is.
+fn missing(offset: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("no bytes at offset {offset} of the base image"))
+}
+
+impl Body for ImageBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let bytes = ready!(self.poll_bytes(cx));
+        if let Some(Err(error)) = &bytes {
+            tracing::error!(%error, rest = self.rest, "transfer aborted: its image cannot be read");
+        }
+        Poll::Ready(bytes.map(|bytes| bytes.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests;

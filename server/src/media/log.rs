@@ -1,0 +1,95 @@
+//! The access log. A mount is thousands of small ranges, so only the first of a client and image is worth a line.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::header::{RANGE, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, StatusCode};
+
+use crate::listen::Peer;
+
+/// After this long without a line a client and image get one again.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// How many clients and images are remembered.
+const REMEMBERED: usize = 4096;
+
+/// The access log of a media plane.
+#[derive(Debug, Default)]
+pub(super) struct AccessLog {
+    seen: Mutex<HashMap<(Option<IpAddr>, String), Instant>>,
+}
+
+impl AccessLog {
+    /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow.
+    pub(super) fn write(&self, head: &Parts, target: Option<(&str, &str)>, status: StatusCode, length: u64) {
+        let peer = head.extensions.get::<Peer>();
+        let address = peer.map(|peer| peer.address);
+        let (token, file) = target.map_or(("", ""), |(token, file)| (shown(token), file));
+        let range = text(&head.headers, &RANGE);
+        let agent = text(&head.headers, &USER_AGENT);
+        let (method, version, tls) = (&head.method, head.version, peer.and_then(|peer| peer.tls).unwrap_or("none"));
+        let status = status.as_u16();
+        if self.is_first(address.map(|address| address.ip()), token) {
+            tracing::info!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");
+        } else {
+            tracing::debug!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");
+        }
+    }
+
+    fn is_first(&self, address: Option<IpAddr>, token: &str) -> bool {
+        let now = Instant::now();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (address, token.to_owned());
+        if seen.get(&key).is_some_and(|last| now.duration_since(*last) < QUIET) {
+            return false;
+        }
+        if seen.len() >= REMEMBERED {
+            seen.retain(|_, last| now.duration_since(*last) < QUIET);
+            if seen.len() >= REMEMBERED {
+                seen.clear();
+            }
+        }
+        seen.insert(key, now);
+        true
+    }
+}
+
+/// The token is the credential: six characters of its 26 tell images apart and leave 100 bits to guess.
+pub(super) fn shown(token: &str) -> &str {
+    token.get(..token.len().min(26) * 6 / 26).unwrap_or_default()
+}
+
+/// A header's value as far as it is worth a place in a log.
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()?.get(..).map(|text| text.get(..200).unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_at_info_is_for_the_first_request_of_a_client_and_image() {
+        let log = AccessLog::default();
+        let (one, two) = (Some(IpAddr::from([10, 0, 0, 1])), Some(IpAddr::from([10, 0, 0, 2])));
+        assert_eq!(
+            [(one, "a"), (one, "a"), (one, "b"), (two, "a")].map(|(ip, t)| log.is_first(ip, t)),
+            [true, false, true, true]
+        );
+        for i in 0..2 * REMEMBERED {
+            log.is_first(one, &i.to_string());
+        }
+        assert!(log.seen.lock().unwrap().len() <= REMEMBERED);
+    }
+
+    #[test]
+    fn little_of_a_token_is_shown() {
+        assert_eq!(shown("abcdefghijklmnopqrstuvwxyz"), "abcdef");
+        assert_eq!(shown("abc"), "");
+        assert_eq!(shown(&"a".repeat(64)), "aaaaaa");
+    }
+}

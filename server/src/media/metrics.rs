@@ -1,0 +1,79 @@
+//! Counters of the media plane.
+
+use http::StatusCode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+/// Label of the requests. The media plane gives few different codes, so the exact one is no more costly than its class.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Status {
+    code: u16,
+}
+
+/// Counters of the media plane. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct MediaMetrics {
+    requests: Family<Status, Counter>,
+    bytes: Counter,
+    cold_reads: Counter,
+    active: Gauge,
+    aborted: Counter,
+}
+
+impl MediaMetrics {
+    /// Makes the counters known to an exporter.
+    pub fn register(&self, registry: &mut Registry) {
+        let registry = registry.sub_registry_with_prefix("media");
+        registry.register("requests", "Requests by status code", self.requests.clone());
+        registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, self.bytes.clone());
+        registry.register("cold_reads", "Reads that had to wait for a disk", self.cold_reads.clone());
+        registry.register("active_transfers", "Downloads and ranges being sent", self.active.clone());
+        registry.register("aborted_transfers", "Transfers that ended early, on either side", self.aborted.clone());
+    }
+
+    pub(super) fn request(&self, status: StatusCode) {
+        self.requests.get_or_create(&Status { code: status.as_u16() }).inc();
+    }
+
+    pub(super) fn cold_read(&self) {
+        self.cold_reads.inc();
+    }
+
+    pub(super) fn transfer(&self) -> Transfer {
+        self.active.inc();
+        Transfer { metrics: self.clone(), complete: false }
+    }
+}
+
+/// A transfer that is being counted until it is dropped.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    metrics: MediaMetrics,
+    complete: bool,
+}
+
+impl Transfer {
+    pub(super) fn sent(&self, count: u64) {
+        self.metrics.bytes.inc_by(count);
+    }
+
+    pub(super) fn complete(&mut self) {
+        self.complete = true;
+    }
+
+    pub(super) fn metrics(&self) -> &MediaMetrics {
+        &self.metrics
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        self.metrics.active.dec();
+        if !self.complete {
+            self.metrics.aborted.inc();
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The BMCs' plane: `GET` and `HEAD` of `/i/<token>/<file>`, and nothing else.
+//!
+//! The client is firmware, so the answers keep to what firmware copes with: `Content-Length` and `Accept-Ranges` are
+//! always there, a range is answered with exactly that range, nothing is redirected, compressed or negotiated, and
+//! credentials that a BMC was told to send are ignored: the token in the path is the credential. A query is ignored
+//! too, since a client that appends one means the same bytes.
+
+mod answer;
+mod body;
+mod conditions;
+mod log;
+mod metrics;
+mod path;
+mod pool;
+pub mod range;
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+
+pub use answer::MediaBody;
+pub use body::ImageBody;
+pub use metrics::MediaMetrics;
+
+use crate::store::served::Published;
+
+/// The media plane over what is published, for [`crate::listen::Listener::serve`].
+pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaService {
+    MediaService(Arc::new(answer::Plane::new(published, metrics)))
+}
+
+/// Answers the requests of the media plane. Clones share everything.
+#[derive(Clone)]
+pub struct MediaService(Arc<answer::Plane>);
+
+impl<B> tower::Service<Request<B>> for MediaService {
+    type Response = Response<MediaBody>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (head, _) = request.into_parts();
+        ready(Ok(self.0.answer(&head)))
+    }
+}

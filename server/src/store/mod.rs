@@ -1,0 +1,4 @@
+//! Bases and what is published over them.
+
+pub mod base_file;
+pub mod served;

@@ -1,0 +1,72 @@
+//! What the media plane is given to serve, whoever keeps it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use imagelib::digest::Digest;
+use imagelib::overlay::Overlay;
+
+use super::base_file::BaseFile;
+
+/// A strong entity tag (RFC 9110 §8.8.3): equal for equal bytes only. Printed as it stands in the header, quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ETag([u8; 16]);
+
+impl ETag {
+    /// The tag of what `identity` is the identity of: its first 128 bits.
+    pub fn new(identity: &Digest) -> Self {
+        let mut tag = [0; 16];
+        tag.iter_mut().zip(identity.as_bytes()).for_each(|(to, from)| *to = *from);
+        Self(tag)
+    }
+}
+
+impl fmt::Display for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{:032x}\"", u128::from_be_bytes(self.0))
+    }
+}
+
+/// A file behind a capability URL.
+#[derive(Debug, Clone)]
+pub struct ServedFile {
+    /// Its bytes.
+    pub overlay: Arc<Overlay>,
+    /// What the overlay lies over; none for a file that is all in memory, such as an iPXE script.
+    pub base: Option<Arc<BaseFile>>,
+    /// Changes with the bytes and with nothing else.
+    pub etag: ETag,
+    /// Whole seconds, the same on every replica and after every restart.
+    pub last_modified: SystemTime,
+    /// `Content-Type`.
+    pub media_type: &'static str,
+}
+
+/// What is known of a URL.
+#[derive(Debug, Clone)]
+pub enum Lookup {
+    /// It stands for this file.
+    Found(ServedFile),
+    /// It stands for nothing: the token or the file is unknown, or was released.
+    NotFound,
+    /// It stands for a file that cannot be served at the moment, and why, for the log. The client may come again.
+    Unavailable(String),
+}
+
+/// Where the media plane finds its files. Called once for each request, on the threads that serve: it must not wait.
+pub trait Published: Send + Sync + 'static {
+    /// What `/i/<token>/<file>` stands for.
+    fn find(&self, token: &str, file: &str) -> Lookup;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_etag_is_the_first_half_of_the_digest_in_quotes() {
+        let digest = Digest::of(b"abc");
+        assert_eq!(ETag::new(&digest).to_string(), format!("\"{}\"", &digest.to_string()[..32]));
+    }
+}

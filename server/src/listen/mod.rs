@@ -52,7 +52,7 @@ impl Default for Options {
         Self {
             tls: None,
             max_connections: 4096,
-            idle_timeout: Duration::from_secs(5 * 60),
+            idle_timeout: Duration::from_mins(5),
             header_timeout: Duration::from_secs(30),
             handshake_timeout: Duration::from_secs(30),
             drain: Duration::from_secs(30),

@@ -98,13 +98,13 @@ impl Plane {
             return empty(builder.header(CONTENT_TYPE, file.media_type).header(CONTENT_LENGTH, size));
         }
         match range(head, validators, size) {
-            Requested::Whole => self.image(builder.header(CONTENT_TYPE, file.media_type), file, [0..size]),
+            Requested::Whole => self.image(builder.header(CONTENT_TYPE, file.media_type), file, 0..size),
             Requested::One(range) => {
                 let builder = builder
                     .status(StatusCode::PARTIAL_CONTENT)
                     .header(CONTENT_TYPE, file.media_type)
                     .header(CONTENT_RANGE, content_range(&range, size));
-                self.image(builder, file, [range])
+                self.image(builder, file, range)
             }
             Requested::Several(ranges) => self.multipart(builder, file, &etag, ranges),
             Requested::Unsatisfiable => {
@@ -115,8 +115,8 @@ impl Plane {
         }
     }
 
-    fn image(&self, builder: Builder, file: ServedFile, ranges: [Range<u64>; 1]) -> http::Result<Response<MediaBody>> {
-        self.parts(builder, file, ranges.into_iter().map(Part::Image).collect())
+    fn image(&self, builder: Builder, file: ServedFile, range: Range<u64>) -> http::Result<Response<MediaBody>> {
+        self.parts(builder, file, [Part::Image(range)].into())
     }
 
     /// RFC 9110 §14.6. The boundary is the entity tag, which no content can hold by chance or by intent, as it is a

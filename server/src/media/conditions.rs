@@ -27,14 +27,14 @@ pub(super) enum Verdict {
 impl Validators<'_> {
     pub(super) fn judge(self, headers: &HeaderMap) -> Verdict {
         if headers.contains_key(IF_MATCH) {
-            if !self.any_tag(headers, &IF_MATCH, |weak, tag| !weak && tag == self.etag) {
+            if !any_tag(headers, &IF_MATCH, |weak, tag| !weak && tag == self.etag) {
                 return Verdict::Failed;
             }
         } else if date(headers, &IF_UNMODIFIED_SINCE).is_some_and(|since| self.last_modified > since) {
             return Verdict::Failed;
         }
         if headers.contains_key(IF_NONE_MATCH) {
-            if self.any_tag(headers, &IF_NONE_MATCH, |_, tag| tag == self.etag) {
+            if any_tag(headers, &IF_NONE_MATCH, |_, tag| tag == self.etag) {
                 return Verdict::NotModified;
             }
         } else if date(headers, &IF_MODIFIED_SINCE).is_some_and(|since| self.last_modified <= since) {
@@ -48,12 +48,12 @@ impl Validators<'_> {
         let Some(condition) = headers.get(IF_RANGE) else { return true };
         condition == self.etag || date(headers, &IF_RANGE) == Some(self.last_modified)
     }
+}
 
-    /// Whether the header is `*` or one of its tags passes `matches(weak, quoted tag)`.
-    fn any_tag(self, headers: &HeaderMap, name: &HeaderName, matches: impl Fn(bool, &str) -> bool) -> bool {
-        let lists = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        lists.into_iter().any(|list| list.trim() == "*" || tags(list).any(|(weak, tag)| matches(weak, tag)))
-    }
+/// Whether the header is `*` or one of its tags passes `matches(weak, quoted tag)`.
+fn any_tag(headers: &HeaderMap, name: &HeaderName, matches: impl Fn(bool, &str) -> bool) -> bool {
+    let mut lists = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lists.any(|list| list.trim() == "*" || tags(list).any(|(weak, tag)| matches(weak, tag)))
 }
 
 /// The entity tags of a list, up to the first that is malformed. A comma may be part of a tag.

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use crate::listen::Peer;
 
 /// After this long without a line a client and image get one again.
-const QUIET: Duration = Duration::from_secs(600);
+const QUIET: Duration = Duration::from_mins(10);
 
 /// How many clients and images are remembered.
 const REMEMBERED: usize = 4096;

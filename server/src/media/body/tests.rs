@@ -11,7 +11,7 @@ use super::*;
 
 fn base(length: usize) -> (NamedTempFile, Arc<BaseFile>) {
     let mut file = NamedTempFile::new().unwrap();
-    let bytes: Vec<u8> = (0..length).map(|i| (i * 7 % 253) as u8).collect();
+    let bytes: Vec<u8> = (0..length).map(|i| (i * 7 % 253).to_le_bytes()[0]).collect();
     file.write_all(&bytes).unwrap();
     let base = BaseFile::open(file.path()).unwrap();
     (file, Arc::new(base))
@@ -45,7 +45,8 @@ proptest! {
         let mut parts = vec![Part::Text(Bytes::new())];
         for (start, length) in cuts {
             let range = start.min(300_000)..start.saturating_add(length).min(300_000);
-            expected.extend_from_slice(&image[range.start as usize..range.end as usize]);
+            let slice = usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
+            expected.extend_from_slice(&image[slice]);
             expected.extend_from_slice(b"text");
             parts.extend([Part::Image(range), Part::Text(Bytes::from_static(b"text"))]);
         }

@@ -1,0 +1,15 @@
+//! The media plane over real sockets, with a client that shows every byte.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a panic is how a test fails, in what its tests share too"
+)]
+
+mod answers;
+mod bases;
+mod client;
+mod connections;
+mod server;
+mod tls;

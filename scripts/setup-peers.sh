@@ -70,6 +70,18 @@ cargo_peer() {
   ln -sfn "$root/bin/$crate" "$cache/bin/$crate"
 }
 
+# The ISOs that coreos-installer is tested with: they are in its crate, and not in what cargo installs.
+coreos_fixtures() {
+  local version=0.27.0 root="$cache/coreos-installer-0.27.0" project
+  [ -d "$root/fixtures/iso" ] && return 0
+  project="$(mktemp -d)"
+  cargo init --quiet --vcs none --name fetch "$project"
+  (cd "$project" && cargo add --quiet "coreos-installer@=$version" && cargo fetch --quiet)
+  mkdir -p "$root/fixtures"
+  cp -r "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/coreos-installer-"$version"/fixtures/iso "$root/fixtures/"
+  rm -rf "$project"
+}
+
 sushy_venv() {
   local venv="$cache/sushy-tools-2.2.0"
   if [ ! -x "$venv/bin/sushy-emulator" ]; then
@@ -101,6 +113,7 @@ sushy_venv
 install_qemu
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
+coreos_fixtures
 cargo_peer cargo-fuzz 0.13.2
 cargo_peer cargo-deny 0.20.2
 echo "setup: complete"

@@ -1,1 +1,4 @@
 //! What the acceptance tests share: finding the peers, making bases, running the binary.
+
+pub mod bases;
+pub mod peers;

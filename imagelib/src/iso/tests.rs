@@ -162,12 +162,12 @@ fn the_extents_of_one_file_are_one_entry() {
     assert!(error.contains("says that a file goes on"), "{error}");
 }
 
-/// An image of 1 TiB of which only the beginning is there.
-struct Sparse(Vec<u8>);
+/// An image of which only the beginning is at hand; the rest are zeros.
+struct Beginning(Vec<u8>, u64);
 
-impl Source for Sparse {
+impl Source for Beginning {
     fn size(&self) -> u64 {
-        1 << 40
+        self.1
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -178,16 +178,18 @@ impl Source for Sparse {
 }
 
 #[test]
-fn files_past_4_gib_have_their_size_in_64_bits() {
-    let mut image = image("tree");
-    let path = two_extents(&mut image);
-    let entry = open(&image).find(&image, &path).unwrap().unwrap();
-    for (record, size) in entry.records.iter().zip([0xffff_f800, 4096]) {
-        put_both(&mut image, usize::try_from(*record).unwrap() + 10, size);
+fn a_file_of_more_than_4_gib_is_one_entry() {
+    let image = Beginning(image("split-file"), 4_614_113_280);
+    let volume = Volume::open(&image).unwrap();
+    for tree in [TreeKind::Primary, TreeKind::Joliet] {
+        let entry = volume.find_in(&image, tree, "/dir/big.bin").unwrap().unwrap();
+        assert_eq!(entry.size(), 4_613_734_403);
+        let [first, second] = entry.extents[..] else { panic!("{:?}", entry.extents) };
+        assert_eq!((first.offset, first.length), (33 * BLOCK, 0xffff_f800));
+        assert_eq!(second.offset, first.offset + first.length);
+        assert_eq!(entry.records.len(), 2);
+        assert!(volume.find_in(&image, tree, "/z.txt").unwrap().is_some());
     }
-    let image = Sparse(image);
-    let entry = Volume::open(&image).unwrap().find(&image, &path).unwrap().unwrap();
-    assert_eq!(entry.size(), 0x1_0000_0800);
 }
 
 type Damage = fn(&mut Vec<u8>, usize);

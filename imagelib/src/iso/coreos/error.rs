@@ -54,6 +54,14 @@ pub enum CoreosIsoError {
         /// Where the other begins.
         second: u64,
     },
+    /// An Ignition area of a size that none has.
+    #[error("the area for an initramfs in the ISO image has {size} bytes, where at most {limit} make sense")]
+    IgnitionSize {
+        /// The size.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
     /// The areas for kernel arguments are not as they should be.
     #[error("the areas for kernel arguments in the ISO image {0}")]
     KernelArgumentAreas(&'static str),

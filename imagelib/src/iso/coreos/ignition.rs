@@ -13,6 +13,9 @@ const IGNINFO: &str = "coreos/igninfo.json";
 /// Where the area is when nothing says so: before March 2023.
 const DEFAULT_FILE: &str = "images/ignition.img";
 
+/// The largest area that makes sense, in bytes: it is memory for everyone who reads what is embedded.
+const LARGEST_AREA: u64 = 64 << 20;
+
 /// How much of the area is looked at in one go, in bytes.
 const STEP: u64 = 64 << 10;
 
@@ -51,6 +54,9 @@ impl IgnitionArea {
         let (Some(offset), true) = (within(&entry.extents, start, length), length > 0 && !entry.is_directory()) else {
             return Err(CoreosIsoError::Outside { by, path: json.file, offset: start, length });
         };
+        if length > LARGEST_AREA {
+            return Err(CoreosIsoError::IgnitionSize { size: length, limit: LARGEST_AREA });
+        }
         let used = used(source, offset, length)?;
         Ok(Some(Self { file: json.file, offset, length, used }))
     }
@@ -76,7 +82,7 @@ impl IgnitionArea {
     }
 
     pub(super) fn read(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
-        source.read_vec(self.offset, self.used).map_err(|source| CoreosIsoError::Read { offset: self.offset, source })
+        source.read_vec(self.offset, self.length).map_err(|source| CoreosIsoError::Read { offset: self.offset, source })
     }
 
     /// The kernel skips zeros behind an archive, and takes anything else for another one: what was there before and

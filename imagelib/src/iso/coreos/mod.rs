@@ -86,7 +86,8 @@ impl CoreosIso {
         Ok(patches)
     }
 
-    /// What is embedded in the Ignition area: its bytes up to the last that is not zero. They hold secrets.
+    /// The bytes of the Ignition area, the zeros at its end included: those may belong to an archive. They hold
+    /// secrets.
     pub fn embedded(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
         self.ignition.read(source)
     }

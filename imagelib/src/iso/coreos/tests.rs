@@ -41,7 +41,7 @@ fn every_layout_is_understood() {
         let kargs = iso.kernel_arguments().unwrap();
         assert_eq!((kargs.areas().len(), kargs.size()), (areas, size), "{name}");
         assert_eq!(kargs.default().to_string(), DEFAULT);
-        assert!(iso.is_pristine() && iso.embedded(&image).unwrap().is_empty());
+        assert!(iso.is_pristine() && iso.embedded(&image).unwrap() == vec![0; 262_144]);
         assert_eq!(
             iso.features(),
             Features { live_initrd_network: true, installer_config: true, installer_console: true }
@@ -56,6 +56,11 @@ fn every_layout_is_understood() {
 #[test]
 fn what_is_not_coreos_is_nothing() {
     assert_eq!(try_probe(&image("tree")).unwrap(), None);
+}
+
+/// An Ignition area with so many bytes in use.
+fn area(byte: u8, used: usize) -> Vec<u8> {
+    [vec![byte; used], vec![0; 262_144 - used]].concat()
 }
 
 #[test]
@@ -76,13 +81,13 @@ fn embedding_and_taking_out_again_leaves_the_pristine_image() {
 
         let iso = probe(&customised);
         assert!(!iso.is_pristine() && !iso.ignition().is_empty());
-        assert_eq!(iso.embedded(&customised).unwrap(), vec![0x5a; 1000]);
+        assert_eq!(iso.embedded(&customised).unwrap(), area(0x5a, 1000));
         assert_eq!(iso.kernel_arguments().unwrap().current(), &arguments);
         assert_eq!(iso.kernel_arguments().unwrap().default(), &default);
 
         // A shorter archive leaves nothing of the longer one behind.
         let shorter = apply(&customised, &iso.embed(vec![0xa5; 10], None).unwrap());
-        assert_eq!(probe(&shorter).embedded(&shorter).unwrap(), vec![0xa5; 10]);
+        assert_eq!(probe(&shorter).embedded(&shorter).unwrap(), area(0xa5, 10));
         assert_eq!(probe(&shorter).kernel_arguments().unwrap().current(), &arguments);
 
         let reset = apply(&shorter, &probe(&shorter).embed(Bytes::new(), Some(&default)).unwrap());
@@ -95,7 +100,7 @@ fn what_fills_an_area_fits_and_one_byte_more_does_not() {
     let pristine = image("coreos");
     let iso = probe(&pristine);
     let full = apply(&pristine, &iso.embed(vec![1; 262_144], None).unwrap());
-    assert_eq!(probe(&full).embedded(&full).unwrap().len(), 262_144);
+    assert_eq!(probe(&full).embedded(&full).unwrap(), area(1, 262_144));
     let error = iso.embed(vec![1; 262_145], None).unwrap_err().to_string();
     assert!(error.contains("262145 bytes") && error.contains("room for 262144"), "{error}");
 
@@ -118,6 +123,10 @@ fn a_larger_file_is_a_larger_area() {
     put_both(&mut image, record + 10, 1 << 20);
     let iso = probe(&image);
     assert_eq!((iso.ignition().offset(), iso.ignition().length()), (end as u64, 1 << 20));
+
+    image.resize(end + (65 << 20), 0);
+    put_both(&mut image, record + 10, 65 << 20);
+    assert!(matches!(try_probe(&image), Err(CoreosIsoError::IgnitionSize { .. })));
 }
 
 #[test]

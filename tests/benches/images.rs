@@ -20,7 +20,9 @@ fn main() -> io::Result<()> {
 
     let server = Server::start(work.path(), &sizes, &bases)?;
     println!("### From POST to answer\n");
-    println!("{POSTS} hosts for each base, one after the other over one connection; each POST converts the NMState, plans the image,");
+    println!(
+        "{POSTS} hosts for each base, one after the other over one connection; each POST converts the NMState, plans the image,"
+    );
     println!("and has its record on disk (fsync) before it answers. The last column is the same POST again.\n");
     println!("| base | p50 | p99 | once more: p50 |\n| --- | --- | --- | --- |");
     let mut p50_of_1_gib = Duration::ZERO;
@@ -33,7 +35,11 @@ fn main() -> io::Result<()> {
         }
     }
     let (records, disk) = disk_use(&work.path().join("data/images"))?;
-    println!("\nDisk per image: {:.1} KiB ({records} records, {} KiB in blocks).", disk as f64 / records as f64 / 1024.0, disk / 1024);
+    println!(
+        "\nDisk per image: {:.1} KiB ({records} records, {} KiB in blocks).",
+        disk as f64 / records as f64 / 1024.0,
+        disk / 1024
+    );
     drop(server);
 
     println!("\n### The same work by coreos-installer 0.27.0, on the 1 GiB base\n");
@@ -129,7 +135,8 @@ struct Server {
 
 impl Server {
     fn start(work: &Path, sizes: &[usize], bases: &[PathBuf]) -> io::Result<Self> {
-        let binary = std::env::current_exe()?.ancestors().nth(2).expect("a bench lies in target/release/deps").join("dayone");
+        let binary =
+            std::env::current_exe()?.ancestors().nth(2).expect("a bench lies in target/release/deps").join("dayone");
         let (api, media) = (free_address()?, free_address()?);
         let mut command = Command::new(binary);
         command.args(["serve", "--data-dir", path(&work.join("data")), "--api-listen", &api, "--media-listen", &media]);
@@ -164,7 +171,11 @@ impl Server {
             stream.write_all(request.as_bytes())?;
             let (status, answer) = read_answer(&mut reader)?;
             times.push(start.elapsed());
-            assert!(status.contains(" 201") || status.contains(" 200"), "{status}: {}", String::from_utf8_lossy(&answer));
+            assert!(
+                status.contains(" 201") || status.contains(" 200"),
+                "{status}: {}",
+                String::from_utf8_lossy(&answer)
+            );
         }
         times.sort();
         Ok(Times { p50: times[POSTS / 2], p99: times[POSTS * 99 / 100] })

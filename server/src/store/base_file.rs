@@ -23,6 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 use imagelib::source::Source;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
+use serde::{Deserialize, Serialize};
 
 /// No file system in use ticks more coarsely than this (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
 const TICK: Duration = Duration::from_secs(2);
@@ -95,8 +96,9 @@ pub enum CachedRead {
     WouldBlock,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fingerprint {
+/// What tells that a file is the one it was, and unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
     device: u64,
     inode: u64,
     size: u64,
@@ -105,6 +107,11 @@ struct Fingerprint {
 }
 
 impl Fingerprint {
+    /// Whether it is of the same file, changed or not.
+    pub fn is_same_inode(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
     fn of(metadata: &Metadata, size: u64) -> Self {
         // A block device's node changes its ctime when udev sets its permissions anew, which says nothing of its bytes.
         let changed =
@@ -159,6 +166,11 @@ impl BaseFile {
     /// Where it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// By what the file is known again after a restart; `None` for a block device, whose times say nothing of its bytes.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        (!self.block_device).then_some(self.fingerprint)
     }
 
     /// How much longer the file's last change may share its tick of the clock with a next one, which would then leave

@@ -1,0 +1,131 @@
+//! The installation's secret key, from which the tokens in all URLs are made.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use imagelib::recipe::RecipeId;
+use sha2::Sha256;
+
+use super::directory;
+use super::token::MediaToken;
+
+const LENGTH: usize = 32;
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Reading or writing failed.
+    #[error("it cannot be read or made: {0}")]
+    Io(#[from] io::Error),
+    /// Not 32 bytes.
+    #[error(
+        "it has {0} bytes where {LENGTH} belong; restore it from a backup (with another key, all images' URLs change)"
+    )]
+    Length(usize),
+    /// Others than its owner may read or change it.
+    #[error(
+        "others than its owner may use it (mode {0:04o}): whoever reads it can make every image's URL; run chmod 600 on it"
+    )]
+    Mode(u32),
+    /// The system has no random numbers.
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+}
+
+/// 32 random bytes, made at the first start and kept for good: another key would change the URL of every image.
+pub struct InstallationKey([u8; LENGTH]);
+
+impl InstallationKey {
+    /// Reads the key; `None` when the file is not there.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, KeyError> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        if mode & 0o077 != 0 {
+            return Err(KeyError::Mode(mode));
+        }
+        let mut bytes = Vec::new();
+        file.take(LENGTH as u64 + 1).read_to_end(&mut bytes)?;
+        let length = bytes.len();
+        bytes.try_into().map(|key| Some(Self(key))).map_err(|_| KeyError::Length(length))
+    }
+
+    /// Makes a key where there is none. It is on the disk before it is used, so that no URL is ever given out that a
+    /// crash would take back; and it comes into its place whole, so that a crash leaves no half of one.
+    pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
+        let mut key = [0; LENGTH];
+        getrandom::fill(&mut key).map_err(KeyError::Random)?;
+        directory::write_new(path, &key)?;
+        Ok(Self(key))
+    }
+
+    /// The token in the URLs of an image: the same on every replica that has the key, and after every restart.
+    pub fn token(&self, image: &RecipeId) -> MediaToken {
+        // HMAC fills up a short key with zeros (RFC 2104 §2); doing that here leaves nothing that could fail.
+        let mut block = [0; 64];
+        block.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
+        let mut mac = Hmac::<Sha256>::new(&block.into());
+        mac.update(b"dayone media token 1\0");
+        mac.update(image.as_bytes());
+        MediaToken::from_mac(&mac.finalize().into_bytes().into())
+    }
+}
+
+impl fmt::Debug for InstallationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InstallationKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_made_once_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        assert!(InstallationKey::read(&path).unwrap().is_none());
+        let made = InstallationKey::create(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+        assert_eq!(InstallationKey::read(&path).unwrap().unwrap().0, made.0);
+        assert!(
+            matches!(InstallationKey::create(&path), Err(KeyError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists)
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), made.0);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(format!("{made:?}"), "InstallationKey(…)");
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_too_short_or_open_to_others_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let write = |bytes: &[u8], mode| {
+            std::fs::write(&path, bytes).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            InstallationKey::read(&path)
+        };
+        assert!(matches!(write(&[1; 31], 0o600), Err(KeyError::Length(31))));
+        assert!(matches!(write(&[1; 33], 0o600), Err(KeyError::Length(33))));
+        assert!(matches!(write(&[], 0o600), Err(KeyError::Length(0))));
+        assert!(matches!(write(&[1; 32], 0o640), Err(KeyError::Mode(0o640))));
+        assert!(write(&[1; 32], 0o400).is_ok());
+    }
+
+    #[test]
+    fn tokens_follow_from_the_key_and_the_recipe_alone() {
+        let id = |digit: &str| digit.repeat(64).parse::<RecipeId>().unwrap();
+        let (one, other) = (InstallationKey([1; 32]), InstallationKey([2; 32]));
+        // Computed with Python's hmac and base64 modules.
+        assert_eq!(one.token(&id("0")).as_str(), "tfww7d2of6csrrnjkyvyw2iimy");
+        assert_ne!(one.token(&id("0")), one.token(&id("1")));
+        assert_ne!(one.token(&id("0")), other.token(&id("0")));
+    }
+}

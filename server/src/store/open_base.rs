@@ -1,0 +1,196 @@
+//! A base whose files are open, understood and digested.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use imagelib::base::{Base, BaseIdentity, BaseSources, Role};
+use imagelib::digest::Digest;
+use imagelib::overlay::PrefixStates;
+use imagelib::source::Source;
+use tracing::info;
+
+use super::base_file::{self, BaseFile};
+use super::definition::{BaseDefinition, BaseDefinitionFiles, BaseName};
+use super::digest_cache::DigestCache;
+
+/// How often the log says how far reading a base has come.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// Why a configured base cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenBaseError {
+    /// A file cannot be opened, or changed while it was read.
+    #[error(transparent)]
+    File(#[from] base_file::BaseError),
+    /// A file cannot be read.
+    #[error("base image {}: reading failed: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The files are not those of a base.
+    #[error("{files}: {source}")]
+    Probe {
+        /// The files.
+        files: String,
+        /// What they are instead.
+        source: imagelib::base::BaseError,
+    },
+    /// Somebody is writing it.
+    #[error("base image {}: was written to a moment ago; it will be read when it is a few seconds old", .0.display())]
+    BeingWritten(PathBuf),
+}
+
+/// Whether a base may be opened right after it was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fresh {
+    /// It may: it will be read again when the time is over in which a write could go unseen.
+    Accept,
+    /// It must not: somebody is likely still writing it.
+    Refuse,
+}
+
+/// One file of a base.
+#[derive(Debug)]
+pub struct OpenBaseFile {
+    /// The open file.
+    pub file: Arc<BaseFile>,
+    /// The SHA-256 of its bytes.
+    pub digest: Digest,
+    /// Hash states, which make digests of images cheap.
+    pub states: PrefixStates,
+}
+
+/// A base whose files are open, understood and digested. It stands for these bytes for ever: when a file changes, this
+/// value is of no use any more, and another takes its place.
+#[derive(Debug)]
+pub struct OpenBase {
+    /// What it is.
+    pub base: Base,
+    /// Its identity: a digest over the digests of its files.
+    pub identity: BaseIdentity,
+    /// Its files.
+    pub files: BTreeMap<Role, OpenBaseFile>,
+    /// Whether every change since the files were read is seen for certain.
+    settled: bool,
+}
+
+impl OpenBase {
+    /// Opens the files of a base, finds out what it is, and digests what has no known digest.
+    pub(super) fn open(
+        definition: &BaseDefinition,
+        digests: &DigestCache,
+        fresh: Fresh,
+    ) -> Result<Self, OpenBaseError> {
+        let open = |path: &PathBuf| {
+            let file = BaseFile::open(path)?;
+            if fresh == Fresh::Refuse && file.settling().is_some() {
+                return Err(OpenBaseError::BeingWritten(path.clone()));
+            }
+            Ok(file)
+        };
+        // Probing is cheap, so it comes before reading it all.
+        let (probed, files) = match &definition.files {
+            BaseDefinitionFiles::Iso(iso) => {
+                let iso = open(iso)?;
+                (Base::probe(BaseSources::Iso(&iso)), vec![(Role::Iso, iso)])
+            }
+            BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs } => {
+                let (kernel, initrd) = (open(kernel)?, open(initrd)?);
+                let rootfs = rootfs.as_ref().map(open).transpose()?;
+                let probed = Base::probe(BaseSources::KernelInitrd {
+                    kernel: Some(&kernel),
+                    initrd: &initrd,
+                    rootfs: rootfs.as_ref().map(|rootfs| rootfs as &dyn Source),
+                });
+                let rootfs = rootfs.map(|rootfs| (Role::Rootfs, rootfs));
+                (probed, [(Role::Kernel, kernel), (Role::Initrd, initrd)].into_iter().chain(rootfs).collect())
+            }
+        };
+        let settled = files.iter().all(|(_, file)| file.settling().is_none());
+        let base = probed.map_err(|source| {
+            // That a file changed is the better answer than what became of it.
+            let changed = files.iter().find_map(|(_, file)| file.check().err());
+            let paths: Vec<String> = files.iter().map(|(_, file)| file.path().display().to_string()).collect();
+            changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
+        })?;
+        let mut digested = BTreeMap::new();
+        for (role, file) in files {
+            let states = PrefixStates::new();
+            let digest = digest(&definition.name, &file, &states, digests)?;
+            digested.insert(role, OpenBaseFile { file: Arc::new(file), digest, states });
+        }
+        let identity = BaseIdentity::of(&digested.iter().map(|(role, file)| (*role, file.digest)).collect());
+        Ok(Self { base, identity, files: digested, settled })
+    }
+
+    /// Whether the files are still what they were when they were opened.
+    pub(super) fn check(&self) -> Result<(), base_file::BaseError> {
+        self.files.values().try_for_each(|file| file.file.check())
+    }
+
+    /// Whether the files were read so soon after a write that another write may have gone unseen, and whether that
+    /// time is over now: then reading them again settles it.
+    pub(super) fn wants_rereading(&self) -> bool {
+        !self.settled && self.files.values().all(|file| file.file.settling().is_none())
+    }
+}
+
+fn digest(
+    name: &BaseName,
+    file: &BaseFile,
+    states: &PrefixStates,
+    digests: &DigestCache,
+) -> Result<Digest, OpenBaseError> {
+    // Before reading: what counts is that the time in which a write could go unseen was over by then.
+    let fingerprint = file.fingerprint().filter(|_| file.settling().is_none());
+    if let Some(known) = fingerprint.as_ref().and_then(|fingerprint| digests.get(fingerprint)) {
+        return Ok(known);
+    }
+    let start = Instant::now();
+    let progress = Progress { file, name, start, logged: AtomicU64::new(0), read: AtomicU64::new(0) };
+    let digest = states.digest(&progress).map_err(|source| match file.check() {
+        Err(changed) => changed.into(),
+        Ok(()) => OpenBaseError::Read { path: file.path().to_owned(), source },
+    })?;
+    file.check()?;
+    let seconds = start.elapsed().as_secs_f64();
+    info!(base = %name, path = %file.path().display(), bytes = file.size(), seconds, "read and digested a base's file");
+    if let Some(fingerprint) = fingerprint {
+        digests.keep(fingerprint, digest);
+    }
+    Ok(digest)
+}
+
+/// Says now and then how far reading has come.
+struct Progress<'a> {
+    file: &'a BaseFile,
+    name: &'a BaseName,
+    start: Instant,
+    /// How many times.
+    logged: AtomicU64,
+    read: AtomicU64,
+}
+
+impl Source for Progress<'_> {
+    fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(offset, buffer)?;
+        let read = self.read.fetch_add(count as u64, Ordering::Relaxed) + count as u64;
+        let due = self.start.elapsed().as_secs() / PROGRESS.as_secs();
+        if self.logged.swap(due, Ordering::Relaxed) < due {
+            let (path, size) = (self.file.path().display(), self.size());
+            info!(base = %self.name, %path, mebibytes = read >> 20, of = size >> 20, "digesting a base's file");
+        }
+        Ok(count)
+    }
+}

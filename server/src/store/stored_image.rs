@@ -1,0 +1,273 @@
+//! A published image.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use imagelib::base::Role;
+use imagelib::digest::Digest;
+use imagelib::image::{FileName, Image, ImageError};
+use imagelib::overlay::{Content, Overlay, OverlayError, Segment};
+use imagelib::recipe::{Recipe, RecipeId};
+
+use super::definition::BaseName;
+use super::ipxe;
+use super::open_base::OpenBase;
+use super::record::Record;
+use super::served::{ETag, Lookup, ServedFile};
+use super::token::MediaToken;
+use crate::media_url::MediaUrl;
+
+/// The iPXE script's name in an image's URL.
+pub const IPXE_SCRIPT: &str = "boot.ipxe";
+
+/// An image that was published and not released. Its address, its bytes and its times never change.
+pub struct StoredImage {
+    id: RecipeId,
+    token: MediaToken,
+    record: Record,
+    current: RwLock<Current>,
+    digests: Mutex<BTreeMap<FileName, Digest>>,
+}
+
+/// What an image is at the moment, and the base that this follows from.
+struct Current {
+    base: Option<Arc<OpenBase>>,
+    state: ImageState,
+}
+
+/// Whether an image can be served.
+#[derive(Debug, Clone)]
+pub enum ImageState {
+    /// It can.
+    Available(Arc<PlannedImage>),
+    /// It cannot, for now: its base is not there.
+    Unavailable {
+        /// Why, for operators.
+        reason: String,
+    },
+}
+
+/// An image over an open base.
+#[derive(Debug)]
+pub struct PlannedImage {
+    /// The base.
+    pub base: Arc<OpenBase>,
+    /// The plan.
+    pub image: Image,
+    served: BTreeMap<&'static str, ServedFile>,
+}
+
+/// Why a recipe does not give the image that it should.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlanError {
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A mistake in dayone.
+    #[error("the image does not fit its base: {0}")]
+    Overlay(#[from] OverlayError),
+    /// Another mistake in dayone.
+    #[error("the image needs a {0}, which its base does not have")]
+    NoFile(Role),
+    /// Planned by another version, which made other bytes of it.
+    #[error(
+        "this version of dayone would make other bytes of it than it was published with; run the version that \
+         published it, or release the image and publish it again"
+    )]
+    OtherBytes,
+}
+
+impl StoredImage {
+    /// An image that is not planned yet.
+    pub(super) fn new(token: MediaToken, record: Record) -> Self {
+        let state = ImageState::Unavailable { reason: "it is not planned yet".to_owned() };
+        let current = RwLock::new(Current { base: None, state });
+        Self { id: record.recipe.id(), token, record, current, digests: Mutex::default() }
+    }
+
+    /// An image that was planned just now.
+    pub(super) fn planned(token: MediaToken, record: Record, planned: PlannedImage) -> Self {
+        let image = Self::new(token, record);
+        image.set(Some(Arc::clone(&planned.base)), ImageState::Available(Arc::new(planned)));
+        image
+    }
+
+    /// The identity of its recipe.
+    pub fn id(&self) -> RecipeId {
+        self.id
+    }
+
+    /// The credential in its URLs.
+    pub fn token(&self) -> MediaToken {
+        self.token
+    }
+
+    /// What its base was called when it was published.
+    pub fn base_name(&self) -> &BaseName {
+        &self.record.base
+    }
+
+    /// What the user calls the host that it was published for first.
+    pub fn label(&self) -> Option<&str> {
+        self.record.label.as_deref()
+    }
+
+    /// What it is made from.
+    pub fn recipe(&self) -> &Recipe {
+        &self.record.recipe
+    }
+
+    /// When it was published first, in whole seconds.
+    pub fn created(&self) -> SystemTime {
+        self.record.created
+    }
+
+    /// The entity tags of its files, by their names; that of the iPXE script is not among them.
+    pub fn etags(&self) -> impl Iterator<Item = (&str, ETag)> {
+        self.record.files.iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
+    }
+
+    /// Whether it can be served at the moment.
+    pub fn state(&self) -> ImageState {
+        self.current().state.clone()
+    }
+
+    /// The plan, where the image can be served at the moment.
+    pub fn available(&self) -> Option<Arc<PlannedImage>> {
+        match self.state() {
+            ImageState::Available(planned) => Some(planned),
+            ImageState::Unavailable { .. } => None,
+        }
+    }
+
+    /// Whether its state follows from this base.
+    pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
+        self.current().base.as_ref().is_some_and(|current| Arc::ptr_eq(current, base))
+    }
+
+    /// Plans it again over a base with its identity, and makes sure that its bytes are those of when it was published.
+    pub(super) fn plan_over(&self, base: &Arc<OpenBase>, media_url: &MediaUrl) -> Result<(), PlanError> {
+        let planned = PlannedImage::plan(&self.record.recipe, base, &self.token, self.record.created, media_url);
+        let same = planned.and_then(|planned| {
+            if planned.identities() == self.record.files { Ok(planned) } else { Err(PlanError::OtherBytes) }
+        });
+        let (state, result) = match same {
+            Ok(planned) => (ImageState::Available(Arc::new(planned)), Ok(())),
+            Err(error) => (ImageState::Unavailable { reason: error.to_string() }, Err(error)),
+        };
+        self.set(Some(Arc::clone(base)), state);
+        result
+    }
+
+    /// Takes it out of service, since no base has its identity. Whether that is news.
+    pub(super) fn without_base(&self, why: &str) -> bool {
+        let known = matches!(&*self.current(), Current { base: None, state: ImageState::Unavailable { reason } } if reason == why);
+        if !known {
+            self.set(None, ImageState::Unavailable { reason: why.to_owned() });
+        }
+        !known
+    }
+
+    fn set(&self, base: Option<Arc<OpenBase>>, state: ImageState) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Current { base, state };
+    }
+
+    fn current(&self) -> RwLockReadGuard<'_, Current> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a file name in its URL stands for.
+    pub(super) fn find(&self, file: &str) -> Lookup {
+        match &self.current().state {
+            ImageState::Available(planned) => planned.served.get(file).cloned().map_or(Lookup::NotFound, Lookup::Found),
+            ImageState::Unavailable { reason } if self.record.files.contains_key(file) || file == IPXE_SCRIPT => {
+                Lookup::Unavailable(reason.clone())
+            }
+            ImageState::Unavailable { .. } => Lookup::NotFound,
+        }
+    }
+
+    /// See [`Store::digest`](super::Store::digest).
+    pub(super) fn digest(&self, file: FileName) -> io::Result<Digest> {
+        // Held while reading: who asks for the same at the same time waits instead of reading the same.
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = digests.get(&file) {
+            return Ok(*known);
+        }
+        let planned = match self.state() {
+            ImageState::Available(planned) => planned,
+            ImageState::Unavailable { reason } => return Err(io::Error::other(reason)),
+        };
+        let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the image has no file {file}"));
+        let part = planned.image.files.get(&file).ok_or_else(missing)?;
+        let base = planned.base.files.get(&part.role).ok_or_else(missing)?;
+        let digest = part.overlay.digest(&*base.file, &base.states)?;
+        digests.insert(file, digest);
+        Ok(digest)
+    }
+}
+
+impl std::fmt::Debug for StoredImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredImage").field("id", &self.id).field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+impl PlannedImage {
+    /// Plans an image and makes what is served of it.
+    pub(super) fn plan(
+        recipe: &Recipe,
+        base: &Arc<OpenBase>,
+        token: &MediaToken,
+        created: SystemTime,
+        media_url: &MediaUrl,
+    ) -> Result<Self, PlanError> {
+        let image = Image::plan(recipe, &base.base, base.identity)?;
+        let mut served = BTreeMap::new();
+        for (name, part) in &image.files {
+            let Some(file) = base.files.get(&part.role) else {
+                return Err(PlanError::NoFile(part.role));
+            };
+            let identity = part.overlay.identity(&file.digest);
+            served.insert(
+                name.as_str(),
+                ServedFile {
+                    overlay: Arc::new(part.overlay.clone()),
+                    base: Some(Arc::clone(&file.file)),
+                    etag: ETag::new(&identity),
+                    last_modified: created,
+                    media_type: "application/octet-stream",
+                },
+            );
+        }
+        if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
+            let etag = ETag::new(&Digest::of(script.as_bytes()));
+            let content = Segment::Own(Content::Bytes(Bytes::from(script)));
+            served.insert(
+                IPXE_SCRIPT,
+                ServedFile {
+                    overlay: Arc::new(Overlay::concatenated(0, vec![content])?),
+                    base: None,
+                    etag,
+                    last_modified: created,
+                    media_type: "text/plain; charset=utf-8",
+                },
+            );
+        }
+        Ok(Self { base: Arc::clone(base), image, served })
+    }
+
+    /// What the bytes of each file are, in short.
+    pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
+        let identity = |role, overlay: &Overlay| self.base.files.get(role).map(|file| overlay.identity(&file.digest));
+        let files = self.image.files.iter();
+        files.filter_map(|(name, part)| Some((name.to_string(), identity(&part.role, &part.overlay)?))).collect()
+    }
+
+    /// Whether there is an iPXE script that boots it.
+    pub fn has_ipxe_script(&self) -> bool {
+        self.served.contains_key(IPXE_SCRIPT)
+    }
+}

@@ -1,0 +1,89 @@
+//! Bases that change, vanish and come back while the server runs.
+
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use tracing::{error, info};
+
+use super::Store;
+use super::open_base::{Fresh, OpenBase, OpenBaseError};
+use super::registered_base::{BaseState, RegisteredBase};
+
+impl Store {
+    /// Looks at every base once: one that changed or vanished goes out of service and its images with it; one that is
+    /// back, with the same bytes or with others, comes into service, and so do the images that were published over
+    /// these bytes. Cheap where nothing changed; reads the whole base where something did.
+    pub fn recheck(&self) {
+        let _alone = self.rechecking.lock().unwrap_or_else(PoisonError::into_inner);
+        for base in self.bases.values() {
+            self.recheck_base(base);
+        }
+        self.plan_images();
+    }
+
+    fn recheck_base(&self, base: &RegisteredBase) {
+        let state = base.state();
+        let known = match &state {
+            BaseState::Available(open) => match open.check() {
+                Ok(()) if open.wants_rereading() => Some(Arc::clone(open)),
+                Ok(()) => return,
+                Err(error) => {
+                    // At once, before reading what is there now: that may take long.
+                    self.take_out(base, &error.into());
+                    None
+                }
+            },
+            BaseState::Unavailable { .. } => None,
+        };
+        match OpenBase::open(base.definition(), &self.digests, Fresh::Refuse) {
+            Ok(open) => {
+                let same = known.is_some_and(|known| known.identity == open.identity);
+                if !same {
+                    info!(base = %base.name(), identity = %open.identity, "base is available");
+                }
+                base.set_state(BaseState::Available(Arc::new(open)));
+            }
+            Err(error) => self.take_out(base, &error),
+        }
+    }
+
+    fn take_out(&self, base: &RegisteredBase, error: &OpenBaseError) {
+        let reason = error.to_string();
+        let known = matches!(base.state(), BaseState::Unavailable { reason: known } if known == reason);
+        if !known {
+            error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");
+            base.set_state(BaseState::Unavailable { reason });
+            self.plan_images();
+        }
+    }
+
+    /// Looks at the bases every `interval`, on a thread of its own, for as long as the store and the returned value
+    /// live.
+    pub fn watch(self: &Arc<Self>, interval: Duration) -> std::io::Result<Watch> {
+        let running = Arc::new(());
+        let (store, alive) = (Arc::downgrade(self), Arc::downgrade(&running));
+        let thread = thread::Builder::new().name("base-watch".to_owned()).spawn(move || {
+            while alive.strong_count() > 0 {
+                thread::park_timeout(interval);
+                let Some(store) = store.upgrade().filter(|_| alive.strong_count() > 0) else { return };
+                store.recheck();
+            }
+        })?;
+        Ok(Watch { running: Some(running), thread: thread.thread().clone() })
+    }
+}
+
+/// Watching ends when this is dropped. A look that is under way comes to its end on its own: it may be reading a base.
+#[derive(Debug)]
+pub struct Watch {
+    running: Option<Arc<()>>,
+    thread: Thread,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.running = None;
+        self.thread.unpark();
+    }
+}

@@ -124,7 +124,7 @@ fn what_cannot_be_a_file_of_text_is_refused() {
 }
 
 #[test]
-fn bombs_are_refused_quickly() {
+fn bombs_are_refused_in_seconds_not_hours() {
     let aliases = format!(
         "a: &a [{}]\nb: &b [{}]\ninterfaces: [{}]\n",
         "1,".repeat(1000),
@@ -147,6 +147,7 @@ fn bombs_are_refused_quickly() {
         shared,
         "{a: ".repeat(1 << 20),
         "[".repeat(4 << 20),
+        format!("x: {}{}", "{a: ".repeat(450), "1,".repeat(1 << 19)),
         "- ".repeat(1 << 20),
         "interfaces: [[[[\n".repeat(1 << 17),
         (0..100_000).map(|n| format!("%TAG !a{n}! b\n")).collect(),
@@ -158,7 +159,7 @@ fn bombs_are_refused_quickly() {
         let start = std::time::Instant::now();
         let input = read(bomb.as_bytes());
         assert!(input.report.has_errors() && input.hosts.is_empty(), "{}", &bomb[..40]);
-        assert!(start.elapsed().as_secs() < 10, "{:?} for {}", start.elapsed(), &bomb[..40]);
+        assert!(start.elapsed().as_secs() < 60, "{:?} for {}", start.elapsed(), &bomb[..40]);
     }
 }
 

@@ -5,7 +5,7 @@ use super::yaml::Problem;
 
 /// Brackets open at once. The reader behind refuses anything deeper than 128 anyway; the rest is room for texts
 /// whose brackets only look as if they were YAML's.
-const DEPTH: usize = 1000;
+const DEPTH: usize = 500;
 /// Lines that begin with `%`.
 const DIRECTIVES: usize = 16;
 

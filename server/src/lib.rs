@@ -1,6 +1,8 @@
 //! The server and the command line of dayone.
 
 pub mod api;
+pub mod arguments;
+pub mod commands;
 pub mod listen;
 pub mod logging;
 pub mod media;

@@ -1,3 +1,10 @@
 //! The binary `dayone`: arguments and nothing else.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use dayone::arguments::Arguments;
+
+fn main() -> ExitCode {
+    dayone::commands::run(Arguments::parse())
+}

@@ -1,0 +1,44 @@
+//! The command line: one file per subcommand that has arguments of its own.
+
+mod check;
+mod convert;
+mod documents;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub use check::CheckArguments;
+pub use convert::ConvertArguments;
+pub use documents::InputFile;
+
+/// `NMState` in, bootable virtual media out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dayone",
+    version,
+    about = "NMState in, bootable virtual media out",
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 130 or 143 ended by a signal."
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One thing that dayone does.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Convert NMState to NetworkManager keyfiles
+    Convert(ConvertArguments),
+    /// Say what is wrong with documents, and build nothing
+    Check(CheckArguments),
+}
+
+/// What a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object, for programs
+    Json,
+}

@@ -1,0 +1,62 @@
+//! The user's documents: read from files, and the networks that they describe.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use imagelib::host::HostSpec;
+use imagelib::input;
+use imagelib::network::{self, HostNetwork};
+use imagelib::report::Report;
+
+use super::failure::Failure;
+use crate::arguments::InputFile;
+
+/// Where reading stops. The library takes far less, and says so; this is for what never ends.
+const MOST: u64 = 64 << 20;
+
+/// What the documents say.
+pub(super) struct Hosts {
+    /// The hosts, each with its network; none where the report has an error about it.
+    pub(super) hosts: Vec<(HostSpec, Option<HostNetwork>)>,
+    /// What the user should know.
+    pub(super) report: Report,
+}
+
+/// Reads files as one set of documents and converts every host in it.
+pub(super) fn read(files: &[InputFile]) -> Result<Hosts, Failure> {
+    let specs = input_of(files)?;
+    let mut report = specs.report;
+    let hosts = specs.hosts.into_iter().map(|host| {
+        let (network, findings) = network::convert(&host);
+        report.append(findings);
+        (host, network)
+    });
+    Ok(Hosts { hosts: hosts.collect(), report })
+}
+
+fn input_of(files: &[InputFile]) -> Result<input::Input, Failure> {
+    if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
+        return Err(Failure::System("standard input (-) can be read only once".to_owned()));
+    }
+    let mut contents = Vec::new();
+    for file in files {
+        contents.push((file.to_string(), read_file(file)?));
+    }
+    // Of a single file, every finding would begin with a name that the user has just typed.
+    let named = contents.len() > 1;
+    let texts = contents.iter().map(|(name, text)| input::Text { name: named.then_some(name.as_str()), text });
+    Ok(input::read_all(texts))
+}
+
+/// The content of a small file, or of standard input.
+pub(super) fn read_file(file: &InputFile) -> Result<Vec<u8>, Failure> {
+    let mut content = Vec::new();
+    let result = match file {
+        InputFile::StandardInput => io::stdin().lock().take(MOST).read_to_end(&mut content),
+        InputFile::Path(path) => File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut content)),
+    };
+    match result {
+        Ok(_) => Ok(content),
+        Err(error) => Err(Failure::system(&format!("cannot read {file}"), &error)),
+    }
+}

@@ -1,0 +1,78 @@
+//! How the commands that are not a server end: what they say, and the exit code.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use super::terminal;
+
+/// Why a command did not do what it was asked to do.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The documents have errors, which have been shown.
+    Findings,
+    /// What was handed over cannot be used: an image, a document, a combination of them.
+    Input(String),
+    /// The arguments make no sense together, or a file cannot be read or written.
+    System(String),
+}
+
+impl Failure {
+    /// Reading or writing failed; `what` says what could not be done.
+    pub(super) fn system(what: &str, error: &dyn Error) -> Self {
+        Self::System(format!("{what}: {}", chain(error)))
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Findings | Self::Input(_) => 1,
+            Self::System(_) => 2,
+        }
+    }
+}
+
+/// Says what went wrong, where something did, in one sentence.
+pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
+    let Err(failure) = result else { return ExitCode::SUCCESS };
+    match &failure {
+        Failure::Findings => {}
+        Failure::Input(message) | Failure::System(message) => terminal::complain(message),
+    }
+    ExitCode::from(failure.code())
+}
+
+/// An error and its causes on one line. Many errors quote their cause already; it is not said twice.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut sentence = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !sentence.contains(&message) {
+            sentence = format!("{sentence}: {message}");
+        }
+        cause = error.source();
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Example {
+        #[error("the base cannot be read: {0}")]
+        Quoting(#[source] io::Error),
+        #[error("the base cannot be read")]
+        Silent(#[source] io::Error),
+    }
+
+    #[test]
+    fn causes_are_named_once() {
+        let error = || io::Error::other("disk on fire");
+        for example in [Example::Quoting(error()), Example::Silent(error())] {
+            assert_eq!(chain(&example), "the base cannot be read: disk on fire");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Writing to people and to pipes.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use super::failure::Failure;
+
+/// How an error's severity looks on a terminal.
+pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// How a warning's severity looks on a terminal.
+pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// How a heading looks on a terminal.
+pub(super) const HEADING: Style = Style::new().bold();
+
+/// Prints text to standard output: with colours on a terminal, unless `NO_COLOR` is set, and without them elsewhere.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints one JSON value to standard output, indented.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let json = serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from);
+    written(json.and_then(|()| writeln!(out)).and_then(|()| out.flush()))
+}
+
+/// Whoever closes the other end of a pipe has read enough, which is no failure.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::system("cannot write to standard output", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says on standard error why dayone gives up.
+pub(super) fn complain(message: &str) {
+    let message = plain(message);
+    // There is nobody left to tell that this cannot be told.
+    let _ = writeln!(anstream::stderr().lock(), "{ERROR}dayone:{ERROR:#} {message}");
+}
+
+/// Tells something on standard error that is not what was asked for, so not for standard output.
+pub(super) fn remark(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Foreign text on one line: control characters, which could recolour or rewrite a terminal, are shown as escapes.
+pub(super) fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            // Writing to a String does not fail.
+            let _ = write!(shown, "{}", character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_drive_the_terminal() {
+        assert_eq!(plain("FCOS\x1b[2J\n ü\u{9b}"), "FCOS\\u{1b}[2J\\n ü\\u{9b}");
+    }
+}

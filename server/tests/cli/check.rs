@@ -1,0 +1,116 @@
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::{cases_with_findings, dayone, fixture, golden, run, run_with_input};
+
+const GOOD: &str = "inputs/bare-metal-host/two-hosts.yaml";
+const BAD: &str = "inputs/invalid/several-errors-in-one-host.yaml";
+
+#[test]
+fn every_invalid_document_gives_its_findings_and_exit_code_1() {
+    for expected in cases_with_findings("inputs/invalid") {
+        let document = ["yaml", "json"].map(|extension| expected.with_extension(extension));
+        let document = document.iter().find(|path| path.exists()).unwrap();
+        let ended = run(&["check", document.to_str().unwrap()]);
+        assert_eq!((ended.code, ended.err.as_str()), (1, ""), "{}", document.display());
+        let lines: Vec<&str> = ended.out.lines().collect();
+        let (summary, lines) = lines.split_last().unwrap();
+        let without_codes: String =
+            lines.iter().map(|line| line.rsplit_once(" [").unwrap().0.to_owned() + "\n").collect();
+        assert_eq!(without_codes, fs::read_to_string(&expected).unwrap(), "{}", document.display());
+        assert!(summary.contains("error"), "{summary}");
+    }
+}
+
+#[test]
+fn warnings_alone_are_exit_code_0() {
+    let document = fixture("inputs/bare-metal-host/unused-secret-and-other-kinds.yaml");
+    let ended = run(&["check", document.to_str().unwrap()]);
+    assert_eq!(ended.code, 0, "{}", ended.out);
+    assert!(ended.out.contains("warning: ") && ended.out.contains("no errors, "), "{}", ended.out);
+}
+
+#[test]
+fn standard_input_is_read_like_a_file() {
+    let document = fs::read(fixture(GOOD)).unwrap();
+    let ended = run_with_input(&["check", "-"], &document);
+    assert_eq!((ended.code, ended.out.as_str()), (0, "2 hosts: no errors, no warnings\n"));
+    assert_eq!(run(&["check", "-", "-"]).code, 2);
+}
+
+#[test]
+fn several_files_are_one_set_and_findings_name_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(fixture("inputs/bare-metal-host/same-data.yaml")).unwrap();
+    let (first, second) = text.split_once("\n---\n").unwrap();
+    fs::write(directory.path().join("host.yaml"), first).unwrap();
+    fs::write(directory.path().join("secret.yaml"), second).unwrap();
+    fs::write(directory.path().join("other.yaml"), "a: 1").unwrap();
+    let check = |files: &[&str]| {
+        super::ended(dayone().current_dir(directory.path()).arg("check").args(files).output().unwrap())
+    };
+    assert_eq!(check(&["host.yaml", "secret.yaml"]).code, 0);
+    assert_eq!(check(&["host.yaml"]).code, 1);
+    let out = check(&["host.yaml", "secret.yaml", "other.yaml"]).out;
+    assert!(out.starts_with("warning: other.yaml: document 1: has neither a kind nor"), "{out}");
+}
+
+#[test]
+fn json_is_for_programs() {
+    let bad = run(&["check", "--format", "json", fixture(BAD).to_str().unwrap()]);
+    assert_eq!((bad.code, bad.err.as_str()), (1, ""));
+    golden("check-errors.json", &bad.out);
+    let good = run(&["check", "--format", "json", fixture(GOOD).to_str().unwrap()]);
+    assert_eq!(good.code, 0);
+    golden("check-good.json", &good.out);
+}
+
+#[test]
+fn what_cannot_be_read_is_exit_code_2_with_a_sentence() {
+    let ended = run(&["check", "/nonexistent.yaml"]);
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert_eq!(ended.err, "dayone: cannot read /nonexistent.yaml: No such file or directory (os error 2)\n");
+    assert_eq!(run(&["check", "/"]).code, 2);
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let plain = run(&["check", fixture(BAD).to_str().unwrap()]);
+    assert!(!plain.out.contains('\x1b'));
+    // script(1) is the other end of a pseudo-terminal.
+    let on_terminal = |environment: &[(&str, &str)]| {
+        let command = format!("{} check {}", env!("CARGO_BIN_EXE_dayone"), fixture(BAD).display());
+        let output = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env_remove("NO_COLOR")
+            .env("TERM", "xterm")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(on_terminal(&[]).contains("\x1b[1m\x1b[31merror:"), "{:?}", on_terminal(&[]));
+    assert!(!on_terminal(&[("NO_COLOR", "1")]).contains('\x1b'));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let many: String = (0..2000)
+        .map(|n| {
+            format!("---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: h{n}}}\nspec: {{}}\n")
+        })
+        .collect();
+    let mut child = dayone()
+        .args(["check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), many.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(1), 0));
+}

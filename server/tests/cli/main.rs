@@ -1,0 +1,83 @@
+//! The command line as its users meet it: the real binary, its output and its exit codes.
+//! `UPDATE_GOLDEN=1` rewrites the golden files in `fixtures/commands`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod check;
+mod convert;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn dayone() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    command
+}
+
+fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(path)
+}
+
+/// How a command ended: exit code, standard output, standard error.
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn ended(output: Output) -> Ended {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let code = output.status.code().unwrap_or_else(|| panic!("ended by a signal: {}", output.status));
+    Ended { code, out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn run(arguments: &[&str]) -> Ended {
+    ended(dayone().args(arguments).output().unwrap())
+}
+
+fn run_with_input(arguments: &[&str], input: &[u8]) -> Ended {
+    let mut child =
+        dayone().args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    ended(child.wait_with_output().unwrap())
+}
+
+fn golden(name: &str, actual: &str) {
+    let path = fixture("commands").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(actual, expected, "{name}");
+}
+
+/// The cases in a folder of fixtures: documents with what is found in them.
+fn cases_with_findings(folder: &str) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(fixture(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "findings"));
+    assert!(!paths.is_empty(), "{folder}");
+    paths.sort();
+    paths
+}
+
+#[test]
+fn wrong_arguments_are_told_from_everything_else() {
+    for arguments in
+        [&[][..], &["frobnicate"], &["check"], &["convert", "--format", "xml", "x"], &["check", "--force", "x"]]
+    {
+        assert_eq!(run(arguments).code, 2, "{arguments:?}");
+    }
+    assert_eq!(run(&["--version"]).out.split(' ').next(), Some("dayone"));
+}
+
+#[test]
+fn help_names_the_exit_codes() {
+    for command in ["check", "convert"] {
+        let help = run(&[command, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);
+    }
+}

@@ -19,6 +19,9 @@ pub(super) const API_VERSION: &str = "metal3.io/v1alpha1";
 const NETWORK_SECRET: &str = "preprovisioningNetworkDataName";
 const NETWORK_KEY: &str = "nmstate";
 
+/// References to Secrets that whoever installs the system reads; they are no business of the first boot.
+const FOR_THE_INSTALLED_SYSTEM: [&str; 3] = ["userData", "metaData", "networkData"];
+
 /// The host that `object` describes. What keeps it from being unwrapped is reported.
 pub(super) fn host(
     object: &Object,
@@ -35,6 +38,13 @@ pub(super) fn host(
         spec.mapping("bmc", report)?.map(|bmc| bmc.text("credentialsName", report)).transpose()?.flatten()
     {
         secrets.mark_used(name, namespace);
+    }
+    for reference in FOR_THE_INSTALLED_SYSTEM {
+        if let Some(secret) = spec.mapping(reference, report)?
+            && let Some(name) = secret.text("name", report)?
+        {
+            secrets.mark_used(name, secret.text("namespace", report)?.or(namespace));
+        }
     }
     // All that is wrong is said at once, so that nobody has to mend and try in turns.
     let boot_mac = parsed::<MacAddress>(&spec, "bootMACAddress", report);

@@ -104,6 +104,25 @@ require_rust() {
   fi
 }
 
+# A kernel that boots an initramfs directly: unpacked from its package, not installed.
+boot_kernel() {
+  [ -e "$cache/kernel/vmlinuz" ] && return 0
+  echo "setup: unpacking a kernel"
+  local package part
+  kernel_package() { apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/^ *Depends: //p' | head -n 1; }
+  package="$(kernel_package)"
+  if [ -z "$package" ]; then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    package="$(kernel_package)"
+  fi
+  part="$(mktemp -d)"
+  (cd "$part" && apt-get download -qq "$package" 2>/dev/null && dpkg-deb -x ./*.deb .)
+  mkdir -p "$cache/kernel"
+  cp "$part"/boot/config-* "$cache/kernel/config"
+  cp "$part"/boot/vmlinuz-* "$cache/kernel/vmlinuz.part" && mv "$cache/kernel/vmlinuz.part" "$cache/kernel/vmlinuz"
+  rm -rf "$part"
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
@@ -111,6 +130,7 @@ sushy_venv
 [ "${1:-test}" = demo ] && exit 0
 
 install_qemu
+boot_kernel
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 coreos_fixtures

@@ -2,3 +2,4 @@
 
 pub mod bases;
 pub mod peers;
+pub mod qemu;

@@ -1,0 +1,189 @@
+//! What dayone writes and appends, read by coreos-installer, GNU cpio, libarchive and the kernel itself.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use acceptance::peers::{peer, run, run_text};
+use acceptance::qemu::boot_initramfs;
+use imagelib::compression::Compression;
+use imagelib::cpio::{Archive, MemberPath};
+use imagelib::initramfs::{appendix, read_embed_area, survey};
+
+const KEYFILE: &str = "[connection]\nid=eth0\ntype=ethernet\n";
+const KEYFILE_PATH: &str = "etc/coreos-firstboot-network/eth0.nmconnection";
+const CONFIG: &str = r#"{"ignition":{"version":"3.2.0"}}"#;
+const COMPRESSIONS: [Compression; 3] = [Compression::Gzip, Compression::Xz, Compression::Zstd];
+
+fn path(text: &str) -> MemberPath {
+    text.parse().unwrap()
+}
+
+/// The content of an embed area.
+fn customisation() -> Archive {
+    let mut archive = Archive::new();
+    archive.file(path("config.ign"), 0o600, CONFIG).unwrap();
+    archive.file(path(KEYFILE_PATH), 0o600, KEYFILE).unwrap();
+    archive.add_parents(0o755).unwrap();
+    archive
+}
+
+#[test]
+fn coreos_installer_reads_our_archives() {
+    let directory = tempfile::tempdir().unwrap();
+    let raw = customisation().to_bytes();
+    let mut images = vec![raw.clone(), [raw.clone(), vec![0; 4096]].concat()];
+    images.extend(COMPRESSIONS.map(|compression| compression.compress(&raw).unwrap()));
+    let gzip = &images[2];
+    images.push([gzip.clone(), appendix(gzip.len() as u64, &customisation())].concat());
+    for (number, image) in images.iter().enumerate() {
+        let file = directory.path().join(format!("{number}.img"));
+        fs::write(&file, image).unwrap();
+        let shown = run_text(peer("coreos-installer").args(["dev", "show", "initrd"]).arg(&file));
+        assert_eq!(shown, format!("config.ign\n{KEYFILE_PATH}\n"), "{number}");
+        let network = directory.path().join(number.to_string());
+        fs::create_dir(&network).unwrap();
+        run(peer("coreos-installer").args(["pxe", "network", "unwrap", "-C"]).arg(&network).arg(&file));
+        assert_eq!(fs::read_to_string(network.join("eth0.nmconnection")).unwrap(), KEYFILE, "{number}");
+        let ignition = run_text(peer("coreos-installer").args(["pxe", "ignition", "unwrap"]).arg(&file));
+        assert_eq!(ignition, CONFIG, "{number}");
+    }
+}
+
+#[test]
+fn we_read_what_coreos_installer_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let keyfile = directory.path().join("eth0.nmconnection");
+    fs::write(&keyfile, KEYFILE).unwrap();
+    let image = run(peer("coreos-installer").args(["pxe", "network", "wrap", "-k"]).arg(&keyfile));
+    let files = read_embed_area(&image, 1 << 20).unwrap();
+    assert_eq!(files.into_iter().collect::<Vec<_>>(), [(KEYFILE_PATH.to_owned(), KEYFILE.as_bytes().to_vec())]);
+}
+
+#[test]
+fn other_archivers_read_our_archives() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("archive.cpio");
+    let mut archive = customisation();
+    archive.symlink(path("etc/glean@.service"), "/dev/null").unwrap();
+    fs::write(&file, archive.to_bytes()).unwrap();
+    let lines = [
+        "-rw------- root root 32 config.ign",
+        "drwxr-xr-x root root 0 etc",
+        "drwxr-xr-x root root 0 etc/coreos-firstboot-network",
+        "-rw------- root root 35 etc/coreos-firstboot-network/eth0.nmconnection",
+        "lrwxrwxrwx root root 9 etc/glean@.service -> /dev/null",
+    ];
+    // Kind and mode, links, owner, group, size, three words of time, name.
+    let listed = |text: &str| -> Vec<String> {
+        let columns = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        text.lines().map(columns).map(|c| format!("{} {} {} {} {}", c[0], c[2], c[3], c[4], c[8..].join(" "))).collect()
+    };
+    let cpio = Command::new("cpio").args(["-itv", "--quiet"]).stdin(fs::File::open(&file).unwrap()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&cpio.stderr), "");
+    assert_eq!(listed(&String::from_utf8_lossy(&cpio.stdout)), lines);
+    let bsdtar = run_text(Command::new("bsdtar").args(["-tvf"]).arg(&file));
+    assert_eq!(listed(&bsdtar), lines.map(|line| line.replace("root root", "0 0")));
+}
+
+/// Prints owner, mode and content of everything that was appended, with marks that the kernel's own messages lack.
+const INIT: &str = r#"#!/bin/busybox sh
+cd /
+for file in etc/NetworkManager/system-connections/*.nmconnection usr/lib/dracut/hooks/*; do
+  [ -e "$file" ] || continue
+  /bin/busybox stat -c 'FOUND %u:%g %a %n' "$file"
+  /bin/busybox sed 's/^/LINE /' "$file"
+done
+echo "LIB $(/bin/busybox readlink lib)"
+echo END
+/bin/busybox poweroff -f
+"#;
+
+/// A base as IPA's are made (`cpio -H newc | gzip`), of a length that is no multiple of 4.
+fn base(directory: &Path) -> Vec<u8> {
+    let root = directory.join("root");
+    for name in ["bin", "dev", "etc", "usr/lib"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+    }
+    symlink("usr/lib", root.join("lib")).unwrap();
+    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
+    fs::write(root.join("init"), INIT).unwrap();
+    fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
+    let archiver = "find . | LC_ALL=C sort | cpio -o -H newc --owner 0:0 --quiet";
+    let archive = run(Command::new("sh").args(["-c", archiver]).current_dir(&root).stdin(Stdio::null()));
+    // Zeros behind the trailer are allowed, and change the length of the stream.
+    (0..)
+        .map(|zeros| Compression::Gzip.compress(&[archive.clone(), vec![0; zeros * 4]].concat()).unwrap())
+        .find(|stream| stream.len() % 4 == 1)
+        .unwrap()
+}
+
+fn keyfile(name: &str) -> MemberPath {
+    path(&format!("etc/NetworkManager/system-connections/{name}.nmconnection"))
+}
+
+/// Files with the directories that the base is known to lack.
+fn addition(base: &[u8], files: &[MemberPath]) -> Archive {
+    let tree = survey(&base, &[], 0).unwrap().tree;
+    let mut archive = Archive::new();
+    for file in files {
+        let placement = tree.place(file).unwrap();
+        for directory in placement.missing {
+            archive.directory(directory, 0o755).unwrap();
+        }
+        archive.file(placement.path, 0o600, KEYFILE).unwrap();
+    }
+    archive
+}
+
+fn boot(directory: &Path, image: &[u8]) -> String {
+    let file = directory.join("initramfs.img");
+    fs::write(&file, image).unwrap();
+    let console = boot_initramfs(&file, Duration::from_secs(120));
+    assert!(console.contains("\nEND\n"), "{console}");
+    console
+}
+
+fn found(name: &str) -> String {
+    let lines: String = KEYFILE.lines().map(|line| format!("LINE {line}\n")).collect();
+    format!("FOUND 0:0 600 {name}\n{lines}")
+}
+
+#[test]
+fn the_kernel_unpacks_what_is_appended() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(directory.path());
+    let first = addition(&base, &[keyfile("raw"), path("lib/dracut/hooks/hook.sh")]);
+    let mut image = base.clone();
+    image.extend(appendix(base.len() as u64, &first));
+    for compression in COMPRESSIONS {
+        let mut archive = Archive::new();
+        archive.file(keyfile(&compression.to_string()), 0o600, KEYFILE).unwrap();
+        image.extend(compression.compress(&archive.to_bytes()).unwrap());
+    }
+    let mut last = Archive::new();
+    last.file(keyfile("last"), 0o600, KEYFILE).unwrap();
+    image.extend(appendix(image.len() as u64, &last));
+
+    let console = boot(directory.path(), &image);
+    for name in ["raw", "gzip", "xz", "zstd", "last"] {
+        assert!(console.contains(&found(keyfile(name).as_str())), "{name}: {console}");
+    }
+    assert!(console.contains(&found("usr/lib/dracut/hooks/hook.sh")), "{console}");
+    assert!(console.contains("\nLIB usr/lib\n"), "the link must stay a link: {console}");
+    assert!(!console.contains("Initramfs unpacking failed"), "{console}");
+}
+
+#[test]
+fn the_kernel_does_not_see_a_misaligned_archive_and_neither_do_we() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(directory.path());
+    let archive = addition(&base, &[keyfile("raw")]).to_bytes();
+    let image = [base, archive].concat();
+    let console = boot(directory.path(), &image);
+    assert!(!console.contains("FOUND"), "{console}");
+    let survey = survey(&image, &[keyfile("raw")], 1 << 20).unwrap();
+    assert!(survey.files.is_empty() && survey.ending.stops_the_kernel());
+}

@@ -43,7 +43,7 @@ impl Payload {
         let config = ignition::config(&recipe.additions, recipe.ignition.as_ref())?;
         let mut payload = Self { members: BTreeMap::new(), delivered_later: Vec::new() };
         payload.add(IGNITION_CONFIG, 0o600, config)?;
-        for file in ignition::files(&recipe.additions) {
+        for file in ignition::files(&recipe.additions)? {
             payload.delivered_later.push(EmbeddedFile::new(
                 file.path.as_str(),
                 DeliveredBy::Ignition,
@@ -67,7 +67,7 @@ impl Payload {
             }
         }
         let mut payload = Self { members: BTreeMap::new(), delivered_later: Vec::new() };
-        for file in ignition::files(additions) {
+        for file in ignition::files(additions)? {
             payload.add(file.path.as_str().trim_start_matches('/'), file.mode, file.contents)?;
         }
         Ok(payload)

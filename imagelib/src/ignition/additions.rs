@@ -1,0 +1,253 @@
+//! What dayone adds to a host through Ignition.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::SshPublicKey;
+use crate::cpio::MemberPath;
+use crate::host::HostName;
+use crate::network::Keyfile;
+
+/// Why a value is not what its name says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdditionsError {
+    /// Not a path.
+    #[error("{0:?} is not an absolute path of a file (such as /etc/motd; no '.', '..', '//' or control characters)")]
+    Path(String),
+    /// Not a mode.
+    #[error("{0:?} is not a file mode (octal, such as \"0644\"; at most 7777)")]
+    Mode(String),
+    /// Not a unit.
+    #[error("{0:?} is not the name of a systemd unit (such as network-check.service)")]
+    UnitName(String),
+}
+
+/// What to add to a host, over what its image and its user's own config say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Additions {
+    /// NetworkManager profiles.
+    pub keyfiles: Vec<Keyfile>,
+    /// Whether NetworkManager must not invent DHCP profiles for NICs that no keyfile describes.
+    pub no_auto_default: bool,
+    /// The static host name.
+    pub hostname: Option<HostName>,
+    /// Keys that may log in as the user `core`.
+    pub ssh_authorized_keys: Vec<SshPublicKey>,
+    /// Other files.
+    pub files: Vec<ExtraFile>,
+    /// systemd units.
+    pub units: Vec<Unit>,
+}
+
+impl Additions {
+    /// Whether there is nothing to add. A CoreOS live system with any Ignition config has no automatic login, so none
+    /// should be embedded for nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A file, owned by root.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtraFile {
+    /// Where it goes.
+    pub path: AbsolutePath,
+    /// Its permission bits.
+    #[serde(default)]
+    pub mode: FileMode,
+    /// Its content; base64 (RFC 4648 §4) in JSON.
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    pub contents: Bytes,
+}
+
+impl fmt::Debug for ExtraFile {
+    /// Without the content, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtraFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+/// A systemd unit in `/etc/systemd/system`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unit {
+    /// Its name.
+    pub name: UnitName,
+    /// Whether it is started at boot, as its `[Install]` section says.
+    #[serde(default)]
+    pub enabled: bool,
+    /// The unit file; none for a unit that the operating system has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<String>,
+}
+
+impl fmt::Debug for Unit {
+    /// Without the content, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unit").field("name", &self.name).field("enabled", &self.enabled).finish_non_exhaustive()
+    }
+}
+
+/// A text newtype that serde reads through its parser.
+macro_rules! text {
+    ($name:ident) => {
+        impl $name {
+            /// As text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = AdditionsError;
+
+            fn try_from(text: String) -> Result<Self, AdditionsError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// The absolute path of a file, in the one form that Ignition accepts: no `.`, `..`, empty component or
+/// control character.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AbsolutePath(String);
+
+text!(AbsolutePath);
+
+impl AbsolutePath {
+    /// A file in a directory, both known to be well-formed.
+    pub(super) fn in_directory(directory: &'static str, name: &str) -> Self {
+        Self(format!("{directory}/{name}"))
+    }
+}
+
+impl FromStr for AbsolutePath {
+    type Err = AdditionsError;
+
+    fn from_str(text: &str) -> Result<Self, AdditionsError> {
+        let relative = text.strip_prefix('/').and_then(|relative| relative.parse::<MemberPath>().ok());
+        match relative {
+            Some(_) => Ok(Self(text.to_owned())),
+            None => Err(AdditionsError::Path(text.chars().take(256).collect())),
+        }
+    }
+}
+
+/// The name of a systemd unit (`systemd.unit(5)`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct UnitName(String);
+
+text!(UnitName);
+
+impl FromStr for UnitName {
+    type Err = AdditionsError;
+
+    fn from_str(text: &str) -> Result<Self, AdditionsError> {
+        const KINDS: [&str; 11] =
+            ["service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope"];
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'-' | b'_' | b'.' | b'\\' | b'@');
+        match text.rsplit_once('.') {
+            Some((stem, kind))
+                if !stem.is_empty() && text.len() <= 255 && KINDS.contains(&kind) && text.bytes().all(allowed) =>
+            {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(AdditionsError::UnitName(text.chars().take(256).collect())),
+        }
+    }
+}
+
+/// Permission bits with setuid, setgid and sticky bit: four octal digits as text, `0644` where nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FileMode(u32);
+
+impl FileMode {
+    /// The bits.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether there is more than read, write and execute.
+    pub fn is_special(self) -> bool {
+        self.0 > 0o777
+    }
+}
+
+impl Default for FileMode {
+    fn default() -> Self {
+        Self(0o644)
+    }
+}
+
+impl TryFrom<u32> for FileMode {
+    type Error = AdditionsError;
+
+    fn try_from(bits: u32) -> Result<Self, AdditionsError> {
+        if bits > 0o7777 { Err(AdditionsError::Mode(format!("{bits:o}"))) } else { Ok(Self(bits)) }
+    }
+}
+
+impl FromStr for FileMode {
+    type Err = AdditionsError;
+
+    fn from_str(text: &str) -> Result<Self, AdditionsError> {
+        let octal = (1..=5).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        let refuse = || AdditionsError::Mode(text.chars().take(32).collect());
+        let bits = u32::from_str_radix(text, 8).ok().filter(|_| octal).ok_or_else(refuse)?;
+        bits.try_into()
+    }
+}
+
+impl TryFrom<String> for FileMode {
+    type Error = AdditionsError;
+
+    fn try_from(text: String) -> Result<Self, AdditionsError> {
+        text.parse()
+    }
+}
+
+impl From<FileMode> for String {
+    fn from(mode: FileMode) -> Self {
+        mode.to_string()
+    }
+}
+
+impl fmt::Display for FileMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04o}", self.0)
+    }
+}
+
+fn to_base64<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(bytes))
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    // Without the decoder's own words, which show a part of the content.
+    let bytes = STANDARD.decode(text);
+    bytes.map(Bytes::from).map_err(|_| serde::de::Error::custom("contents is not base64 (RFC 4648, with padding)"))
+}

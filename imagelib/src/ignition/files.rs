@@ -1,0 +1,98 @@
+//! The files that are added, and whether they fit beside each other and beside the user's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::user::NodeKind;
+use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
+
+const KEYFILES: &str = "/etc/NetworkManager/system-connections";
+const CONFIGURATION: &str = "/etc/NetworkManager/conf.d";
+const NO_AUTO_DEFAULT: &[u8] = b"[main]\nno-auto-default=*\n";
+const UNITS: &str = "/etc/systemd/system";
+
+/// A file in its final place, owned by root.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AddedFile {
+    /// Where it goes.
+    pub path: AbsolutePath,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Its content.
+    pub contents: Bytes,
+}
+
+impl fmt::Debug for AddedFile {
+    /// Without the content, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddedFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+/// The files among the additions, for systems that do without Ignition. No two have one path, and none is beneath
+/// another.
+pub fn files(additions: &Additions) -> Result<Vec<AddedFile>, IgnitionError> {
+    let files = added(additions);
+    check(additions, &files, None)?;
+    Ok(files)
+}
+
+pub(super) fn added(additions: &Additions) -> Vec<AddedFile> {
+    let mut files = Vec::new();
+    let mut add = |path, mode, contents| files.push(AddedFile { path, mode, contents });
+    for keyfile in &additions.keyfiles {
+        let path = AbsolutePath::in_directory(KEYFILES, keyfile.name.as_str());
+        add(path, 0o600, Bytes::from(keyfile.content.clone()));
+    }
+    if additions.no_auto_default {
+        let path = AbsolutePath::in_directory(CONFIGURATION, "99-dayone-no-auto-default.conf");
+        add(path, 0o644, Bytes::from_static(NO_AUTO_DEFAULT));
+    }
+    if let Some(name) = &additions.hostname {
+        add(AbsolutePath::in_directory("/etc", "hostname"), 0o644, Bytes::from(format!("{name}\n")));
+    }
+    for file in &additions.files {
+        add(file.path.clone(), file.mode.bits(), file.contents.clone());
+    }
+    files
+}
+
+/// No two things in one place, nothing beneath a file, nothing beneath a link.
+pub(super) fn check(
+    additions: &Additions,
+    files: &[AddedFile],
+    user: Option<&UserConfig>,
+) -> Result<(), IgnitionError> {
+    const BY_USER: &str = "the Ignition config";
+    const BY_REQUEST: &str = "the request";
+    let mut taken: BTreeMap<String, (NodeKind, &'static str)> = BTreeMap::new();
+    let mut units: Vec<&str> = Vec::new();
+    if let Some(user) = user {
+        taken.extend(user.paths()?.into_iter().map(|(kind, path)| (path.to_owned(), (kind, BY_USER))));
+        units.extend(user.unit_names()?);
+    }
+    let mut ours: Vec<String> = files.iter().map(|file| file.path.to_string()).collect();
+    for unit in &additions.units {
+        if units.contains(&unit.name.as_str()) {
+            return Err(IgnitionError::UnitConflict(unit.name.to_string()));
+        }
+        units.push(unit.name.as_str());
+        if unit.contents.is_some() {
+            ours.push(format!("{UNITS}/{}", unit.name));
+        }
+    }
+    for path in ours {
+        let blocks = |node: &(NodeKind, &'static str)| node.0 != NodeKind::Directory;
+        let above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        let above = above.filter_map(|parent| taken.get_key_value(parent)).find(|(_, node)| blocks(node));
+        let beneath =
+            taken.iter().find(|(other, _)| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/')));
+        if let Some((other, (_, by))) = taken.get_key_value(&path).or(above).or(beneath) {
+            return Err(IgnitionError::Conflict { by, other: other.clone(), path });
+        }
+        taken.insert(path, (NodeKind::File, BY_REQUEST));
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! SSH public keys as they stand in `authorized_keys`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not a public key. The text is not shown: it may be a private one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SshPublicKeyError {
+    /// More than one line.
+    #[error("an SSH public key is one line; this has several, or control characters")]
+    Lines,
+    /// A private key.
+    #[error("this is a private SSH key; give the public one (the file that ends in .pub), and replace this key")]
+    Private,
+    /// Something else, or a part of a key.
+    #[error("this is not an SSH public key (such as \"ssh-ed25519 AAAA… comment\"), or a part of it is missing")]
+    NotAKey,
+}
+
+/// One line of an `authorized_keys` file (`sshd(8)`): options if any, key type, key, comment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SshPublicKey(String);
+
+impl SshPublicKey {
+    /// The line.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SshPublicKey {
+    type Err = SshPublicKeyError;
+
+    fn from_str(text: &str) -> Result<Self, SshPublicKeyError> {
+        let line = text.trim();
+        if line.contains("PRIVATE KEY") {
+            return Err(SshPublicKeyError::Private);
+        }
+        if line.chars().any(char::is_control) {
+            return Err(SshPublicKeyError::Lines);
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let is_key = |pair: &[&str]| matches!(pair, [kind, key] if is_of_kind(kind, key));
+        if words.windows(2).any(is_key) { Ok(Self(line.to_owned())) } else { Err(SshPublicKeyError::NotAKey) }
+    }
+}
+
+/// Whether `key` is a key of type `kind`: RFC 4253 §6.6 puts the type into the key, as its first string.
+fn is_of_kind(kind: &str, key: &str) -> bool {
+    let known = ["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"].iter().any(|prefix| kind.starts_with(prefix));
+    let Some(blob) = STANDARD.decode(key).ok().filter(|_| known) else { return false };
+    let Some((length, rest)) = blob.split_first_chunk::<4>() else { return false };
+    let length = u32::from_be_bytes(*length) as usize;
+    rest.get(..length).is_some_and(|inner| inner == kind.as_bytes()) && whole_strings(rest.get(length..))
+}
+
+/// Whether there are one or more strings, each with its length before it, and nothing else.
+fn whole_strings(bytes: Option<&[u8]>) -> bool {
+    let mut rest = bytes.unwrap_or_default();
+    let mut count = 0;
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let Some(next) = after.get(u32::from_be_bytes(*length) as usize..) else { return false };
+        rest = next;
+        count += 1;
+    }
+    count > 0 && rest.is_empty()
+}
+
+impl TryFrom<String> for SshPublicKey {
+    type Error = SshPublicKeyError;
+
+    fn try_from(text: String) -> Result<Self, SshPublicKeyError> {
+        text.parse()
+    }
+}
+
+impl From<SshPublicKey> for String {
+    fn from(key: SshPublicKey) -> Self {
+        key.0
+    }
+}
+
+impl fmt::Display for SshPublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,180 @@
+//! The config that the user wrote.
+
+use std::fmt;
+
+use ignition_config as spec;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{AbsolutePath, IgnitionError};
+
+/// An Ignition config of spec 3.0.0 to 3.6.0, as its user wrote it: valid by its spec's schema, and not one that
+/// would make Ignition drop what is added to it.
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct UserConfig {
+    root: Map<String, Value>,
+    minor: u32,
+    unused_keys: Vec<String>,
+}
+
+impl fmt::Debug for UserConfig {
+    /// Without anything of the content, which holds passwords and pull secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserConfig").field("version", &self.version()).finish_non_exhaustive()
+    }
+}
+
+impl UserConfig {
+    /// Reads and checks a config.
+    pub fn parse(json: &[u8]) -> Result<Self, IgnitionError> {
+        let value: Value = serde_json::from_slice(json).map_err(|error| not_json(&error))?;
+        let Value::Object(root) = value else { return Err(IgnitionError::Shape("the whole".into())) };
+        let minor = minor_version(&root)?;
+        check_types(minor, json)?;
+        let (_, warnings) =
+            spec::Config::parse_slice(json).map_err(|_| IgnitionError::Version(format!("3.{minor}.0")))?;
+        let unused_keys = warnings.into_iter().map(|warning| match warning {
+            spec::Warning::UnusedKey(key) => key,
+            other => other.to_string(),
+        });
+        let config = Self { root, minor, unused_keys: unused_keys.collect() };
+        if config
+            .root
+            .get("ignition")
+            .and_then(|ignition| ignition.pointer("/config/replace/source"))
+            .is_some_and(|source| !source.is_null())
+        {
+            return Err(IgnitionError::Replace);
+        }
+        for (_, path) in config.paths()? {
+            path.parse::<AbsolutePath>().map_err(|_| IgnitionError::Path(path.chars().take(256).collect()))?;
+        }
+        config.unit_names()?;
+        Ok(config)
+    }
+
+    /// The version of the spec, such as `3.2.0`.
+    pub fn version(&self) -> String {
+        format!("3.{}.0", self.minor)
+    }
+
+    /// Where the config has keys that its spec does not know, such as `$.storage.files.0.contnets`. Ignition ignores
+    /// them; most often they are spelling mistakes.
+    pub fn unused_keys(&self) -> &[String] {
+        &self.unused_keys
+    }
+
+    pub(super) fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    pub(super) fn root(&self) -> &Map<String, Value> {
+        &self.root
+    }
+
+    /// What it puts into the file system, with the kind of node.
+    pub(super) fn paths(&self) -> Result<Vec<(NodeKind, &str)>, IgnitionError> {
+        let kinds = [("files", NodeKind::File), ("links", NodeKind::Link), ("directories", NodeKind::Directory)];
+        let mut paths = Vec::new();
+        for (list, kind) in kinds {
+            paths.extend(self.texts("storage", list, "path")?.into_iter().map(|path| (kind, path)));
+        }
+        Ok(paths)
+    }
+
+    /// The names of its systemd units.
+    pub(super) fn unit_names(&self) -> Result<Vec<&str>, IgnitionError> {
+        self.texts("systemd", "units", "name")
+    }
+
+    fn texts(&self, section: &str, list: &str, key: &str) -> Result<Vec<&str>, IgnitionError> {
+        let shape = || IgnitionError::Shape(format!("{section}.{list}"));
+        let list = match self.root.get(section) {
+            None | Some(Value::Null) => return Ok(Vec::new()),
+            Some(Value::Object(section)) => section.get(list),
+            Some(_) => return Err(shape()),
+        };
+        match list {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            // A list in place of an object would be a valid struct to serde, but not to Ignition.
+            Some(Value::Array(items)) => {
+                items.iter().map(|item| item.get(key).and_then(Value::as_str).ok_or_else(shape)).collect()
+            }
+            Some(_) => Err(shape()),
+        }
+    }
+}
+
+/// What a path is to become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    File,
+    Link,
+    Directory,
+}
+
+fn minor_version(root: &Map<String, Value>) -> Result<u32, IgnitionError> {
+    let version = root.get("ignition").and_then(|ignition| ignition.get("version"));
+    let text = version.and_then(Value::as_str).ok_or(IgnitionError::VersionMissing)?;
+    let minor = text.strip_prefix("3.").and_then(|rest| rest.strip_suffix(".0"));
+    match minor {
+        Some("0") => Ok(0),
+        Some("1") => Ok(1),
+        Some("2") => Ok(2),
+        Some("3") => Ok(3),
+        Some("4") => Ok(4),
+        Some("5") => Ok(5),
+        Some("6") => Ok(6),
+        _ => {
+            let shown = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+            Err(IgnitionError::Version(text.chars().filter(shown).take(32).collect()))
+        }
+    }
+}
+
+/// Checks a config against the types of its spec. The error names the place without serde's own words, which show
+/// the value that was not expected.
+fn check_types(minor: u32, json: &[u8]) -> Result<(), IgnitionError> {
+    fn check<T: DeserializeOwned>(json: &[u8]) -> Result<(), String> {
+        let mut json = serde_json::Deserializer::from_slice(json);
+        serde_path_to_error::deserialize::<_, T>(&mut json).map(drop).map_err(|error| error.path().to_string())
+    }
+    match minor {
+        0 => check::<spec::v3_0::Config>(json),
+        1 => check::<spec::v3_1::Config>(json),
+        2 => check::<spec::v3_2::Config>(json),
+        3 => check::<spec::v3_3::Config>(json),
+        4 => check::<spec::v3_4::Config>(json),
+        5 => check::<spec::v3_5::Config>(json),
+        _ => check::<spec::v3_6::Config>(json),
+    }
+    .map_err(|place| IgnitionError::Invalid {
+        place,
+        problem: "a value is missing, there twice, or not of the type that the spec demands",
+    })
+}
+
+fn not_json(error: &serde_json::Error) -> IgnitionError {
+    let problem = if error.is_eof() {
+        "it ends too early"
+    } else {
+        "it is not JSON (Butane YAML must be translated with butane first)"
+    };
+    IgnitionError::Invalid { place: format!("line {}, column {}", error.line(), error.column()), problem }
+}
+
+impl TryFrom<Value> for UserConfig {
+    type Error = IgnitionError;
+
+    fn try_from(value: Value) -> Result<Self, IgnitionError> {
+        Self::parse(value.to_string().as_bytes())
+    }
+}
+
+impl Serialize for UserConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.root.serialize(serializer)
+    }
+}

@@ -31,9 +31,10 @@ mod token;
 mod turns;
 mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -75,7 +76,6 @@ pub enum Publication {
 /// The configured bases and the published images.
 ///
 /// All methods but `find`, `base`, `bases`, `image` and `images` wait for the disk: call them where waiting is allowed.
-#[derive(Debug)]
 pub struct Store {
     directory: DataDirectory,
     key: InstallationKey,
@@ -94,7 +94,7 @@ impl Store {
     /// published: then it is a mistake in the configuration. Later the server starts without it, so that the other
     /// bases' images are served, and looks for it again at every [`recheck`](Self::recheck).
     pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         if let Some(twice) = bases.iter().find(|base| !names.insert(&base.name)) {
             return Err(DefinitionError::NameTwice(twice.name.clone()).into());
         }
@@ -217,7 +217,7 @@ impl Store {
         image.digest(file)
     }
 
-    fn record(&self, id: &RecipeId) -> std::path::PathBuf {
+    fn record(&self, id: &RecipeId) -> PathBuf {
         self.directory.images().join(records::file_name(id))
     }
 
@@ -261,6 +261,12 @@ impl Store {
             Some(BaseState::Available(other)) => format!("which is another image now (identity {})", other.identity),
         };
         format!("it was published over the base '{name}' (identity {identity}), {why}")
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("directory", &self.directory).finish_non_exhaustive()
     }
 }
 

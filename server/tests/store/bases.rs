@@ -1,0 +1,186 @@
+//! Bases that are missing, change, vanish, come back, and get other names.
+
+use std::fs;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dayone::store::{BaseState, OpenError, Store, StoreError};
+
+use super::support::*;
+
+fn reason(store: &Store) -> String {
+    match store.base(NAME).unwrap().state() {
+        BaseState::Unavailable { reason } => reason,
+        BaseState::Available(open) => panic!("available: {}", open.identity),
+    }
+}
+
+#[test]
+fn the_first_start_refuses_bases_that_do_not_work() {
+    let place = Place::new();
+    let refusal = |definition: String| match place.open_with(vec![place.base(NAME), definition.parse().unwrap()]) {
+        Ok(_) => panic!("started with {definition}"),
+        Err(error) => error.to_string(),
+    };
+    let missing = place.path("missing.iso");
+    let error = refusal(format!("other={}", missing.display()));
+    assert!(error.contains("base 'other'") && error.contains(&missing.display().to_string()), "{error}");
+    let error = refusal(format!("other={}", place.path("").display()));
+    assert!(error.contains("neither a file nor"), "{error}");
+    let error = refusal(format!("other={}", place.path("kernel").display()));
+    assert!(error.contains(&place.path("kernel").display().to_string()), "{error}");
+    let swapped = format!("other=kernel:{0}/initrd,initrd:{0}/kernel", place.path("").display());
+    assert!(refusal(swapped).contains("mixed up"));
+    let twice = place.open_with(vec![place.base("a"), place.base("b"), place.base("a")]).unwrap_err();
+    assert!(matches!(&twice, OpenError::Definition(_)) && twice.to_string().contains("'a'"), "{twice}");
+    // And it started nothing: a good configuration works.
+    place.open();
+}
+
+#[test]
+fn a_base_that_is_missing_at_a_later_start_takes_only_its_own_images_out_of_service() {
+    let place = Place::new();
+    let other = place.path("other-initrd");
+    let kernel_initrd = || {
+        fs::write(&other, fs::read(place.path("initrd")).unwrap()).unwrap();
+        format!("other=kernel:{},initrd:{}", place.path("kernel").display(), other.display()).parse().unwrap()
+    };
+    let bases = vec![place.base(NAME), kernel_initrd()];
+    let store = place.open_with(bases.clone()).unwrap();
+    let image = publish(&store, 1);
+    let identity = store.base("other").unwrap().available().unwrap().identity;
+    let (kept, _) = store.publish("other", recipe_over(identity, 1), None).unwrap();
+    let before = see(&store, &image, "initrd.img");
+    drop(store);
+    fs::rename(place.path("rootfs"), place.path("moved")).unwrap();
+
+    let store = place.open_with(bases).unwrap();
+    assert!(reason(&store).contains(&place.path("rootfs").display().to_string()));
+    let seen = see(&store, &image, "initrd.img");
+    assert!(seen.reason().contains("base 'coreos'"), "{seen:?}");
+    assert_eq!(see(&store, &image, "boot.iso"), Seen::NotFound);
+    assert!(see(&store, &kept, "initrd.img").is_file());
+    let error = store.publish(NAME, image.recipe().clone(), None).unwrap_err();
+    assert!(matches!(error, StoreError::BaseUnavailable { .. }));
+    assert!(!error.to_string().contains("rootfs"), "{error}");
+    assert!(store.digest(&store.image(&image.id()).unwrap(), imagelib::image::FileName::Initrd).is_err());
+
+    fs::rename(place.path("moved"), place.path("rootfs")).unwrap();
+    store.recheck();
+    assert!(reason(&store).contains("written to a moment ago"), "a rename cannot be told from a write");
+    place.settle();
+    store.recheck();
+    assert_eq!(see(&store, &image, "initrd.img"), before);
+}
+
+#[test]
+fn a_base_that_changes_under_a_running_server_and_comes_back() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let before = see(&store, &image, "initrd.img");
+    place.write_base(b"another kernel", 1 << 20);
+    assert!(
+        matches!(store.publish(NAME, recipe(&store, 2), None), Err(StoreError::BaseUnavailable { .. })),
+        "seen before any recheck"
+    );
+    store.recheck();
+    assert!(see(&store, &image, "initrd.img").reason().contains("not available"));
+
+    // Other bytes under the same name: new images over them, and the old ones wait.
+    place.settle();
+    store.recheck();
+    assert!(see(&store, &image, "initrd.img").reason().contains("another image now"));
+    let stale = store.publish(NAME, image.recipe().clone(), None).unwrap_err();
+    assert!(matches!(stale, StoreError::BaseReplaced(_)), "{stale}");
+    let new = publish(&store, 1);
+    assert_ne!(new.token(), image.token());
+    assert!(see(&store, &new, "vmlinuz").is_file());
+
+    // The old bytes are back.
+    place.write_base(b"the kernel", 1 << 20);
+    store.recheck();
+    place.settle();
+    store.recheck();
+    assert_eq!(see(&store, &image, "initrd.img"), before);
+    assert!(see(&store, &new, "vmlinuz").reason().contains("another image now"));
+    drop(store);
+
+    let store = place.open();
+    assert_eq!(see(&store, &image, "initrd.img"), before);
+    assert!(see(&store, &new, "vmlinuz").reason().contains("another image now"));
+}
+
+#[test]
+fn a_base_is_known_by_its_bytes_and_not_by_its_name() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let before = see(&store, &image, "initrd.img");
+    drop(store);
+    let store = place.open_with(vec![place.base("renamed")]).unwrap();
+    assert_eq!(see(&store, &image, "initrd.img"), before);
+    drop(store);
+    let store = place.open_with(vec![]).unwrap();
+    assert!(see(&store, &image, "initrd.img").reason().contains("not configured"));
+}
+
+#[test]
+fn a_restart_reads_only_bases_that_it_does_not_know() {
+    let place = Place::new();
+    place.write_base(b"the kernel", 64 << 20);
+    let digests = place.data().join("base-digests.json");
+    // Just written: another write could go unseen, so the digest is not kept.
+    drop(place.open());
+    assert!(!digests.exists());
+    place.settle();
+    assert!(bytes_read(|| drop(place.open())) >= 64 << 20);
+    let restart = bytes_read(|| drop(place.open()));
+    assert!(restart < 1 << 20, "{restart} bytes");
+
+    place.write_base(b"the kernel", 63 << 20);
+    place.settle();
+    assert!(bytes_read(|| drop(place.open())) >= 63 << 20);
+    assert!(bytes_read(|| drop(place.open())) < 1 << 20);
+    fs::write(&digests, "garbage").unwrap();
+    assert!(bytes_read(|| drop(place.open())) >= 63 << 20);
+    assert!(bytes_read(|| drop(place.open())) < 1 << 20);
+}
+
+#[test]
+fn a_base_that_was_just_written_is_read_again_when_it_has_settled() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    store.recheck();
+    place.settle();
+    // The watch does it on its own; and ends with the store.
+    let store = Arc::new(store);
+    let watch = store.watch(Duration::from_millis(50)).unwrap();
+    let start = Instant::now();
+    while !place.data().join("base-digests.json").exists() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(see(&store, &image, "initrd.img").is_file());
+    drop(watch);
+    let start = Instant::now();
+    let mut store = Some(store);
+    while let Some(shared) = store.take() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the watch keeps the store");
+        store = Arc::try_unwrap(shared).err();
+    }
+    assert!(bytes_read(|| drop(place.open())) < 1 << 20);
+}
+
+/// How many bytes this thread reads from files while it does something.
+fn bytes_read(what: impl FnOnce()) -> u64 {
+    let count = || {
+        let io = fs::read_to_string("/proc/thread-self/io").unwrap();
+        io.lines().find_map(|line| line.strip_prefix("rchar:")).unwrap().trim().parse::<u64>().unwrap()
+    };
+    let before = count();
+    what();
+    count() - before
+}

@@ -1,0 +1,77 @@
+//! Many at once: the same recipe is one image, different ones do not get in each other's way.
+
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use dayone::store::Publication;
+
+use super::support::*;
+
+#[test]
+fn the_same_recipes_published_by_many_threads_are_created_once_each() {
+    const THREADS: usize = 16;
+    const RECIPES: usize = 12;
+    let place = Place::new();
+    let store = place.open();
+    let (created, start) = (AtomicUsize::new(0), Barrier::new(THREADS));
+    let tokens: Vec<Vec<String>> = thread::scope(|scope| {
+        let publish_all = |thread: usize| {
+            let (store, created, start) = (&store, &created, &start);
+            move || {
+                start.wait();
+                let publish = |step: usize| {
+                    // Half of them in step, half of them each in an order of its own.
+                    let number = if thread.is_multiple_of(2) { step } else { (step * 5 + thread) % RECIPES };
+                    let (image, publication) = store.publish(NAME, recipe(store, number), None).unwrap();
+                    created.fetch_add(usize::from(publication == Publication::Created), Ordering::Relaxed);
+                    // Acknowledged is served.
+                    assert!(see(store, &image, "initrd.img").is_file());
+                    (number, image.token().as_str().to_owned())
+                };
+                let mut tokens: Vec<_> = (0..RECIPES).map(publish).collect();
+                tokens.sort();
+                tokens.into_iter().map(|(_, token)| token).collect()
+            }
+        };
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(publish_all(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(created.into_inner(), RECIPES);
+    assert!(tokens.iter().all(|others| *others == tokens[0]));
+    assert_eq!(tokens[0].iter().collect::<BTreeSet<_>>().len(), RECIPES);
+    assert_eq!(place.records().len(), RECIPES);
+}
+
+#[test]
+fn publishing_releasing_and_looking_at_bases_at_once_leaves_memory_and_disk_of_one_mind() {
+    const RECIPES: usize = 4;
+    let place = Place::new();
+    let store = place.open();
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for step in 0..60 {
+                    let recipe = recipe(store, (step + thread) % RECIPES);
+                    if (step / 3 + thread) % 2 == 0 {
+                        store.publish(NAME, recipe, None).unwrap();
+                    } else {
+                        store.release(&recipe.id()).unwrap();
+                    }
+                }
+            });
+        }
+        scope.spawn(|| (0..20).for_each(|_| store.recheck()));
+    });
+    let on_disk: Vec<String> =
+        place.records().iter().map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let in_memory: Vec<String> = store.images().iter().map(|image| image.id().to_string()).collect();
+    assert_eq!(on_disk, in_memory);
+    for number in 0..RECIPES {
+        let id = recipe(&store, number).id();
+        assert_eq!(store.image(&id).is_some(), on_disk.contains(&id.to_string()));
+    }
+    assert!(store.images().iter().all(|image| see(&store, image, "initrd.img").is_file()));
+}

@@ -1,0 +1,100 @@
+//! A server killed in the middle of publishing: what it acknowledged is there.
+
+use std::env;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::UNIX_EPOCH;
+
+use dayone::store::Store;
+
+use super::support::*;
+
+const CHILD: &str = "DAYONE_TEST_STORE_CHILD";
+const THREADS: usize = 4;
+const ROUNDS: usize = 12;
+
+/// Not a test by itself: this binary runs it as the server that is killed. It publishes until then, and says on its
+/// standard output what it has acknowledged.
+#[test]
+fn child() {
+    let Some(argument) = env::var_os(CHILD) else { return };
+    let argument = argument.into_string().unwrap();
+    let (round, place) = argument.split_once(' ').unwrap();
+    let first: usize = round.parse::<usize>().unwrap() * 1_000_000;
+    let base = format!("{NAME}=kernel:{place}/kernel,initrd:{place}/initrd,rootfs:{place}/rootfs");
+    let url = "http://192.0.2.1:8081".parse().unwrap();
+    let store = Store::open(format!("{place}/data").as_ref(), vec![base.parse().unwrap()], url).unwrap();
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let store = &store;
+            scope.spawn(move || {
+                for number in (first + thread..).step_by(THREADS) {
+                    let image = publish(store, number);
+                    let created = image.created().duration_since(UNIX_EPOCH).unwrap().as_secs();
+                    let Seen::File { etag, .. } = see(store, &image, "initrd.img") else { panic!("not served") };
+                    let line = format!("ACK {number} {} {etag} {created}\n", image.token().as_str());
+                    // One write, so that no line is cut in two.
+                    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                    if number % 5 == 0 {
+                        let line = format!("RELEASING {number}\n");
+                        std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                        assert!(store.release(&image.id()).unwrap());
+                        let line = format!("RELEASED {number}\n");
+                        std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_was_acknowledged_before_a_kill_is_there_after_it() {
+    let place = Place::new();
+    let mut lines: Vec<String> = vec![];
+    for round in 0..ROUNDS {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "crash::child", "--nocapture", "--test-threads=1"])
+            .env(CHILD, format!("{round} {}", place.path("").display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        // Some acknowledgements in, in the middle of others.
+        let mut wanted = 3 + round * 7;
+        while wanted > 0 {
+            let line = output.next().expect("the child ended early").unwrap();
+            wanted -= usize::from(line.contains("ACK "));
+            lines.push(line);
+        }
+        child.kill().unwrap();
+        lines.extend(output.map_while(Result::ok));
+        child.wait().unwrap();
+    }
+
+    let store = place.open();
+    let numbers = |prefix: &str| -> Vec<&str> { lines.iter().filter_map(|line| line.strip_prefix(prefix)).collect() };
+    let (releasing, released) = (numbers("RELEASING "), numbers("RELEASED "));
+    // The runner of tests writes the beginning of the first line.
+    let acknowledged: Vec<&str> = lines.iter().filter_map(|line| line.split_once("ACK ")).map(|(_, ack)| ack).collect();
+    assert!(acknowledged.len() > ROUNDS * 3, "{} acknowledged", acknowledged.len());
+    let mut checked = 0;
+    for line in &acknowledged {
+        let [number, token, etag, created] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        if released.contains(&number) {
+            assert_eq!(look(&store, token, "initrd.img"), Seen::NotFound, "{line}");
+        } else if !releasing.contains(&number) {
+            let Seen::File { etag: found, last_modified, bytes } = look(&store, token, "initrd.img") else {
+                panic!("lost: {line}")
+            };
+            assert_eq!((found.as_str(), last_modified.to_string().as_str()), (etag, created));
+            assert!(String::from_utf8_lossy(&bytes).contains(&format!("192.0.2.{number}/24")));
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+    let records = place.records();
+    assert!(records.iter().all(|path| path.extension().is_some_and(|end| end == "json")), "{records:?}");
+    assert_eq!(std::fs::read_dir(place.data().join("damaged")).unwrap().count(), 0);
+}

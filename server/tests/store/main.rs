@@ -1,0 +1,10 @@
+//! The store: what it promises must hold after restarts, crashes, and whatever happens to bases and records.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod bases;
+mod concurrency;
+mod crash;
+mod records;
+mod restart;
+mod support;

@@ -1,0 +1,142 @@
+//! Records that are torn, damaged, foreign or of another version: the server starts, and loses nothing else.
+
+use std::fs;
+
+use super::support::*;
+
+#[test]
+fn a_record_cut_anywhere_is_set_aside_and_the_others_stay() {
+    let place = Place::new();
+    let store = place.open();
+    let (torn, kept) = (publish(&store, 1), publish(&store, 2));
+    drop(store);
+    let path = place.data().join("images").join(format!("{}.json", torn.id()));
+    let whole = fs::read(&path).unwrap();
+    // Without its last byte, the line's end, it is whole still.
+    for length in 0..whole.len() - 1 {
+        fs::write(&path, &whole[..length]).unwrap();
+        let store = place.open();
+        assert_eq!(see(&store, &torn, "initrd.img"), Seen::NotFound, "{length} bytes");
+        assert!(see(&store, &kept, "initrd.img").is_file());
+        assert!(!path.exists());
+    }
+    assert_eq!(fs::read_dir(place.data().join("damaged")).unwrap().count(), whole.len() - 1);
+    fs::write(&path, &whole).unwrap();
+    assert!(see(&place.open(), &torn, "initrd.img").is_file());
+}
+
+#[test]
+fn a_record_with_any_byte_changed_never_serves_other_bytes() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let before = see(&store, &image, "initrd.img");
+    drop(store);
+    let path = place.records().remove(0);
+    let whole = fs::read(&path).unwrap();
+    for position in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[position] ^= 1;
+        fs::write(&path, changed).unwrap();
+        let store = place.open();
+        match (see(&store, &image, "initrd.img"), &before) {
+            (Seen::File { bytes: now, etag: now_etag, .. }, Seen::File { bytes, etag, .. }) => {
+                assert!(now == *bytes && now_etag == *etag, "byte {position}");
+            }
+            (Seen::NotFound | Seen::Unavailable(_), _) => {}
+            (_, before) => panic!("{before:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_record_is_left_alone_and_what_is_unfinished_is_removed() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    drop(store);
+    let images = place.data().join("images");
+    let garbage = format!("{}.json", "ab".repeat(32));
+    for name in ["README", "x.json", ".unfinished-Xy12", &garbage, "lost+found.json"] {
+        fs::write(images.join(name), [0xFF, 0, b'{']).unwrap();
+    }
+    let directory = format!("{}.json", "cd".repeat(32));
+    fs::create_dir(images.join(&directory)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", images.join(format!("{}.json", "ef".repeat(32)))).unwrap();
+
+    let store = place.open();
+    assert_eq!(store.images().len(), 1);
+    assert!(see(&store, &image, "initrd.img").is_file());
+    for (name, stays) in
+        [("README", true), ("x.json", true), (".unfinished-Xy12", false), (&garbage, false), (&directory, true)]
+    {
+        assert_eq!(images.join(name).exists(), stays, "{name}");
+    }
+    assert_eq!(fs::read(place.data().join("damaged").join(&garbage)).unwrap(), [0xFF, 0, b'{']);
+}
+
+#[test]
+fn a_record_under_another_image_s_name_is_set_aside() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let other = recipe(&store, 2).id();
+    drop(store);
+    let images = place.data().join("images");
+    copy(&images.join(format!("{}.json", image.id())), &images.join(format!("{other}.json")));
+    let store = place.open();
+    assert_eq!(store.images().len(), 1);
+    assert!(place.data().join("damaged").join(format!("{other}.json")).exists());
+}
+
+#[test]
+fn records_of_another_version_stay_and_answer_unavailable_until_released() {
+    for (what, from, to) in [
+        ("record", r#"{"version":1,"created""#, r#"{"version":2,"new":{},"created""#),
+        ("recipe", r#""recipe":{"version":1"#, r#""recipe":{"version":2"#),
+    ] {
+        let place = Place::new();
+        let store = place.open();
+        let image = publish(&store, 1);
+        drop(store);
+        let path = place.records().remove(0);
+        let record = fs::read_to_string(&path).unwrap();
+        assert!(record.contains(from), "{record}");
+        fs::write(&path, record.replace(from, to)).unwrap();
+
+        let store = place.open();
+        let seen = see(&store, &image, "initrd.img");
+        assert!(seen.reason().contains("version 2"), "{what}: {seen:?}");
+        assert!(path.exists(), "{what}");
+        let error = store.publish(NAME, recipe(&store, 1), None).unwrap_err();
+        assert!(error.to_string().contains("release it"), "{what}: {error}");
+        assert!(store.release(&image.id()).unwrap());
+        assert_eq!(see(&store, &image, "initrd.img"), Seen::NotFound);
+        assert!(!path.exists());
+        publish(&store, 1);
+    }
+}
+
+#[test]
+fn an_image_that_would_have_other_bytes_now_is_unavailable() {
+    let place = Place::new();
+    let store = place.open();
+    let (image, kept) = (publish(&store, 1), publish(&store, 2));
+    drop(store);
+    // As if it had been published by a version that makes other bytes of the same recipe.
+    let path = place.data().join("images").join(format!("{}.json", image.id()));
+    let record = fs::read_to_string(&path).unwrap();
+    let start = record.find(r#""initrd.img":""#).unwrap() + 14;
+    let identity = &record[start..start + 64];
+    fs::write(&path, record.replace(identity, &"0".repeat(64))).unwrap();
+
+    let store = place.open();
+    let seen = see(&store, &image, "initrd.img");
+    assert!(seen.reason().contains("other bytes"), "{seen:?}");
+    assert_eq!(see(&store, &image, "boot.iso"), Seen::NotFound);
+    assert!(see(&store, &kept, "initrd.img").is_file());
+    store.recheck();
+    assert!(see(&store, &image, "initrd.img").reason().contains("other bytes"));
+    let error = store.publish(NAME, recipe(&store, 1), None).unwrap_err();
+    assert!(error.to_string().contains("another version"), "{error}");
+}

@@ -1,0 +1,157 @@
+//! A small base in a directory of its own, recipes over it, and what a client sees of an image.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use dayone::store::base_file::BaseFile;
+use dayone::store::served::{Lookup, Published as _, ServedFile};
+use dayone::store::{BaseDefinition, OpenError, Publication, Store, StoredImage};
+use imagelib::base::Format;
+use imagelib::cpio::Archive;
+use imagelib::ignition::Additions;
+use imagelib::kernel_arguments::KernelArgumentEdits;
+use imagelib::network::Keyfile;
+use imagelib::recipe::Recipe;
+use tempfile::TempDir;
+
+pub(crate) const NAME: &str = "coreos";
+
+/// A directory with a data directory and the files of a base: a kernel, an initramfs that looks like that of a CoreOS
+/// live system, and a root file system.
+pub(crate) struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self { root: tempfile::tempdir().unwrap() };
+        place.write_base(b"the kernel", 1 << 20);
+        place
+    }
+
+    /// Writes the base's files anew. Sparse, so that they can be large.
+    pub(crate) fn write_base(&self, kernel: &[u8], rootfs: u64) {
+        let mut initrd = Archive::new();
+        initrd.file("etc/coreos-live-initramfs".parse().unwrap(), 0o644, "").unwrap();
+        initrd.add_parents(0o755).unwrap();
+        fs::write(self.path("kernel"), kernel).unwrap();
+        fs::write(self.path("initrd"), initrd.to_bytes()).unwrap();
+        File::create(self.path("rootfs")).unwrap().set_len(rootfs).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    pub(crate) fn base(&self, name: &str) -> BaseDefinition {
+        let path = |file| self.path(file).display().to_string();
+        let text = format!("{name}=kernel:{},initrd:{},rootfs:{}", path("kernel"), path("initrd"), path("rootfs"));
+        text.parse().unwrap()
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        self.open_with(vec![self.base(NAME)]).unwrap()
+    }
+
+    pub(crate) fn open_with(&self, bases: Vec<BaseDefinition>) -> Result<Store, OpenError> {
+        Store::open(&self.data(), bases, "http://192.0.2.1:8081".parse().unwrap())
+    }
+
+    /// Waits until every change to the base is seen for certain.
+    pub(crate) fn settle(&self) {
+        for file in ["kernel", "initrd", "rootfs"] {
+            if let Some(rest) = BaseFile::open(&self.path(file)).unwrap().settling() {
+                thread::sleep(rest);
+            }
+        }
+    }
+
+    pub(crate) fn records(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.data().join("images")).unwrap();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+}
+
+/// The recipe of host number `number`, over the base of that name.
+pub(crate) fn recipe(store: &Store, number: usize) -> Recipe {
+    let base = store.base(NAME).unwrap().available().unwrap().identity;
+    recipe_over(base, number)
+}
+
+pub(crate) fn recipe_over(base: imagelib::base::BaseIdentity, number: usize) -> Recipe {
+    let content = format!("[connection]\nid=eth0\n[ipv4]\naddress1=192.0.2.{number}/24\nmethod=manual\n");
+    let keyfile = Keyfile { name: "eth0.nmconnection".parse().unwrap(), content };
+    Recipe {
+        base,
+        format: Format::Initrd,
+        additions: Additions { keyfiles: vec![keyfile], ..Additions::default() },
+        ignition: None,
+        kernel_arguments: KernelArgumentEdits::default(),
+        replace_embedded: false,
+    }
+}
+
+pub(crate) fn publish(store: &Store, number: usize) -> Arc<StoredImage> {
+    let (image, publication) = store.publish(NAME, recipe(store, number), Some(format!("worker-{number}"))).unwrap();
+    assert_eq!(publication, Publication::Created);
+    image
+}
+
+/// What a client sees of the file: `ETag`, `Last-Modified` and all bytes; or what else it is told.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Seen {
+    File { etag: String, last_modified: u64, bytes: Vec<u8> },
+    NotFound,
+    Unavailable(String),
+}
+
+pub(crate) fn see(store: &Store, image: &StoredImage, file: &str) -> Seen {
+    look(store, image.token().as_str(), file)
+}
+
+pub(crate) fn look(store: &Store, token: &str, file: &str) -> Seen {
+    match store.find(token, file) {
+        Lookup::NotFound => Seen::NotFound,
+        Lookup::Unavailable(reason) => Seen::Unavailable(reason),
+        Lookup::Found(served) => Seen::File {
+            etag: served.etag.to_string(),
+            last_modified: served.last_modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(),
+            bytes: bytes(&served),
+        },
+    }
+}
+
+fn bytes(served: &ServedFile) -> Vec<u8> {
+    let mut bytes = vec![0xAA; usize::try_from(served.overlay.size()).unwrap()];
+    let count = match &served.base {
+        Some(base) => served.overlay.read_at(&**base, 0, &mut bytes),
+        None => served.overlay.read_at(&&[][..], 0, &mut bytes),
+    };
+    assert_eq!(count.unwrap(), bytes.len());
+    bytes
+}
+
+impl Seen {
+    pub(crate) fn reason(&self) -> &str {
+        match self {
+            Self::Unavailable(reason) => reason,
+            other => panic!("served: {other:?}"),
+        }
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+}

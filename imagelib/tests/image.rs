@@ -13,6 +13,7 @@ use imagelib::digest::Digest;
 use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::initramfs::{read_embed_area, survey};
+use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::network::Keyfile;
 use imagelib::recipe::{Recipe, RecipeError};
 
@@ -167,7 +168,7 @@ fn a_customised_base_is_refused_unless_it_may_be_replaced() {
     let error = Image::plan(&again, &base, second).unwrap_err();
     assert!(matches!(error, ImageError::Customised { .. }), "{error}");
     again.replace_embedded = true;
-    again.kernel_arguments = Default::default();
+    again.kernel_arguments = KernelArgumentEdits::default();
     again.additions.keyfiles[0].content = "[connection]\nid=other\n".to_owned();
     let replaced = materialise(&Image::plan(&again, &base, second).unwrap(), FileName::BootIso, &customised);
 
@@ -223,7 +224,7 @@ fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
     assert_eq!((found.profile, found.has_network_manager), (DeliveryProfile::RootInInitramfs, true));
     let identity = identity(Role::Initrd, &initrd);
     let mut recipe = recipe(identity, Format::Initrd);
-    recipe.kernel_arguments = Default::default();
+    recipe.kernel_arguments = KernelArgumentEdits::default();
     recipe.additions.files = vec![file("/var/run/hello", b"hello".to_vec())];
     let image = Image::plan(&recipe, &base, identity).unwrap();
     assert!(image.report.is_empty(), "{:?}", image.report);
@@ -253,7 +254,7 @@ fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
     let identity = identity(Role::Initrd, &initrd);
     let unit = Unit { name: "x.service".parse().unwrap(), enabled: true, contents: Some("[Unit]\n".to_owned()) };
     let user = UserConfig::parse(br#"{"ignition": {"version": "3.2.0"}}"#).unwrap();
-    let plain = Recipe { kernel_arguments: Default::default(), ..recipe(identity, Format::Initrd) };
+    let plain = Recipe { kernel_arguments: KernelArgumentEdits::default(), ..recipe(identity, Format::Initrd) };
     for recipe in [
         Recipe { ignition: Some(user), ..plain.clone() },
         Recipe { additions: Additions { units: vec![unit], ..additions() }, ..plain.clone() },
@@ -270,7 +271,7 @@ fn a_coreos_initramfs_gets_what_its_iso_would_and_the_arguments_that_ignition_wa
     let rootfs = b"squashfs".to_vec();
     let base = Base::probe(BaseSources::KernelInitrd { kernel: None, initrd: &initrd, rootfs: Some(&rootfs) }).unwrap();
     let identity = identity(Role::Initrd, &initrd);
-    let recipe = Recipe { kernel_arguments: Default::default(), ..recipe(identity, Format::Initrd) };
+    let recipe = Recipe { kernel_arguments: KernelArgumentEdits::default(), ..recipe(identity, Format::Initrd) };
     let image = Image::plan(&recipe, &base, identity).unwrap();
     let paths = [member("config.ign"), member("etc/coreos-firstboot-network/eth0.nmconnection")];
     let survey = survey(&materialise(&image, FileName::Initrd, &initrd), &paths, 1 << 20).unwrap();

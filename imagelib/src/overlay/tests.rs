@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation)] // small numbers
+
 use proptest::prelude::*;
 
 use super::*;

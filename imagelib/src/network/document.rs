@@ -7,9 +7,9 @@ use crate::report::{DocumentPath, Report};
 /// How deep a document may be nested. NMState's own schema needs ten levels; every later walk may recurse.
 const MAX_DEPTH: usize = 32;
 /// How many values a document may hold, aliases written out: a host with a thousand interfaces has about 20 000.
-const MAX_VALUES: usize = 200_000;
+const MAX_VALUES: usize = 100_000;
 /// How many bytes of text a document may hold, aliases written out.
-const MAX_TEXT: usize = 4 << 20;
+const MAX_TEXT: usize = 1 << 20;
 
 /// Keys whose value must not be quoted, in whatever error.
 const SECRET_KEYS: &[&str] = &["password", "private-key-password", "mka-cak", "psk"];
@@ -40,7 +40,6 @@ pub(super) fn mapping<'a>(map: &'a Mapping, key: &str) -> Option<&'a Mapping> {
 }
 
 /// The elements of the sequence at the end of `keys`; none where any of them is missing or something else.
-#[expect(dead_code)]
 pub(super) fn elements<'a>(map: &'a Mapping, keys: &[&str]) -> &'a [Value] {
     let found = keys.split_last().and_then(|(last, way)| {
         let map = way.iter().try_fold(map, |map, key| mapping(map, key))?;
@@ -59,6 +58,18 @@ pub(super) fn is_true(value: Option<&Value>) -> bool {
     }
 }
 
+/// The number that a value is in the ways that NMState writes it.
+pub(super) fn number(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        },
+        _ => None,
+    }
+}
+
 /// What a name found in the document looks like in a message.
 pub(super) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(64).collect();
@@ -66,10 +77,12 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Checks what must hold before anything else may look at a document: that it is small, that its keys are text,
-/// and that no text holds a control character, so that each setting of a keyfile is one line.
-pub(super) fn check(document: &Value, path: &DocumentPath, report: &mut Report) {
+/// and that no text holds a control character, so that each setting of a keyfile is one line. Says how many values
+/// there are.
+pub(super) fn check(document: &Value, path: &DocumentPath, report: &mut Report) -> usize {
     let mut walk = Walk { path, report, steps: Vec::new(), values: 0, text: 0 };
     walk.value(document);
+    walk.values
 }
 
 struct Walk<'a, 'r> {
@@ -94,6 +107,7 @@ impl<'a> Walk<'a, '_> {
             return false;
         }
         if self.steps.len() > MAX_DEPTH {
+            self.steps.truncate(2);
             self.error("document-too-deep", format!("is nested more than {MAX_DEPTH} levels deep"));
             return false;
         }

@@ -9,8 +9,11 @@ use serde_yaml::{Mapping, Value};
 use super::document::{Step, descend};
 use crate::report::{DocumentPath, Report};
 
-/// How often a document that nmstate refuses may be tried again in part, to find the place.
-const MAX_ATTEMPTS: usize = 512;
+/// How often a document that nmstate refuses may be tried again in part, to find the place: the larger it is, the
+/// fewer times.
+fn max_attempts(values: usize) -> usize {
+    (1_000_000 / values.max(1)).clamp(4, 512)
+}
 
 /// What nmstate says about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,13 +39,18 @@ fn generate(document: &Value) -> Result<Vec<(String, String)>, Refusal> {
 /// The profiles that nmstate makes of a document, or findings that say why it makes none.
 ///
 /// nmstate's errors carry no position. The place is found by leaving parts of the document out: where a part is
-/// missing and the error with it, there it is.
-pub(super) fn convert(document: &Value, path: &DocumentPath, report: &mut Report) -> Option<Vec<(String, String)>> {
+/// missing and the error with it, there it is. `values` is how many values the document holds.
+pub(super) fn convert(
+    document: &Value,
+    values: usize,
+    path: &DocumentPath,
+    report: &mut Report,
+) -> Option<Vec<(String, String)>> {
     let refusal = match generate(document) {
         Ok(files) => return Some(files),
         Err(refusal) => refusal,
     };
-    let mut attempts = MAX_ATTEMPTS;
+    let mut attempts = max_attempts(values);
     match &refusal {
         Refusal::Schema(message) => {
             if !elementwise(document, path, &mut attempts, report) {
@@ -90,11 +98,12 @@ fn elementwise(document: &Value, path: &DocumentPath, attempts: &mut usize, repo
             Some((way, list)) => (0..list.len()).map(|i| [way.as_slice(), &[Step::Index(i)]].concat()).collect(),
             None => Vec::new(),
         };
-        let before = found;
+        let mut inside = false;
         for part in parts {
-            found |= judge(document, &part, path, attempts, report);
+            inside |= judge(document, &part, path, attempts, report);
         }
-        if found == before {
+        found |= inside;
+        if !inside {
             found |= judge(document, &[Step::Key(name)], path, attempts, report);
         }
     }
@@ -150,10 +159,9 @@ fn locate<'a>(document: &'a Value, refusal: &Refusal, attempts: &mut usize) -> V
             let rest = without(document, &way);
             way.pop();
             match (refusal, generate(&rest)) {
-                (Refusal::Generation(_), Ok(_)) => true,
                 (Refusal::Generation(message), Err(Refusal::Generation(other))) => way.is_empty() && *message != other,
                 (Refusal::Schema(message), Err(Refusal::Schema(other))) => *message != other,
-                (Refusal::Schema(_), _) => true,
+                (Refusal::Generation(_), Ok(_)) | (Refusal::Schema(_), _) => true,
                 _ => false,
             }
         });

@@ -1,14 +1,20 @@
-//! GKeyFile escaping, which nmstate leaves out.
+//! What nmstate writes and `GLib` reads otherwise: values that want escaping, and one address.
 //!
-//! The format is GLib's (`GKeyFile`, "Key-value file parser"): a backslash begins an escape, and blanks between
+//! The format is that of `GLib` (`GKeyFile`, "Key-value file parser"): a backslash begins an escape, and blanks between
 //! `=` and the value are not part of it. nmstate 2.2.62 escapes nothing at all. No text of a checked document
 //! holds a control character, so its output is still unambiguous line by line, and is escaped as such.
 
-/// The content of a keyfile, its values escaped.
+/// The content of a keyfile, its values escaped and a bridge's group address written as one.
 pub(super) fn escape(content: &str) -> String {
     let mut escaped = String::with_capacity(content.len() + 16);
     for line in content.split_inclusive('\n') {
         match line.split_once('=') {
+            Some((key @ "group-address", value)) => {
+                escaped.push_str(key);
+                escaped.push('=');
+                escaped.push_str(&address(value.trim_end()).unwrap_or_else(|| value.trim_end().to_owned()));
+                escaped.push('\n');
+            }
             Some((key, value)) if !line.starts_with('[') => {
                 escaped.push_str(key);
                 escaped.push('=');
@@ -24,6 +30,16 @@ pub(super) fn escape(content: &str) -> String {
     escaped
 }
 
+/// A bridge's group address, which nmstate writes as the list of its bytes in decimal.
+fn address(bytes: &str) -> Option<String> {
+    let bytes: Vec<String> = bytes
+        .split(';')
+        .map(|byte| byte.parse().map(|byte: u8| format!("{byte:02X}")))
+        .collect::<Result<_, _>>()
+        .ok()?;
+    (bytes.len() == 6).then(|| bytes.join(":"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +51,7 @@ mod tests {
             escape(content),
             "[802-1x]\neap=peap;\nidentity=LAB\\\\user\npassword=\\s\\sa = b; \\\\s\n\n[user]\nx=a b \n"
         );
+        assert_eq!(escape("[bridge]\ngroup-address=1;128;194;0;0;10\n"), "[bridge]\ngroup-address=01:80:C2:00:00:0A\n");
         assert_eq!(escape("[a=b]\nk=\nno newline=\\"), "[a=b]\nk=\nno newline=\\\\");
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{Step, descend};
+use super::document::{Step, descend, number};
 use crate::report::{DocumentPath, Report, Severity};
 
 /// A way through a document: keys, and `*` for each element of a list.
@@ -122,19 +122,23 @@ const FEATURES: &[Feature] = &[
     lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-high"], "is not carried into the keyfiles"),
     lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-irq"], "is not carried into the keyfiles"),
     lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-low"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "sample-interval"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "stats-block-usecs"], "is not carried into the keyfiles"),
     reported_only(&["interfaces", "*", "bridge", "options", "gc-timer"]),
     reported_only(&["interfaces", "*", "bridge", "options", "hello-timer"]),
     lost(&["interfaces", "*", "bridge", "allow-extra-ports"], NO_VERIFICATION),
-    // NetworkManager's own news. Older releases ignore what they do not know, or refuse the whole profile.
+    // NetworkManager's own news, against libnm 1.42, which ignores them all.
     newer(&["interfaces", "*", "ipv4", "forwarding"], "takes effect with NetworkManager 1.54 or later only"),
-    newer(&["interfaces", "*", "ethtool", "fec"], "takes effect with NetworkManager 1.52 or later only"),
-    newer(&["interfaces", "*", "macsec", "offload"], "takes effect with NetworkManager 1.46 or later only"),
-    newer(&["interfaces", "*", "link-aggregation", "ports-config", "*", "priority"],
-        "takes effect with NetworkManager 1.44 or later only"),
+    newer(&["interfaces", "*", "ethtool", "fec"], NEWER_THAN_1_42),
+    newer(&["interfaces", "*", "macsec", "offload"], NEWER_THAN_1_42),
+    newer(&["interfaces", "*", "link-aggregation", "ports-config", "*", "priority"], NEWER_THAN_1_42),
+    newer(&["interfaces", "*", "link-aggregation", "options", "lacp_active"], NEWER_THAN_1_42),
+    newer(&["interfaces", "*", "link-aggregation", "options", "arp_missed_max"], NEWER_THAN_1_42),
 ];
 
 const OPENVSWITCH_REASON_IS: &str =
     "is refused: openvswitch does not run in the ramdisk; configure it in the second step, after the installation";
+const NEWER_THAN_1_42: &str = "takes effect with a later NetworkManager only: 1.42 does not know it and ignores it";
 const NO_VERIFICATION: &str = "has no effect: it steers a check against a running system, and none runs yet";
 
 /// Structures of the schema in which nmstate ignores unknown keys: where they are, and the keys they know.
@@ -154,6 +158,7 @@ const LENIENT: &[(Pattern, &[&str])] = &[
     ),
     (&["interfaces", "*", "veth"], &["peer"]),
     (&["interfaces", "*", "link-aggregation", "ports-config", "*"], &["name", "priority", "queue-id"]),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*"], &["id", "id-range"]),
     (&["interfaces", "*", "vlan", "ingress-qos-map", "*"], &["from", "to"]),
     (&["interfaces", "*", "vlan", "egress-qos-map", "*"], &["from", "to"]),
 ];
@@ -173,6 +178,16 @@ const SECRETS: &[Pattern] = &[
     &["interfaces", "*", "macsec", "mka-cak"],
 ];
 const HIDDEN_SECRET: &str = "<_password_hid_by_nmstate>";
+
+/// Numbers that nmstate passes on and NetworkManager refuses with the whole profile: where, least, greatest.
+const RANGES: &[(Pattern, u64, u64)] = &[
+    (&["interfaces", "*", "vlan", "id"], 0, 4094),
+    (&["interfaces", "*", "vxlan", "id"], 0, 0xff_ffff),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "tag"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "min"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "max"], 1, 4094),
+];
 
 /// Reports everything in `document` that the tables know.
 pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report) {
@@ -197,6 +212,14 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             if value.as_str().is_some_and(|item| item.contains(';')) {
                 let message = "holds ';', which separates the items of this list in a keyfile; write two items";
                 report.error("semicolon-in-list", &descend(path, steps), message);
+            }
+        });
+    }
+    for (at, least, greatest) in RANGES {
+        visit(document, at, &mut |steps, value| {
+            if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
+                let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
+                report.error("out-of-range", &descend(path, steps), message);
             }
         });
     }

@@ -1,6 +1,6 @@
 //! The interfaces of a document: what each is, and what cannot work on day one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
@@ -33,6 +33,12 @@ impl Interface<'_> {
     pub(super) fn is_alias(&self) -> bool {
         self.identifier != Identifier::Name
     }
+}
+
+/// All names by which the document may refer to its interfaces.
+pub(super) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str> {
+    let profiles = interfaces.iter().filter_map(|interface| text(interface.map, "profile-name"));
+    interfaces.iter().map(|interface| interface.name).chain(profiles).collect()
 }
 
 /// Reads and checks the entries of `interfaces`. Those that get no profile are left out.
@@ -141,13 +147,11 @@ fn read_identifier(map: &Mapping, kind: &str, path: &DocumentPath, report: &mut 
                 report.error("mac-address-missing", &at, message);
                 return None;
             };
-            match mac.parse() {
-                Ok(mac) => Some(Identifier::Mac(mac)),
-                Err(_) => {
-                    report.error("mac-address-invalid", &path.key("mac-address"), not_a_mac(mac));
-                    None
-                }
+            if let Ok(mac) = mac.parse() {
+                return Some(Identifier::Mac(mac));
             }
+            report.error("mac-address-invalid", &path.key("mac-address"), not_a_mac(mac));
+            None
         }
         Some("pci-address") if !matches!(kind, "ethernet" | "infiniband") => {
             let message = format!("is pci-address, and an interface of type {kind} has none");
@@ -229,8 +233,8 @@ pub(super) fn kernel_name_problem(name: &str) -> Option<&'static str> {
 }
 
 fn check_duplicates(interfaces: &[Interface<'_>], report: &mut Report) {
-    let mut names: HashMap<&str, usize> = HashMap::new();
-    let mut macs: HashMap<String, usize> = HashMap::new();
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut macs: BTreeMap<String, usize> = BTreeMap::new();
     for interface in interfaces {
         if let Some(first) = names.insert(interface.name, interface.index) {
             let message = format!(
@@ -279,6 +283,12 @@ fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report
         let message = "is true and dhcp is not, which nmstate cannot write down; set dhcp: true as well (DHCPv6 is then \
                        used where the routers announce it), or autoconf: false with a static address";
         report.error("autoconf-without-dhcp", &path.key("autoconf"), message);
+    }
+    if text(ip, "token").is_some_and(|token| !matches!(token, "" | "::"))
+        && text(ip, "addr-gen-mode").is_some_and(|mode| !mode.eq_ignore_ascii_case("eui64"))
+    {
+        let message = "needs addr-gen-mode eui64: with any other NetworkManager refuses the profile";
+        report.error("token-without-eui64", &path.key("token"), message);
     }
     if family == "ipv4" && !wanted {
         report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");

@@ -9,7 +9,10 @@ mod escape;
 mod features;
 mod interfaces;
 mod keyfile;
+mod mac;
 mod names;
+mod references;
+mod rules;
 
 use serde_yaml::{Mapping, Value};
 
@@ -43,7 +46,7 @@ pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
 
 fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
     let path = &host.network.path;
-    document::check(&host.network.value, path, report);
+    let values = document::check(&host.network.value, path, report);
     if report.has_errors() {
         return None;
     }
@@ -60,6 +63,8 @@ fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
     let hostname = hostname(document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(document, path, report);
     interfaces::check_settings(&interfaces, report);
+    references::check(document, &interfaces, path, report);
+    rules::check_routes(document, path, report);
     if report.has_errors() {
         return None;
     }
@@ -68,10 +73,17 @@ fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
         report.error("no-interfaces", &path.key("interfaces"), message);
         return None;
     }
-    let prepared = Value::Mapping(document.clone());
-    let files = engine::convert(&prepared, path, report)?;
-    let keyfiles =
-        names::name_files(files.into_iter().map(|(name, content)| (name, escape::escape(&content))).collect());
+    let mut prepared = document.clone();
+    name_types(&mut prepared);
+    mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
+    let holders = rules::assign(&mut prepared, &interfaces, path, report);
+    if report.has_errors() {
+        return None;
+    }
+    let files = engine::convert(&Value::Mapping(prepared), values, path, report)?;
+    holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+    let finish = |(name, content): (String, String)| (name, escape::escape(&holders.settle(&content)));
+    let keyfiles = names::name_files(files.into_iter().map(finish).collect());
     if keyfiles.is_empty() {
         report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
         return None;
@@ -83,13 +95,12 @@ fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
 fn hostname(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Option<HostName> {
     let at = path.key("hostname");
     let hostname = document::mapping(document, "hostname")?;
-    let Some(config) = hostname.get("config").filter(|value| !value.is_null()) else {
-        if hostname.contains_key("running") {
-            let message = "says the name of a running system only, which is not set; write hostname.config to set it";
-            report.warning("hostname-running-only", &at.key("running"), message);
-        }
-        return None;
-    };
+    let config = hostname.get("config").filter(|value| !value.is_null());
+    if hostname.contains_key("running") {
+        let message = "is the name of a running system, and has no effect; hostname.config sets the name";
+        report.warning("reported-only", &at.key("running"), message);
+    }
+    let config = config?;
     let at = at.key("config");
     match config.as_str().map(str::parse::<HostName>) {
         Some(Ok(name)) => Some(name),
@@ -100,6 +111,19 @@ fn hostname(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Opt
         None => {
             report.error("hostname-invalid", &at, "is not text; put quotes around it");
             None
+        }
+    }
+}
+
+/// Writes down the type that nmstate would assume later: where it knows the type it checks the interface's keys
+/// against the schema from the start.
+fn name_types(document: &mut Mapping) {
+    let interfaces = document.get_mut("interfaces").and_then(Value::as_sequence_mut);
+    for interface in interfaces.into_iter().flatten() {
+        if let Value::Mapping(interface) = interface
+            && !interface.contains_key("type")
+        {
+            interface.insert("type".into(), "ethernet".into());
         }
     }
 }

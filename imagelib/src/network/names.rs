@@ -57,9 +57,9 @@ mod tests {
             names(&["a b", "a_b", "a/b", "A_B", "../x", "", "ä"]),
             [
                 "A_B.nmconnection",
-                "_.nmconnection",
                 "_-2.nmconnection",
                 "_._x.nmconnection",
+                "_.nmconnection",
                 "a_b-2.nmconnection",
                 "a_b-3.nmconnection",
                 "a_b-4.nmconnection"

@@ -1,6 +1,8 @@
 //! NMState documents of `fixtures/` against the keyfiles and findings that stand beside them.
 //! `UPDATE_GOLDEN=1` rewrites those.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,7 @@
 //! What holds of every document, good, bad or mad.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing)]
+
 use std::fs;
 use std::path::Path;
 

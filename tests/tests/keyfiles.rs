@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use acceptance::peers::{peer, run_text};
 use imagelib::host::{HostSpec, NmstateDocument};
 use imagelib::network::{HostNetwork, NMSTATE_VERSION, convert};
 use imagelib::report::DocumentPath;
@@ -30,12 +31,6 @@ const DELIBERATE_DIFFERENCES: &[(&str, &str)] = &[
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate")
-}
-
-fn peer(name: &str) -> PathBuf {
-    let cache = std::env::var_os("DAYONE_CACHE")
-        .map_or_else(|| Path::new(&std::env::var_os("HOME").expect("HOME")).join(".cache/dayone"), PathBuf::from);
-    cache.join("bin").join(name)
 }
 
 /// Name and path of each good case.
@@ -118,11 +113,10 @@ fn libnm_reads_escaped_values_as_they_were_written() {
 
 #[test]
 fn nmstatectl_is_of_the_same_version_and_writes_the_same() {
-    let nmstatectl = peer("nmstatectl");
-    let version = Command::new(&nmstatectl).arg("--version").output().expect("nmstatectl, see scripts/setup-peers.sh");
-    assert_eq!(String::from_utf8(version.stdout).unwrap().trim(), format!("nmstatectl {NMSTATE_VERSION}"));
+    let version = run_text(peer("nmstatectl").arg("--version"));
+    assert_eq!(version.trim(), format!("nmstatectl {NMSTATE_VERSION}"));
     for (name, path) in cases() {
-        let output = Command::new(&nmstatectl).arg("gc").arg(path.join("nmstate.yaml")).output().unwrap();
+        let output = peer("nmstatectl").arg("gc").arg(path.join("nmstate.yaml")).output().unwrap();
         let theirs: Option<BTreeMap<String, String>> = output.status.success().then(|| {
             let all: BTreeMap<String, Vec<(String, String)>> = serde_yaml::from_slice(&output.stdout).unwrap();
             all.into_values().flatten().collect()

@@ -64,12 +64,15 @@ pub(super) fn assign(
             continue;
         }
         let rule = Rule::of(rule);
-        let Some(holder) = rule.holder(interfaces, &routes) else {
-            let message = format!("has no interface to belong to: none has {} enabled", rule.family);
-            report.error("route-rule-without-interface", &path.index(index), message);
-            continue;
+        let holder = match rule.holder(interfaces, &routes) {
+            Holder::Certain => continue,
+            Holder::Chosen(holder) => holder,
+            Holder::Nobody => {
+                let message = format!("has no interface to belong to: none has {} enabled", rule.family);
+                report.error("route-rule-without-interface", &path.index(index), message);
+                continue;
+            }
         };
-        let Some(holder) = holder else { continue };
         let shared = wanted.contains(holder);
         if shared && rule.priority.is_none() {
             let message =
@@ -108,6 +111,16 @@ impl Routes {
     }
 }
 
+/// Who holds a rule.
+enum Holder<'a> {
+    /// The interface that nmstate finds, which is the same every time.
+    Certain,
+    /// This one.
+    Chosen(&'a str),
+    /// None can.
+    Nobody,
+}
+
 struct Rule {
     family: &'static str,
     table: u64,
@@ -125,8 +138,8 @@ impl Rule {
         }
     }
 
-    /// The interface that shall hold the rule; `Some(None)` where nmstate finds it for certain.
-    fn holder<'a>(&self, interfaces: &[Interface<'a>], routes: &Routes) -> Option<Option<&'a str>> {
+    /// The interface that shall hold the rule.
+    fn holder<'a>(&self, interfaces: &[Interface<'a>], routes: &Routes) -> Holder<'a> {
         let enabled = |interface: &&Interface<'_>| is_true(ip(interface, self.family).and_then(|ip| ip.get("enabled")));
         let automatic = |interface: &&Interface<'_>| {
             table(ip(interface, self.family).and_then(|ip| ip.get("auto-route-table-id"))) == self.table
@@ -146,12 +159,13 @@ impl Rule {
             _ => false,
         };
         if certain {
-            return Some(None);
+            return Holder::Certain;
         }
         let holds = |condition: &dyn Fn(&&Interface<'a>) -> bool| {
             interfaces.iter().find(|interface| enabled(interface) && condition(interface)).map(|found| found.name)
         };
-        holds(&in_table).or_else(|| holds(&automatic)).or_else(|| holds(&|_| true)).map(Some)
+        let chosen = holds(&in_table).or_else(|| holds(&automatic)).or_else(|| holds(&|_| true));
+        chosen.map_or(Holder::Nobody, Holder::Chosen)
     }
 }
 
@@ -177,7 +191,7 @@ impl Holders {
             for line in section.split_inclusive('\n') {
                 let index = line.strip_prefix(KEY).and_then(|rest| rest.split_once('=')?.0.parse::<usize>().ok());
                 match index.and_then(|index| rules.get(index).map(|(_, rule)| (index, rule))) {
-                    Some((index, rule)) => settled.push_str(&format!("{KEY}{index}={rule}\n")),
+                    Some((index, rule)) => settled.extend([KEY, &index.to_string(), "=", rule, "\n"]),
                     None => settled.push_str(line),
                 }
             }

@@ -38,7 +38,7 @@ fn documents() -> Vec<(String, Value)> {
     documents
 }
 
-/// Reads a keyfile as GLib does, strictly; what is wrong with it, if anything.
+/// Reads a keyfile as `GLib` does, strictly; what is wrong with it, if anything.
 fn problem_of(content: &str) -> Option<String> {
     let mut groups: Vec<&str> = Vec::new();
     let mut keys: Vec<&str> = Vec::new();

@@ -14,6 +14,9 @@ const MAX_TEXT: usize = 1 << 20;
 /// Keys whose value must not be quoted, in whatever error.
 const SECRET_KEYS: &[&str] = &["password", "private-key-password", "mka-cak", "psk"];
 
+/// Keys whose value holds secrets and must be a mapping, lest nmstate's error quotes what stands there instead.
+const SECRET_SECTIONS: &[&str] = &["802.1x", "macsec", "libreswan"];
+
 /// One step from a value to one inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step<'a> {
@@ -141,6 +144,9 @@ impl<'a> Walk<'a, '_> {
         if SECRET_KEYS.contains(&name) && !matches!(value, Value::String(_) | Value::Null) {
             // nmstate's own error would quote the value.
             self.error("secret-not-text", "is not text; put quotes around it");
+        }
+        if SECRET_SECTIONS.contains(&name) && !matches!(value, Value::Mapping(_) | Value::Null) {
+            self.error("secret-section-not-a-mapping", "is not a mapping of keys to values");
         }
         let more = self.value(value);
         self.steps.pop();

@@ -290,6 +290,11 @@ fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report
         let message = "needs addr-gen-mode eui64: with any other NetworkManager refuses the profile";
         report.error("token-without-eui64", &path.key("token"), message);
     }
+    if let Some(duid) = text(ip, "dhcp-duid").filter(|duid| ["en", "uuid"].iter().any(|d| duid.eq_ignore_ascii_case(d)))
+    {
+        let message = format!("is {}, with which NetworkManager refuses the profile; write ll or llt", quoted(duid));
+        report.error("dhcp-duid", &path.key("dhcp-duid"), message);
+    }
     if family == "ipv4" && !wanted {
         report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");
     }

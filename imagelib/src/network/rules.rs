@@ -225,3 +225,32 @@ impl Holders {
 fn rules(content: &str) -> impl Iterator<Item = &str> {
     content.lines().filter_map(|line| line.strip_prefix(KEY)?.split_once('=').map(|(_, rule)| rule))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_come_without_the_holder_and_in_the_order_of_their_priorities() {
+        let holders = Holders { assigned: [("eth0".to_owned(), None), ("eth1".to_owned(), Some(7))].into(), rules: 12 };
+        let content = "[ipv4]\nmethod=manual\nrouting-rule0=priority 300 iif eth0 table 1\n\
+                       routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 7 iif eth1 table 1\n\n\
+                       [ipv6]\nrouting-rule0=priority 5 from ::/0 iif eth0 table 2 fwmark 1\n";
+        assert_eq!(
+            holders.settle(content),
+            "[ipv4]\nmethod=manual\nrouting-rule0=priority 7 table 1\n\
+             routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 300 table 1\n\n\
+             [ipv6]\nrouting-rule0=priority 5 from ::/0 table 2 fwmark 1\n"
+        );
+    }
+
+    #[test]
+    fn eleven_rules_keep_their_numbers() {
+        let line = |index: usize| format!("routing-rule{index}=priority {} from 10.0.0.0/8 table 1\n", 100 - index);
+        let content: String = [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9].into_iter().map(line).collect();
+        let settled = Holders::default().settle(&content);
+        assert!(settled.starts_with("routing-rule0=priority 90 "), "{settled}");
+        assert!(settled.contains("\nrouting-rule10=priority 100 "), "{settled}");
+        assert_eq!(settled.len(), content.len());
+    }
+}

@@ -43,6 +43,9 @@ pub enum IgnitionError {
     /// A path that Ignition would refuse.
     #[error("{0:?} in the Ignition config is not an absolute path without '.', '..' and double slashes")]
     Path(String),
+    /// The user's config contradicts itself.
+    #[error("{0} is in the Ignition config twice, which Ignition refuses; remove one of them")]
+    Duplicate(String),
     /// Two things for one place.
     #[error("{path} is written by dayone, and {by} has {other}, too; remove one of them")]
     Conflict {

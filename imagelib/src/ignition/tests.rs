@@ -141,6 +141,12 @@ fn configs_that_ignition_would_refuse_or_that_drop_the_network_are_refused() {
         let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": path}]}});
         assert_eq!(user(&config).unwrap_err(), IgnitionError::Path(path.into()));
     }
+    let same = json!({"files": [{"path": "/a"}], "links": [{"path": "/a", "target": "/b"}]});
+    let config = json!({"ignition": {"version": "3.2.0"}, "storage": same});
+    assert_eq!(user(&config).unwrap_err(), IgnitionError::Duplicate("/a".into()));
+    let config =
+        json!({"ignition": {"version": "3.2.0"}, "systemd": {"units": [{"name": "a.service"}, {"name": "a.service"}]}});
+    assert_eq!(user(&config).unwrap_err(), IgnitionError::Duplicate("a.service".into()));
     for members in [json!({"storage": {"files": [{}]}}), json!({"passwd": 1}), json!({"systemd": {"units": {}}})] {
         let mut config = json!({"ignition": {"version": "3.2.0"}});
         config.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

@@ -1,5 +1,6 @@
 //! The config that the user wrote.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use ignition_config as spec;
@@ -40,18 +41,19 @@ impl UserConfig {
             other => other.to_string(),
         });
         let config = Self { root, minor, unused_keys: unused_keys.collect() };
-        if config
-            .root
-            .get("ignition")
-            .and_then(|ignition| ignition.pointer("/config/replace/source"))
-            .is_some_and(|source| !source.is_null())
-        {
+        if replaces_itself(&config.root) {
             return Err(IgnitionError::Replace);
         }
+        let mut seen = BTreeSet::new();
         for (_, path) in config.paths()? {
             path.parse::<AbsolutePath>().map_err(|_| IgnitionError::Path(path.chars().take(256).collect()))?;
+            if !seen.insert(path) {
+                return Err(IgnitionError::Duplicate(path.to_owned()));
+            }
         }
-        config.unit_names()?;
+        if let Some(name) = config.unit_names()?.into_iter().find(|name| !seen.insert(name)) {
+            return Err(IgnitionError::Duplicate(name.to_owned()));
+        }
         Ok(config)
     }
 
@@ -113,6 +115,12 @@ pub(super) enum NodeKind {
     File,
     Link,
     Directory,
+}
+
+/// Whether Ignition would take another config in the place of this one.
+fn replaces_itself(root: &Map<String, Value>) -> bool {
+    let source = root.get("ignition").and_then(|ignition| ignition.pointer("/config/replace/source"));
+    source.is_some_and(|source| !source.is_null())
 }
 
 fn minor_version(root: &Map<String, Value>) -> Result<u32, IgnitionError> {

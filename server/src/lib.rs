@@ -8,4 +8,5 @@ pub mod logging;
 pub mod media;
 pub mod media_url;
 pub mod metrics;
+pub mod server;
 pub mod store;

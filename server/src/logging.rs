@@ -1,5 +1,7 @@
 //! The log: lines for people or JSON for machines, on standard error.
 
+use std::io::IsTerminal as _;
+
 use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
@@ -36,7 +38,10 @@ pub enum LoggingError {
 pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
     let parsed = EnvFilter::try_new(filter);
     let filter = parsed.map_err(|error| LoggingError::Filter { filter: filter.to_owned(), error })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use axum::extract::Request;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use imagelib::report::{Report, Severity};
 use serde::Serialize;
@@ -11,11 +13,11 @@ use utoipa::ToSchema;
 
 /// The kinds of problems: each has a slug that is stable, a title, a status, and what to do about it.
 macro_rules! problem_kinds {
-    ($($(#[$doc:meta])* $name:ident = $status:ident, $slug:literal, $title:literal;)*) => {
+    ($(#[doc = $doc:literal] $name:ident = $status:ident, $slug:literal, $title:literal;)*) => {
         /// A kind of problem.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ProblemKind {
-            $($(#[$doc])* $name,)*
+            $(#[doc = $doc] $name,)*
         }
 
         impl ProblemKind {
@@ -30,6 +32,11 @@ macro_rules! problem_kinds {
             /// What kind of problem it is, in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
+            }
+
+            /// When it arises, and what to do.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $doc.trim_ascii(),)* }
             }
 
             /// The status that goes with it.
@@ -73,12 +80,21 @@ problem_kinds! {
     DoesNotFit = UNPROCESSABLE_ENTITY, "does-not-fit", "It does not fit into the base";
     /// This base cannot be customised in the way that was asked for.
     ImageRefused = UNPROCESSABLE_ENTITY, "image-refused", "No such image can be made over this base";
+    /// The same image was published before, in a way that this version cannot go on with. Delete it first.
+    ImageConflict = CONFLICT, "image-conflict", "The image is there already, in another form";
     /// The base is known, and its file is missing or was changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
     /// dayone is stopping.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
     /// The fault is dayone's or the machine's; its log says more, under the request's id.
     Internal = INTERNAL_SERVER_ERROR, "internal", "Internal error";
+}
+
+impl ProblemKind {
+    /// The URI of the kind (RFC 9457 §3.1.1): a reference relative to the server, which answers there what it means.
+    pub fn uri(self) -> String {
+        format!("/v1/problems/{}", self.slug())
+    }
 }
 
 /// Problem details as they are sent (RFC 9457 §3.1), as `application/problem+json`.
@@ -144,7 +160,6 @@ pub struct Problem {
     kind: ProblemKind,
     body: Box<ProblemBody>,
     cause: Option<String>,
-    allow: Option<HeaderValue>,
 }
 
 /// The part of a problem that goes into the log, left among the response's extensions.
@@ -160,7 +175,7 @@ impl Problem {
     /// A problem of a kind, and what is wrong this time.
     pub fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         let body = ProblemBody {
-            kind: format!("/v1/problems/{}", kind.slug()),
+            kind: kind.uri(),
             title: kind.title(),
             status: kind.status().as_u16(),
             detail: detail.into(),
@@ -169,7 +184,7 @@ impl Problem {
             needed: None,
             available: None,
         };
-        Self { kind, body: Box::new(body), cause: None, allow: None }
+        Self { kind, body: Box::new(body), cause: None }
     }
 
     /// A fault of dayone or of the machine. The client learns that there was one, the log learns the cause.
@@ -182,6 +197,13 @@ impl Problem {
     #[must_use]
     pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
+        self
+    }
+
+    /// With one more sentence in the detail.
+    #[must_use]
+    pub fn with_more(mut self, more: &str) -> Self {
+        self.body.detail = format!("{}; {more}", self.body.detail);
         self
     }
 
@@ -203,13 +225,6 @@ impl Problem {
     #[must_use]
     pub fn with_sizes(mut self, needed: u64, available: u64) -> Self {
         (self.body.needed, self.body.available) = (Some(needed), Some(available));
-        self
-    }
-
-    /// With the methods that are allowed (RFC 9110 §15.5.6 wants them in a 405).
-    #[must_use]
-    pub fn with_allow(mut self, allow: Option<HeaderValue>) -> Self {
-        self.allow = allow;
         self
     }
 
@@ -241,11 +256,28 @@ impl IntoResponse for Problem {
             }
             _ => {}
         }
-        if let Some(allow) = self.allow {
-            headers.insert(ALLOW, allow);
-        }
         response.extensions_mut().insert(LoggedProblem { kind: self.kind, cause: self.cause });
         response
+    }
+}
+
+/// Middleware: refusals that are axum's own, such as of a path that is not UTF-8, become problems like all others.
+pub async fn translate(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let status = response.status();
+    // Readiness has a body of its own.
+    let has_body = response.headers().get(CONTENT_TYPE).is_some_and(|media| media == "application/json");
+    let is_problem = response.extensions().get::<LoggedProblem>().is_some();
+    if !(status.is_client_error() || status.is_server_error()) || is_problem || has_body {
+        return response;
+    }
+    let cause = format!("axum: {status}");
+    if status.is_client_error() {
+        Problem::new(ProblemKind::WrongParameter, "the path or the query is not well-formed")
+            .with_cause(cause)
+            .into_response()
+    } else {
+        Problem::internal(cause).into_response()
     }
 }
 

@@ -3,12 +3,16 @@
 mod check;
 mod convert;
 mod documents;
+mod serve;
+mod settings;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
 pub use documents::InputFile;
+pub use serve::ServeArguments;
+pub use settings::{Settings, SettingsError};
 
 /// `NMState` in, bootable virtual media out.
 #[derive(Debug, Parser)]
@@ -27,6 +31,8 @@ pub struct Arguments {
 /// One thing that dayone does.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serve images to BMCs, and the API that makes them
+    Serve(Box<ServeArguments>),
     /// Convert NMState to NetworkManager keyfiles
     Convert(ConvertArguments),
     /// Say what is wrong with documents, and build nothing

@@ -5,6 +5,7 @@ mod convert;
 mod documents;
 mod failure;
 mod findings;
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use crate::arguments::{Arguments, Command};
 /// Does what the arguments say.
 pub fn run(arguments: Arguments) -> ExitCode {
     match arguments.command {
+        Command::Serve(arguments) => serve::run(*arguments),
         Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),
         Command::Check(arguments) => failure::exit_code(check::run(&arguments)),
     }

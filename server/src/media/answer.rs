@@ -15,6 +15,8 @@ use http::response::Builder;
 use http::{Method, Response, StatusCode};
 use http_body_util::{Either, Full};
 
+use imagelib::overlay::Overlay;
+
 use super::body::{ImageBody, Part};
 use super::conditions::{Validators, Verdict};
 use super::log::{AccessLog, shown};
@@ -22,6 +24,7 @@ use super::metrics::MediaMetrics;
 use super::path;
 use super::pool::Pool;
 use super::range::{Requested, requested};
+use crate::store::base_file::BaseFile;
 use crate::store::served::{Lookup, Published, ServedFile};
 
 /// The body of an answer: a short text or the bytes of an image.
@@ -42,6 +45,11 @@ pub(super) struct Plane {
 impl Plane {
     pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
         Self { published, metrics, pool: Arc::default(), log: AccessLog::default() }
+    }
+
+    pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Option<Arc<BaseFile>>) -> ImageBody {
+        let all = VecDeque::from([Part::Image(0..overlay.size())]);
+        ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer())
     }
 
     pub(super) fn answer(&self, head: &Parts) -> Response<MediaBody> {

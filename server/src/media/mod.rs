@@ -20,11 +20,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
+use imagelib::overlay::Overlay;
 
 pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use metrics::MediaMetrics;
 
+use crate::store::base_file::BaseFile;
 use crate::store::served::Published;
 
 /// The media plane over what is published, for [`crate::listen::Listener::serve`].
@@ -35,6 +37,14 @@ pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaSer
 /// Answers the requests of the media plane. Clones share everything.
 #[derive(Clone)]
 pub struct MediaService(Arc<answer::Plane>);
+
+impl MediaService {
+    /// All bytes of a file, for whoever has a right to them other than a token: the same body that a BMC gets, counted
+    /// and buffered with the others.
+    pub fn whole(&self, overlay: Arc<Overlay>, base: Option<Arc<BaseFile>>) -> ImageBody {
+        self.0.whole(overlay, base)
+    }
+}
 
 impl<B> tower::Service<Request<B>> for MediaService {
     type Response = Response<MediaBody>;

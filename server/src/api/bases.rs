@@ -1,0 +1,194 @@
+//! `/v1/bases`: what images are made over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::source::Source as _;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Api;
+use super::images::FormatBody;
+use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use crate::store::{BaseState, OpenBase, RegisteredBase};
+
+/// All bases.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BaseList {
+    /// The bases, ordered by name.
+    bases: Vec<BaseBody>,
+}
+
+/// A base, and what can be done with it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Base)]
+pub(super) struct BaseBody {
+    /// Its name.
+    #[schema(example = "fcos")]
+    name: String,
+    /// Whether it can be used: `available` or `unavailable`. It is looked at again every few seconds.
+    state: &'static str,
+    /// Why it cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What it is; absent while it is unavailable.
+    #[serde(flatten)]
+    details: Option<BaseDetails>,
+}
+
+/// What a base is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BaseDetails {
+    /// The base's identity: a digest over the digests of its files.
+    identity: String,
+    /// `coreos-iso`, `iso` or `kernel-initrd`.
+    #[schema(example = "coreos-iso")]
+    kind: &'static str,
+    /// Its files, by what they are: `iso`, or `kernel`, `initrd` and `rootfs`.
+    files: BTreeMap<String, BaseFileBody>,
+    /// The formats that images over it can have. None: it cannot be customised.
+    #[schema(value_type = Vec<FormatBody>)]
+    formats: Vec<Format>,
+    /// Volume identifier of an ISO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_id: Option<String>,
+    /// Whether an ISO has a partition table too, so that it boots from a BMC that shows it to the host as a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hybrid: Option<bool>,
+    /// Where its system looks for keyfiles: `coreos` or `root-in-initramfs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "coreos")]
+    profile: Option<DeliveryProfile>,
+    /// Whether somebody has embedded something in it already. Then images over it need `replace_embedded`.
+    customised: bool,
+    /// Room for what is embedded, in bytes, where it is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embed_area: Option<u64>,
+    /// Room for the kernel arguments, in bytes; absent where they cannot be changed, or where there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_arguments_area: Option<u64>,
+    /// The kernel arguments that it was published with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_arguments: Option<String>,
+    /// What its system can do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(example = json!({"live-initrd-network": true}))]
+    features: BTreeMap<&'static str, bool>,
+    /// What should be known about it before a host boots from it.
+    findings: Vec<FindingBody>,
+}
+
+/// A file of a base.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BaseFile)]
+pub(super) struct BaseFileBody {
+    /// Length in bytes.
+    size: u64,
+    /// SHA-256 of its bytes, hexadecimal.
+    sha256: String,
+}
+
+/// The routes.
+pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(single))
+}
+
+/// List the bases.
+#[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases",
+    responses((status = 200, description = "All bases", body = BaseList)))]
+async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
+    Json(BaseList { bases: api.store.bases().iter().map(|base| body(base)).collect() })
+}
+
+/// Show a base.
+#[utoipa::path(operation_id = "getBase", get, path = "/v1/bases/{name}", tag = "bases",
+    params(("name" = String, Path, description = "The base's name")),
+    responses(
+        (status = 200, description = "The base", body = BaseBody),
+        (status = 404, description = "No such base (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+    ))]
+async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<Json<BaseBody>, Problem> {
+    match api.store.base(&name) {
+        Some(base) => Ok(Json(body(&base))),
+        None => Err(Problem::new(ProblemKind::NotFound, "there is no base of this name; /v1/bases lists them")),
+    }
+}
+
+fn body(base: &RegisteredBase) -> BaseBody {
+    let name = base.name().to_string();
+    match base.state() {
+        BaseState::Available(open) => {
+            BaseBody { name, state: "available", reason: None, details: Some(details(&open)) }
+        }
+        BaseState::Unavailable { reason } => {
+            BaseBody { name, state: "unavailable", reason: Some(reason), details: None }
+        }
+    }
+}
+
+fn details(open: &OpenBase) -> BaseDetails {
+    let file = |(role, file): (&Role, &crate::store::OpenBaseFile)| {
+        let body = BaseFileBody { size: file.file.size(), sha256: file.digest.to_string() };
+        (role.to_string().to_ascii_lowercase(), body)
+    };
+    let details = BaseDetails {
+        identity: open.identity.to_string(),
+        kind: "",
+        files: open.files.iter().map(file).collect(),
+        formats: open.base.formats(),
+        volume_id: None,
+        hybrid: None,
+        profile: None,
+        customised: false,
+        embed_area: None,
+        kernel_arguments_area: None,
+        kernel_arguments: None,
+        features: BTreeMap::new(),
+        findings: Vec::new(),
+    };
+    match &open.base {
+        Base::Iso(iso) => iso_details(iso, details),
+        Base::KernelInitrd(base) => kernel_initrd_details(base, details),
+    }
+}
+
+fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
+    let details = BaseDetails {
+        kind: "iso",
+        volume_id: Some(iso.volume_id.clone()),
+        hybrid: Some(iso.hybrid),
+        findings: findings(&iso.report()),
+        ..common
+    };
+    let IsoSystem::Coreos { areas, .. } = &iso.system else { return details };
+    let features = areas.features();
+    BaseDetails {
+        kind: "coreos-iso",
+        profile: Some(DeliveryProfile::Coreos),
+        customised: !areas.is_pristine(),
+        embed_area: Some(areas.ignition().length()),
+        kernel_arguments_area: areas.kernel_arguments().map(imagelib::iso::coreos::KernelArgumentAreas::capacity),
+        kernel_arguments: areas.kernel_arguments().map(|areas| areas.default().to_string()),
+        features: BTreeMap::from([
+            ("live-initrd-network", features.live_initrd_network),
+            ("installer-config", features.installer_config),
+            ("installer-console", features.installer_console),
+        ]),
+        ..details
+    }
+}
+
+fn kernel_initrd_details(base: &KernelInitrdBase, common: BaseDetails) -> BaseDetails {
+    BaseDetails {
+        kind: "kernel-initrd",
+        profile: Some(base.profile),
+        customised: base.customised,
+        features: BTreeMap::from([("network-manager", base.has_network_manager)]),
+        ..common
+    }
+}

@@ -1,0 +1,144 @@
+//! `POST /v1/images`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{RawQuery, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION};
+use http::{HeaderMap, StatusCode};
+use imagelib::image::Image;
+
+use super::build::{Understood, understand};
+use super::order::{JsonOrder, Order, OrderQuery};
+use super::schema::BytesBody;
+use super::show::{self, ImageBody};
+use crate::api::content::{self, Content};
+use crate::api::parameters::Parameters;
+use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::{Api, accept, blocking, body};
+use crate::store::Publication;
+use crate::store::served::ETag;
+
+const JSON: &str = "application/json";
+const IMAGE: &str = "application/octet-stream";
+
+/// Make an image for a host.
+///
+/// The body is the user's documents as they are, with all else in the query; or an `ImageRequest` in JSON. What
+/// distinguishes them is the parameter `base`: with it, the body is documents, in YAML or JSON, whatever its content
+/// type; without it, `application/json` is an `ImageRequest`.
+///
+/// The same request gives the same image, with the same URLs, for ever: it is answered with 201 the first time, and
+/// with 200 from then on. The answer comes when the image is on the disk and served.
+///
+/// With `Accept: application/octet-stream` the answer is the image itself, the ISO or the initramfs, and nothing is
+/// stored: the same bytes and the same entity tag that the image would have under its URL.
+#[utoipa::path(operation_id = "createImage", post,
+    path = "/v1/images",
+    tag = "images",
+    params(OrderQuery),
+    request_body(description = "At most 4 MiB", content(
+        (JsonOrder = "application/json"),
+        (String = "application/yaml", example = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.0.2.20\n      prefix-length: 24\n"),
+    )),
+    responses(
+        (status = 201, description = "The image is made and served", body = ImageBody,
+            headers(("Location" = String, description = "Path of the image"))),
+        (status = 200, description = "The image was there already; or the image itself, if the client accepts that", content(
+            (ImageBody = "application/json"),
+            (BytesBody = "application/octet-stream"),
+        ), headers(("Location" = String, description = "Path of the image, where it is stored"))),
+        (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "Stored already in a form that this version cannot go on with (`image-conflict`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "Understood, and impossible (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The base is not there at the moment (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let result = answer(&api, query.as_deref(), head.headers, body).await;
+    result.inspect_err(|problem| api.metrics.build_refused(problem.kind().slug()))
+}
+
+async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    let mut query = Parameters::new(query);
+    let base: Option<String> = query.one("base")?;
+    let content = content::of(&headers, base.is_some())?;
+    let order = match (content, base) {
+        (Content::Request, _) => {
+            query.finish().map_err(|problem| problem.with_more("a request in JSON has everything in its body"))?;
+            None
+        }
+        (Content::Documents, Some(base)) => Some(Order::from_query(base, query)?),
+        (Content::Documents, None) => {
+            let detail = "name the base: /v1/images?base=NAME; /v1/bases lists them";
+            return Err(Problem::new(ProblemKind::WrongParameter, detail));
+        }
+    };
+    let whole = accept::preferred(&headers, &[JSON, IMAGE]) == IMAGE;
+    let body = body::read(body).await?;
+    let started = Instant::now();
+    let shared = Arc::clone(api);
+    // Converting takes a fraction of a millisecond for one host, and much longer for documents of 4 MiB.
+    let response = blocking(move || {
+        let order = match order {
+            None => Order::from_json(&body)?,
+            Some(order) => Order { documents: body, ..order },
+        };
+        let documents = order.documents.clone();
+        let understood = understand(&shared.store, order);
+        let understood = understood.map_err(|problem| content::hint(problem, &headers, &documents))?;
+        if whole { stream(&shared, understood) } else { publish(&shared, understood) }
+    })
+    .await?;
+    if response.is_ok() {
+        api.metrics.built(started.elapsed());
+    }
+    response
+}
+
+fn publish(api: &Api, understood: Understood) -> Result<Response, Problem> {
+    let Understood { base, recipe, label, report, .. } = understood;
+    let (image, publication) = api.store.publish(base.name().as_str(), recipe, label)?;
+    let status = match publication {
+        Publication::Created => StatusCode::CREATED,
+        Publication::Existing => StatusCode::OK,
+    };
+    let location = format!("/v1/images/{}", image.id());
+    Ok((status, [(LOCATION, location)], Json(show::image(&image, &api.media_url, report))).into_response())
+}
+
+/// The image itself. Its warnings have no place in the answer.
+fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
+    let Understood { open, recipe, .. } = understood;
+    let mut image = Image::plan(&recipe, &open.base, open.identity)?;
+    let main = image.main_file().map(|(name, _)| name);
+    let planned = main.and_then(|name| Some((name, image.files.remove(&name)?)));
+    let Some((name, file, part)) = planned.and_then(|(name, part)| Some((name, open.files.get(&part.role)?, part)))
+    else {
+        return Err(Problem::internal("an image without a main file"));
+    };
+    file.file.check().map_err(|error| {
+        Problem::new(ProblemKind::BaseUnavailable, "the base is not available at the moment").with_cause(error)
+    })?;
+    let etag = ETag::new(&part.overlay.identity(&file.digest));
+    let size = part.overlay.size();
+    let body = api.media.whole(Arc::new(part.overlay), Some(Arc::clone(&file.file)));
+    let headers = [
+        (CONTENT_TYPE, IMAGE.to_owned()),
+        (CONTENT_LENGTH, size.to_string()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+        (ETAG, etag.to_string()),
+    ];
+    Ok((headers, Body::new(body)).into_response())
+}

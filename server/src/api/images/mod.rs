@@ -1,0 +1,53 @@
+//! `/v1/images`: ordering, finding and releasing images.
+
+mod build;
+mod create;
+mod delete;
+mod digest;
+mod embedded;
+mod list;
+mod order;
+mod schema;
+pub(super) use schema::FormatBody;
+mod show;
+mod single;
+
+use std::sync::Arc;
+
+use imagelib::recipe::RecipeId;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Api;
+use super::problem::{Problem, ProblemKind};
+use crate::store::StoredImage;
+
+/// The routes of images.
+pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(single::single, delete::delete))
+        .routes(routes!(embedded::embedded))
+        .routes(routes!(digest::digest))
+}
+
+/// The published image that a path names.
+fn find(api: &Api, id: &str) -> Result<Arc<StoredImage>, Problem> {
+    let id = parse_id(id)?;
+    api.store.image(&id).ok_or_else(missing)
+}
+
+/// What is no identity is that of no image.
+fn parse_id(id: &str) -> Result<RecipeId, Problem> {
+    id.parse().map_err(|_| missing())
+}
+
+fn missing() -> Problem {
+    Problem::new(ProblemKind::NotFound, "there is no image with this id: it was never made, or it was deleted")
+}
+
+/// The problem of an image whose base is not there.
+fn unavailable(reason: &str) -> Problem {
+    let detail = "the image cannot be served at the moment, for its base is not there; /readyz says which are";
+    Problem::new(ProblemKind::BaseUnavailable, detail).with_cause(reason)
+}

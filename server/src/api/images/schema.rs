@@ -1,0 +1,62 @@
+//! The library's types as the API's documentation shows them. They are read and written by the library itself.
+#![expect(dead_code, reason = "only their descriptions are used")]
+
+use utoipa::ToSchema;
+
+/// Kind of image.
+#[derive(ToSchema)]
+#[schema(as = Format, rename_all = "lowercase")]
+pub(crate) enum FormatBody {
+    /// A bootable ISO, `boot.iso`.
+    Iso,
+    /// A kernel and an initramfs, `vmlinuz` and `initrd.img`.
+    Initrd,
+}
+
+/// Changes to kernel arguments, made in this order.
+#[derive(ToSchema)]
+#[schema(as = KernelArguments)]
+pub(super) struct KernelArgumentEditsBody {
+    /// Arguments to remove, as they stand there.
+    #[schema(example = json!(["mitigations=auto,nosmt"]))]
+    delete: Option<Vec<String>>,
+    /// Arguments to add behind the others.
+    #[schema(example = json!(["console=ttyS0,115200n8"]))]
+    append: Option<Vec<String>>,
+    /// Values to change: `KEY=OLD=NEW`.
+    #[schema(example = json!(["ignition.platform.id=metal=qemu"]))]
+    replace: Option<Vec<String>>,
+}
+
+/// A file to add, owned by root.
+#[derive(ToSchema)]
+#[schema(as = ExtraFile)]
+pub(super) struct ExtraFileBody {
+    /// Where it goes, absolute.
+    #[schema(example = "/etc/motd")]
+    path: String,
+    /// Permission bits, octal; `0644` if absent.
+    #[schema(example = "0644")]
+    mode: Option<String>,
+    /// Content in base64 (RFC 4648 §4).
+    #[schema(example = "SGVsbG8K", format = Byte)]
+    contents: String,
+}
+
+/// A systemd unit in `/etc/systemd/system`.
+#[derive(ToSchema)]
+#[schema(as = Unit)]
+pub(super) struct UnitBody {
+    /// Its name.
+    #[schema(example = "network-check.service")]
+    name: String,
+    /// Whether it is started at boot.
+    enabled: Option<bool>,
+    /// The unit file; absent for a unit that the operating system has.
+    contents: Option<String>,
+}
+
+/// The bytes of an image.
+#[derive(ToSchema)]
+#[schema(as = ImageBytes, value_type = String, format = Binary)]
+pub(crate) struct BytesBody(Vec<u8>);

@@ -1,0 +1,71 @@
+//! The API's own description.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+
+use super::{Api, protected, unprotected};
+
+/// What the code does not say elsewhere.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "dayone",
+        description = "`NMState` in, bootable virtual media out.\n\nErrors are problem details (RFC 9457) with the media \
+                       type `application/problem+json`. Besides those named with each operation, every operation may \
+                       answer 401 (`unauthorized`), 403 (`foreign-origin`) and 500 (`internal`). Sizes are in bytes.\n\n\
+                       Every answer has a header `X-Request-Id`, which the server's log names too; a request may bring \
+                       its own.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    tags(
+        (name = "images", description = "Boot images: one for each host"),
+        (name = "keyfiles", description = "What becomes of NMState, without an image"),
+        (name = "bases", description = "What images are made over"),
+        (name = "service", description = "The server itself"),
+    ),
+    security(("token" = [])),
+    modifiers(&Token),
+)]
+struct Description;
+
+struct Token;
+
+impl utoipa::Modify for Token {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        openapi.components.get_or_insert_default().security_schemes.insert("token".to_owned(), scheme.into());
+    }
+}
+
+/// The part of the description that no handler has.
+pub(super) fn description() -> utoipa::openapi::OpenApi {
+    let mut description = Description::openapi();
+    description.merge(unprotected().into_openapi());
+    description
+}
+
+/// The whole description, as `openapi/openapi.json` holds it.
+pub fn document() -> String {
+    let router: utoipa_axum::router::OpenApiRouter<Arc<Api>> = protected();
+    to_json(&router.into_openapi())
+}
+
+/// A description as JSON, for people to read too.
+pub(super) fn to_json(openapi: &utoipa::openapi::OpenApi) -> String {
+    // Serialising to memory fails only for maps whose keys are not texts.
+    let mut json = openapi.to_pretty_json().unwrap_or_default();
+    json.push('\n');
+    json
+}
+
+/// `GET /v1/openapi.json`
+pub(super) fn answer(document: String) -> Response {
+    let mut response = document.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

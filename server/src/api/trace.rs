@@ -1,0 +1,123 @@
+//! What happens around every request: its id, its line in the log, its metrics, and what becomes of a panic.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use data_encoding::HEXLOWER;
+use http::{HeaderName, HeaderValue};
+
+use super::problem::{LoggedProblem, Problem};
+use crate::metrics::Metrics;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Middleware: one line in the log for each request, under an id that the client learns, or that it gave.
+pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(&request);
+    let method = request.method().clone();
+    // The route, not the path: few values, so that it can be a label. The query is never logged: kernel arguments
+    // may hold secrets.
+    let route =
+        request.extensions().get::<MatchedPath>().map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
+    let path = shown(request.uri().path()).to_owned();
+
+    let mut response = match catch(next.run(request)).await {
+        Ok(response) => response,
+        // The panic hook has logged where it was.
+        Err(_) => Problem::internal("a panic in the handler").into_response(),
+    };
+
+    let status = response.status();
+    let elapsed = started.elapsed();
+    metrics.api_request(&method, &route, status);
+    let microseconds = elapsed.as_micros();
+    let logged = response.extensions_mut().remove::<LoggedProblem>();
+    let problem = logged.as_ref().map(|logged| logged.kind.slug());
+    let cause = logged.as_ref().and_then(|logged| logged.cause.as_deref());
+    if status.is_server_error() {
+        tracing::error!(request_id = id, %method, path, status = status.as_u16(), microseconds, problem, cause, "request");
+    } else {
+        tracing::info!(request_id = id, %method, path, status = status.as_u16(), microseconds, problem, cause, "request");
+    }
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// The path as the log may have it: an image's URL that is asked for on the wrong port is a credential all the same.
+fn shown(path: &str) -> &str {
+    path.find("/i/").map_or(path, |start| path.get(..start + "/i/".len()).unwrap_or_default())
+}
+
+/// The client's own id if it is one, else a new one.
+fn request_id(request: &Request) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| {
+        (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    });
+    given.map_or_else(
+        || {
+            let mut random = [0; 8];
+            // Without randomness all ids are alike, which is a nuisance and no danger.
+            let _ = getrandom::fill(&mut random);
+            HEXLOWER.encode(&random)
+        },
+        ToOwned::to_owned,
+    )
+}
+
+async fn catch<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        // After a panic the future is dropped and never polled again; what handlers share is only behind locks that
+        // the library and the store keep whole.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_also_after_a_wait() {
+        assert_eq!(catch(async { 1 }).await.unwrap(), 1);
+        let panicking = async {
+            tokio::task::yield_now().await;
+            panic!("a test's");
+        };
+        assert!(catch(panicking).await.is_err());
+    }
+
+    #[test]
+    fn tokens_of_images_are_not_logged() {
+        assert_eq!(shown("/media/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso"), "/media/i/");
+        assert_eq!(shown("/v1/images/x"), "/v1/images/x");
+    }
+
+    #[test]
+    fn only_harmless_ids_are_taken_over() {
+        let id = |given: &str| {
+            request_id(&Request::builder().header("x-request-id", given).body(Default::default()).unwrap())
+        };
+        assert_eq!(id("abc-1_2.3"), "abc-1_2.3");
+        for bad in ["", "a b", "a\"b", &"a".repeat(65)] {
+            let id = id(bad);
+            assert!(id.len() == 16 && id != bad, "{id}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The whole server in one value: both planes over one store, for `dayone serve`, tests and benchmarks.
+
+mod config;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::api::Api;
+use crate::listen::{Listener, Options};
+use crate::media::{self, MediaMetrics};
+use crate::media_url::{MediaUrl, MediaUrlError};
+use crate::metrics::Metrics;
+use crate::store::served::Published;
+use crate::store::{OpenError, Store, Watch};
+
+pub use config::{Config, ConfigError};
+
+/// Where BMCs fetch images, if nothing is said.
+const MEDIA_PORT: u16 = 8081;
+
+/// Clients of the API at once. They are few, and each may send 4 MiB.
+const API_CONNECTIONS: usize = 256;
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration makes no sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address} for {plane}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What would be served there.
+        plane: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The address that is listened on is none for BMCs.
+    #[error("--media-listen gives no URL for BMCs: {0}")]
+    MediaUrl(#[from] MediaUrlError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// Bases cannot be watched.
+    #[error("cannot start the thread that watches bases: {0}")]
+    Watch(io::Error),
+    /// A mistake in dayone.
+    #[error("opening the store failed: {0}")]
+    Internal(#[from] JoinError),
+}
+
+/// A server that runs. Dropping it stops it at once; [`Server::stop`] lets running requests end first.
+#[derive(Debug)]
+pub struct Server {
+    api_address: SocketAddr,
+    media_address: SocketAddr,
+    media_url: MediaUrl,
+    stopping: CancellationToken,
+    planes: JoinSet<()>,
+    _watch: Watch,
+}
+
+impl Server {
+    /// Starts a server. When this returns, both planes answer.
+    ///
+    /// Addresses are bound first and the store is opened then, which takes long where a base is new and has to be read:
+    /// a BMC that asks meanwhile waits for its answer, where it would give up on a port that is closed.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        config.check()?;
+        let api_options = Options {
+            tls: config.api_tls.clone(),
+            drain: config.drain,
+            max_connections: API_CONNECTIONS,
+            ..Options::default()
+        };
+        let media_options = Options {
+            tls: config.media_tls.clone(),
+            idle_timeout: config.media_idle,
+            drain: config.drain,
+            ..Options::default()
+        };
+        let (api_listener, api_address) = bind(config.api_listen, api_options, "the API").await?;
+        let (media_listener, media_address) = bind_media(config.media_listen, media_options).await?;
+        let media_url = match &config.media_url {
+            Some(url) => url.clone(),
+            None => MediaUrl::of_listener(media_address, config.media_tls.is_some())?,
+        };
+        for warning in config.warnings(&media_url) {
+            warn!("{warning}");
+        }
+        let (data_dir, bases, url) = (config.data_dir.clone(), config.bases.clone(), media_url.clone());
+        let store = tokio::task::spawn_blocking(move || Store::open(&data_dir, bases, url)).await??;
+        let store = Arc::new(store);
+        let watch = store.watch(config.recheck).map_err(StartError::Watch)?;
+
+        let stopping = CancellationToken::new();
+        let media_metrics = MediaMetrics::default();
+        let metrics = Arc::new(Metrics::new(|registry| media_metrics.register(registry)));
+        let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
+        let api = Api::new(store, media.clone(), media_url.clone(), metrics, stopping.clone());
+        let router = api.into_router(config.api_tokens);
+        let mut planes = JoinSet::new();
+        planes.spawn(media_listener.serve(media, stopping.clone()));
+        planes.spawn(api_listener.serve(router, stopping.clone()));
+        info!(api = %api_address, media = %media_address, media_url = %media_url, "dayone serves");
+        Ok(Self { api_address, media_address, media_url, stopping, planes, _watch: watch })
+    }
+
+    /// Where the API listens.
+    pub fn api_address(&self) -> SocketAddr {
+        self.api_address
+    }
+
+    /// Where images are served.
+    pub fn media_address(&self) -> SocketAddr {
+        self.media_address
+    }
+
+    /// What images' URLs begin with.
+    pub fn media_url(&self) -> &MediaUrl {
+        &self.media_url
+    }
+
+    /// Stops: no connection is accepted any more, the server is not ready, and requests that are running may end until
+    /// the drain limit.
+    pub async fn stop(mut self) {
+        self.stopping.cancel();
+        while self.planes.join_next().await.is_some() {}
+    }
+}
+
+async fn bind(
+    address: SocketAddr,
+    options: Options,
+    plane: &'static str,
+) -> Result<(Listener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, plane, source };
+    let listener = Listener::bind(address, options).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+async fn bind_media(address: Option<SocketAddr>, options: Options) -> Result<(Listener, SocketAddr), StartError> {
+    const PLANE: &str = "images";
+    let Some(address) = address else {
+        let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, MEDIA_PORT));
+        return match bind(everywhere, options.clone(), PLANE).await {
+            // A kernel without IPv6.
+            Err(StartError::Listen { source, .. })
+                if matches!(source.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
+                    || source.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) =>
+            {
+                bind((Ipv4Addr::UNSPECIFIED, MEDIA_PORT).into(), options, PLANE).await
+            }
+            result => result,
+        };
+    };
+    bind(address, options, PLANE).await
+}

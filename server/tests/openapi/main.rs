@@ -1,0 +1,51 @@
+//! `openapi/openapi.json` is what the code says.
+
+use std::path::Path;
+
+#[test]
+fn the_description_in_the_repository_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi/openapi.json");
+    let document = dayone::api::document();
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        std::fs::write(&path, &document).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == document,
+        "openapi/openapi.json is out of date: run UPDATE_OPENAPI=1 cargo test -p dayone openapi"
+    );
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut references = Vec::new();
+    collect(&document, &mut references);
+    assert!(references.len() > 20, "{references:?}");
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+fn collect<'a>(value: &'a serde_json::Value, references: &mut Vec<&'a str>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            references.extend(members.get("$ref").and_then(|reference| reference.as_str()));
+            members.values().for_each(|member| collect(member, references));
+        }
+        serde_json::Value::Array(elements) => elements.iter().for_each(|element| collect(element, references)),
+        _ => {}
+    }
+}
+
+#[test]
+fn operations_have_ids_of_their_own() {
+    let document: serde_json::Value = serde_json::from_str(&dayone::api::document()).unwrap();
+    let mut ids = std::collections::BTreeSet::new();
+    for operations in document["paths"].as_object().unwrap().values() {
+        for operation in operations.as_object().unwrap().values() {
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! SHA-256 digests (FIPS 180-4) as values that cannot be mixed up with other texts.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use data_encoding::HEXLOWER;
@@ -21,6 +22,20 @@ impl Digest {
     /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self::finish(Sha256::new_with_prefix(bytes))
+    }
+
+    /// The digest of all that `reader` has.
+    pub fn of_reader(reader: &mut impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(Self::finish(hasher)),
+                Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(crate) fn finish(hasher: Sha256) -> Self {
@@ -77,6 +92,7 @@ mod tests {
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), text);
         assert_eq!(text.parse::<Digest>().unwrap(), Digest::of(b"abc"));
+        assert_eq!(Digest::of_reader(&mut b"abc".as_slice()).unwrap(), Digest::of(b"abc"));
         for bad in ["", &text[1..], &text.to_uppercase(), &text.replace('b', "x")] {
             assert!(bad.parse::<Digest>().is_err(), "{bad:?}");
         }

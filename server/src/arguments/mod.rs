@@ -1,16 +1,20 @@
 //! The command line: one file per subcommand that has arguments of its own.
 
+mod build;
 mod check;
 mod convert;
 mod documents;
+mod inspect;
 mod serve;
 mod settings;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use build::{BaseArgument, BuildArguments, FileArgument, FormatArgument, OutputFile};
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
 pub use documents::InputFile;
+pub use inspect::InspectArguments;
 pub use serve::ServeArguments;
 pub use settings::{Settings, SettingsError};
 
@@ -33,10 +37,14 @@ pub struct Arguments {
 pub enum Command {
     /// Serve images to BMCs, and the API that makes them
     Serve(Box<ServeArguments>),
+    /// Write the boot image of one host to a file
+    Build(Box<BuildArguments>),
     /// Convert NMState to NetworkManager keyfiles
     Convert(ConvertArguments),
     /// Say what is wrong with documents, and build nothing
     Check(CheckArguments),
+    /// Say what an image is, what can be done with it, and what it carries
+    Inspect(InspectArguments),
 }
 
 /// What a command prints.

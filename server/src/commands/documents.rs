@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use imagelib::host::HostSpec;
-use imagelib::input;
+use imagelib::host::{HostName, HostSpec};
+use imagelib::input::{self, Input};
 use imagelib::network::{self, HostNetwork};
 use imagelib::report::Report;
 
 use super::failure::Failure;
+use super::{findings, terminal};
 use crate::arguments::InputFile;
 
 /// Where reading stops. The library takes far less, and says so; this is for what never ends.
@@ -34,7 +35,48 @@ pub(super) fn read(files: &[InputFile]) -> Result<Hosts, Failure> {
     Ok(Hosts { hosts: hosts.collect(), report })
 }
 
-fn input_of(files: &[InputFile]) -> Result<input::Input, Failure> {
+/// The network of the only host in the files, or of the one called `name`, with warnings. Errors have been shown.
+pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostNetwork, Report), Failure> {
+    let Input { hosts, mut report } = input_of(files)?;
+    let shown = |report: &Report| {
+        terminal::remark(&findings::as_text(report));
+        Failure::Findings
+    };
+    // An error in a document may be about the host that is meant, or keep it from being seen.
+    if report.has_errors() {
+        return Err(shown(&report));
+    }
+    let (converted, findings) = network::convert(&select(hosts, name)?);
+    report.append(findings);
+    match converted {
+        Some(network) => Ok((network, report)),
+        None => Err(shown(&report)),
+    }
+}
+
+fn select(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, Failure> {
+    let called = |host: &HostSpec| host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string));
+    let names = hosts.iter().map(|host| called(host).unwrap_or_else(|| "(no name)".to_owned()));
+    let names = names.collect::<Vec<_>>().join(", ");
+    if let Some(name) = name {
+        hosts.retain(|host| called(host).as_deref() == Some(name));
+    }
+    match (hosts.pop(), hosts.len(), name) {
+        (Some(host), 0, _) => Ok(host),
+        (Some(_), _, None) => {
+            Err(Failure::System(format!("the documents describe several hosts: {names}; name one with --host-name")))
+        }
+        (Some(_), _, Some(name)) => {
+            Err(Failure::System(format!("more than one host in the documents is called {name:?}")))
+        }
+        (None, _, Some(name)) => {
+            Err(Failure::System(format!("no host in the documents is called {name:?}; there are: {names}")))
+        }
+        (None, _, None) => Err(Failure::Input("the documents describe no host".to_owned())),
+    }
+}
+
+fn input_of(files: &[InputFile]) -> Result<Input, Failure> {
     if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
         return Err(Failure::System("standard input (-) can be read only once".to_owned()));
     }

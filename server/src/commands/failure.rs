@@ -14,9 +14,16 @@ pub(super) enum Failure {
     Input(String),
     /// The arguments make no sense together, or a file cannot be read or written.
     System(String),
+    /// The user pressed Ctrl-C, or somebody else ended the program politely.
+    Interrupted,
 }
 
 impl Failure {
+    /// What was handed over is at fault; `what` names it.
+    pub(super) fn input(what: &str, error: &dyn Error) -> Self {
+        Self::Input(format!("{what}: {}", chain(error)))
+    }
+
     /// Reading or writing failed; `what` says what could not be done.
     pub(super) fn system(what: &str, error: &dyn Error) -> Self {
         Self::System(format!("{what}: {}", chain(error)))
@@ -26,6 +33,8 @@ impl Failure {
         match self {
             Self::Findings | Self::Input(_) => 1,
             Self::System(_) => 2,
+            // What shells say of a program that SIGINT has ended.
+            Self::Interrupted => 130,
         }
     }
 }
@@ -36,6 +45,7 @@ pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match &failure {
         Failure::Findings => {}
         Failure::Input(message) | Failure::System(message) => terminal::complain(message),
+        Failure::Interrupted => terminal::complain("interrupted; nothing was written"),
     }
     ExitCode::from(failure.code())
 }

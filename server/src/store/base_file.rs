@@ -14,6 +14,7 @@
 use std::fs::{File, Metadata};
 use std::io::{self, IoSliceMut, Seek as _, SeekFrom};
 use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -256,6 +257,14 @@ impl BaseFile {
     /// The first change that was seen stays the reason.
     fn changed(&self, change: Change) -> BaseError {
         BaseError::Changed { path: self.path.clone(), change: *self.change.get_or_init(|| change) }
+    }
+}
+
+impl AsFd for BaseFile {
+    /// For what copies bytes without reading them here. They are those of the file that was opened only if a
+    /// [`check`](Self::check) afterwards says so.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -1,10 +1,14 @@
 //! The command line as its users meet it: the real binary, its output and its exit codes.
 //! `UPDATE_GOLDEN=1` rewrites the golden files in `fixtures/commands`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::format_collect)]
 
+mod build;
+mod build_refusals;
 mod check;
 mod convert;
+mod images;
+mod inspect;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -75,7 +79,7 @@ fn wrong_arguments_are_told_from_everything_else() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["check", "convert"] {
+    for command in ["build", "check", "convert", "inspect"] {
         let help = run(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);

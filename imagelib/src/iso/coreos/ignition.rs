@@ -76,6 +76,11 @@ impl IgnitionArea {
         self.length
     }
 
+    /// How much of it is in use, in bytes: up to the last that is not zero.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Whether nothing is embedded: all zeros.
     pub fn is_empty(&self) -> bool {
         self.used == 0

@@ -1,0 +1,211 @@
+//! `dayone build`.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use imagelib::base::Format;
+use imagelib::host::HostName;
+use imagelib::ignition::{AbsolutePath, FileMode};
+use imagelib::kernel_arguments::{KernelArgument, Replacement};
+
+use super::InputFile;
+use crate::store::{BaseDefinition, BaseDefinitionFiles, DefinitionError};
+
+/// The arguments of `dayone build`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The image is the one that `dayone serve` would serve for the same inputs, byte for byte. It is written beside FILE \
+and renamed when it is complete: FILE is whole or not there. It can be read by its owner alone, since what is embedded \
+may be secret.
+
+What should be known about the image is said on standard error. With format initrd, the kernel arguments that it needs \
+are said there, too.
+
+Exit codes: 0 done, 1 the documents have errors or the image cannot be made of them, 2 wrong arguments, or a file \
+cannot be read or written, 130 interrupted.
+
+Example: dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso")]
+pub struct BuildArguments {
+    /// NMState, or a BareMetalHost with its Secret, in YAML or JSON; repeatable: several files are one set of documents;
+    /// - is standard input
+    #[arg(long, required = true, value_name = "FILE")]
+    pub host: Vec<InputFile>,
+
+    /// Which host of those in the documents; needed where there are several
+    #[arg(long, value_name = "NAME")]
+    pub host_name: Option<String>,
+
+    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH]
+    #[arg(long, value_name = "BASE")]
+    pub base: BaseArgument,
+
+    /// What to make
+    #[arg(long, value_name = "FORMAT", default_value = "iso")]
+    pub format: FormatArgument,
+
+    /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, or vmlinuz,
+    /// initrd.img and rootfs.img as far as the base has them
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: OutputFile,
+
+    /// Replace what is there: the output file, and what somebody has embedded in the base
+    #[arg(long)]
+    pub force: bool,
+
+    /// Kernel argument to add; repeatable
+    #[arg(long, value_name = "ARG")]
+    pub karg_append: Vec<KernelArgument>,
+
+    /// Kernel argument to remove; repeatable
+    #[arg(long, value_name = "ARG")]
+    pub karg_delete: Vec<String>,
+
+    /// Kernel argument whose value to change; repeatable
+    #[arg(long, value_name = "KEY=OLD=NEW")]
+    pub karg_replace: Vec<Replacement>,
+
+    /// Host name to set, whatever the documents say
+    #[arg(long, value_name = "NAME")]
+    pub hostname: Option<HostName>,
+
+    /// Ignition config (version 3) of your own, which the image's is merged with; CoreOS only
+    #[arg(long, value_name = "FILE")]
+    pub ignition: Option<PathBuf>,
+
+    /// SSH public key of the user core, or a file with such keys; repeatable; CoreOS only
+    // A private key begins with hyphens, and must not be shown as an unknown option.
+    #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
+    pub ssh_key: Vec<String>,
+
+    /// File to add to the system, with its mode in octal (0644 if not said); repeatable
+    #[arg(long, value_name = "PATH=LOCALFILE[:MODE]")]
+    pub file: Vec<FileArgument>,
+
+    /// systemd unit to add, named like its file; it is enabled if it has an [Install] section; repeatable; CoreOS only
+    #[arg(long, value_name = "FILE")]
+    pub unit: Vec<PathBuf>,
+
+    /// Let NICs that the documents do not mention come up with DHCP, as NetworkManager does of itself
+    #[arg(long)]
+    pub auto_default: bool,
+
+    /// Say nothing but warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A base as the command line names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseArgument {
+    /// An ISO or an initramfs: which, its bytes say.
+    Path(PathBuf),
+    /// The files of a base of several.
+    Files(BaseDefinitionFiles),
+}
+
+impl FromStr for BaseArgument {
+    type Err = DefinitionError;
+
+    fn from_str(text: &str) -> Result<Self, DefinitionError> {
+        // The form of `dayone serve`, without a name.
+        match format!("base={text}").parse::<BaseDefinition>()?.files {
+            BaseDefinitionFiles::Iso(path) => Ok(Self::Path(path)),
+            files @ BaseDefinitionFiles::KernelInitrd { .. } => Ok(Self::Files(files)),
+        }
+    }
+}
+
+/// What `--format` can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArgument {
+    /// A bootable ISO, for virtual media
+    Iso,
+    /// A kernel and an initramfs, for network boot
+    Initrd,
+}
+
+impl From<FormatArgument> for Format {
+    fn from(argument: FormatArgument) -> Self {
+        match argument {
+            FormatArgument::Iso => Self::Iso,
+            FormatArgument::Initrd => Self::Initrd,
+        }
+    }
+}
+
+/// Where an image goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutputFile {
+    /// Written as `-`.
+    StandardOutput,
+    /// A file or a directory by its path.
+    Path(PathBuf),
+}
+
+impl FromStr for OutputFile {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text == "-" { Self::StandardOutput } else { Self::Path(text.into()) })
+    }
+}
+
+/// A file to add: where it goes, where its content is, and its mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileArgument {
+    /// Where it goes.
+    pub path: AbsolutePath,
+    /// Where its content is.
+    pub local: PathBuf,
+    /// Its mode.
+    pub mode: FileMode,
+}
+
+impl FromStr for FileArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, local) = text.split_once('=').ok_or("write PATH=LOCALFILE, or PATH=LOCALFILE:MODE")?;
+        let path = path.parse().map_err(|error| format!("{error}"))?;
+        // A colon with anything but octal digits behind it belongs to the local file's name.
+        let with_mode = local.rsplit_once(':').and_then(|(local, mode)| Some((local, mode.parse().ok()?)));
+        let (local, mode) = with_mode.unwrap_or((local, FileMode::default()));
+        if local.is_empty() {
+            return Err("LOCALFILE is empty".to_owned());
+        }
+        Ok(Self { path, local: local.into(), mode })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_is_a_path_or_named_files() {
+        assert_eq!("live.iso".parse(), Ok(BaseArgument::Path("live.iso".into())));
+        assert_eq!("/a=b,c.iso".parse(), Ok(BaseArgument::Path("/a=b,c.iso".into())));
+        let files = BaseDefinitionFiles::KernelInitrd { kernel: "k".into(), initrd: "i".into(), rootfs: None };
+        assert_eq!("kernel:k,initrd:i".parse(), Ok(BaseArgument::Files(files)));
+        for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x"] {
+            assert!(bad.parse::<BaseArgument>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_a_mode_if_it_is_said() {
+        let parsed = |text: &str| {
+            text.parse::<FileArgument>()
+                .map(|file| (file.path.to_string(), file.local.display().to_string(), file.mode.to_string()))
+        };
+        let expected = |path: &str, local: &str, mode: &str| Ok((path.into(), local.into(), mode.into()));
+        assert_eq!(parsed("/etc/motd=motd"), expected("/etc/motd", "motd", "0644"));
+        assert_eq!(parsed("/usr/local/bin/x=./x=y:0755"), expected("/usr/local/bin/x", "./x=y", "0755"));
+        assert_eq!(parsed("/etc/motd=C:motd"), expected("/etc/motd", "C:motd", "0644"));
+        for bad in ["", "/etc/motd", "etc/motd=x", "/etc/../motd=x", "/etc/motd=", "/etc/motd=:0644"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+}

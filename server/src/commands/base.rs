@@ -1,0 +1,84 @@
+//! Opening the files of a base that the command line names.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use imagelib::base::{Base, BaseError, BaseSources, Role};
+use imagelib::source::Source;
+
+use super::failure::Failure;
+use crate::arguments::BaseArgument;
+use crate::store::BaseDefinitionFiles;
+use crate::store::base_file::BaseFile;
+
+/// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).
+const ISO_IDENTIFIER: u64 = 16 * 2048 + 1;
+
+/// A base, opened and understood.
+pub(super) struct OpenedBase {
+    pub(super) base: Base,
+    pub(super) files: BTreeMap<Role, BaseFile>,
+}
+
+impl OpenedBase {
+    pub(super) fn open(argument: &BaseArgument) -> Result<Self, Failure> {
+        let files = match argument {
+            BaseArgument::Path(path) => return Self::open_single(path),
+            BaseArgument::Files(BaseDefinitionFiles::Iso(iso)) => vec![(Role::Iso, iso)],
+            BaseArgument::Files(BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs }) => {
+                let rootfs = rootfs.iter().map(|rootfs| (Role::Rootfs, rootfs));
+                [(Role::Kernel, kernel), (Role::Initrd, initrd)].into_iter().chain(rootfs).collect()
+            }
+        };
+        let opened = files.into_iter().map(|(role, path)| Ok((role, open(path)?)));
+        Self::probe(opened.collect::<Result<_, Failure>>()?)
+    }
+
+    /// A base of one file: an ISO where it says that it is one, or else an initramfs.
+    pub(super) fn open_single(path: &Path) -> Result<Self, Failure> {
+        let file = open(path)?;
+        let role = if is_iso(&file).map_err(|error| unreadable(path, &error))? { Role::Iso } else { Role::Initrd };
+        Self::probe(BTreeMap::from([(role, file)]))
+    }
+
+    fn probe(files: BTreeMap<Role, BaseFile>) -> Result<Self, Failure> {
+        let source = |role| files.get(&role).map(|file: &BaseFile| file as &dyn Source);
+        let sources = match (source(Role::Iso), source(Role::Initrd)) {
+            (Some(iso), _) => BaseSources::Iso(iso),
+            (None, Some(initrd)) => {
+                BaseSources::KernelInitrd { kernel: source(Role::Kernel), initrd, rootfs: source(Role::Rootfs) }
+            }
+            // The form of the argument does not allow it.
+            (None, None) => return Err(Failure::System("a base is an ISO, or has an initrd".to_owned())),
+        };
+        let probed = Base::probe(sources);
+        match probed {
+            Ok(base) => Ok(Self { base, files }),
+            Err(error) => Err(refused(&files, &error)),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<BaseFile, Failure> {
+    BaseFile::open(path).map_err(|error| Failure::system(&format!("cannot open {}", path.display()), &error))
+}
+
+fn is_iso(file: &BaseFile) -> io::Result<bool> {
+    let mut identifier = [0; 5];
+    let count = file.read_at(ISO_IDENTIFIER, &mut identifier)?;
+    Ok(count == identifier.len() && identifier == *b"CD001")
+}
+
+fn unreadable(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::system(&format!("cannot read {}", path.display()), error)
+}
+
+fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
+    let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
+    let paths = paths.join(", ");
+    match error {
+        BaseError::Read(_, error) => Failure::system(&format!("cannot read {paths}"), error),
+        error => Failure::input(&format!("cannot use {paths}"), error),
+    }
+}

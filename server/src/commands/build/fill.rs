@@ -1,0 +1,175 @@
+//! An image's bytes, put into a file: as the base's own blocks where the file system can share them, copied in the
+//! kernel where it can do that, and through memory otherwise.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+use imagelib::overlay::{Content, Overlay, Segment};
+use imagelib::source::Source as _;
+use rustix::fs::{copy_file_range, ioctl_ficlone};
+use rustix::io::Errno;
+
+use crate::store::base_file::BaseFile;
+
+/// How much is copied between two looks at whether to go on.
+const STEP: u64 = 16 << 20;
+/// How much is read at once where the kernel does not copy.
+const BUFFER: usize = 1 << 20;
+
+/// Writes all of an image to `file`, which is empty. `goes_on` is told how many bytes have been written each time, and
+/// says whether to go on; if not, the error has the kind `Interrupted`.
+///
+/// The base's bytes do not pass through [`BaseFile`] where the kernel copies them: whoever calls this checks the base
+/// when it is done.
+pub(super) fn fill(
+    file: &File,
+    overlay: &Overlay,
+    base: &BaseFile,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> io::Result<()> {
+    let begins_as_the_base = matches!(overlay.segments(0..1).next(), Some(Segment::Base { offset: 0, .. }));
+    let shared = begins_as_the_base && ioctl_ficlone(file, base).is_ok();
+    file.set_len(overlay.size())?;
+    let mut copier = Copier { file, base, in_kernel: true };
+    let mut position = 0;
+    for segment in overlay.segments(0..overlay.size()) {
+        let length = segment.length();
+        match segment {
+            Segment::Base { offset, .. } if shared && offset == position => {}
+            Segment::Base { offset, length } => copier.copy(offset, position, length, &mut goes_on)?,
+            // What set_len has just added is zero.
+            Segment::Own(Content::Zeros(_)) if !shared => {}
+            Segment::Own(Content::Zeros(length)) => write_zeros(file, position, length)?,
+            Segment::Own(Content::Bytes(bytes)) => file.write_all_at(&bytes, position)?,
+        }
+        position += length;
+        go_on(&mut goes_on, position)?;
+    }
+    Ok(())
+}
+
+fn go_on(goes_on: &mut impl FnMut(u64) -> bool, position: u64) -> io::Result<()> {
+    if goes_on(position) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+}
+
+fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    let zeros = vec![0; BUFFER];
+    let mut done = 0;
+    while done < length {
+        let count = usize::try_from(length - done).unwrap_or(BUFFER).min(BUFFER);
+        file.write_all_at(zeros.get(..count).unwrap_or_default(), offset + done)?;
+        done += count as u64;
+    }
+    Ok(())
+}
+
+struct Copier<'a> {
+    file: &'a File,
+    base: &'a BaseFile,
+    /// Whether the kernel can copy between these two files.
+    in_kernel: bool,
+}
+
+impl Copier<'_> {
+    fn copy(&mut self, from: u64, to: u64, length: u64, goes_on: &mut impl FnMut(u64) -> bool) -> io::Result<()> {
+        let mut done = 0;
+        while done < length {
+            let wanted = (length - done).min(STEP);
+            done += self.step(from + done, to + done, wanted)?;
+            go_on(goes_on, to + done)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, from: u64, to: u64, length: u64) -> io::Result<u64> {
+        if self.in_kernel {
+            let (mut source, mut target) = (from, to);
+            let wanted = usize::try_from(length).unwrap_or(BUFFER);
+            match copy_file_range(self.base, Some(&mut source), self.file, Some(&mut target), wanted) {
+                // That the base ends early is told better by reading it.
+                Ok(0) | Err(Errno::XDEV | Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => self.in_kernel = false,
+                Ok(count) => return Ok(count as u64),
+                Err(Errno::INTR) => return Ok(0),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let mut buffer = vec![0; usize::try_from(length).unwrap_or(BUFFER).min(BUFFER)];
+        self.base.read_exact_at(from, &mut buffer)?;
+        self.file.write_all_at(&buffer, to)?;
+        Ok(buffer.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use imagelib::overlay::Patch;
+
+    use super::*;
+
+    /// 3 MiB and a bit, none of it zero.
+    fn base() -> (tempfile::NamedTempFile, BaseFile, Vec<u8>) {
+        let bytes: Vec<u8> = (0..(3 << 20) + 77_u32).map(|n| u8::try_from(n % 251).unwrap() + 1).collect();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&bytes).unwrap();
+        let base = BaseFile::open(file.path()).unwrap();
+        (file, base, bytes)
+    }
+
+    fn overlays(size: u64) -> Vec<Overlay> {
+        let own = |bytes: &'static [u8]| Segment::Own(Content::Bytes(bytes.into()));
+        let range = |offset, length| Segment::Base { offset, length };
+        vec![
+            Overlay::patched(size, vec![]).unwrap(),
+            Overlay::patched(size, vec![Patch::bytes(5000, &b"own"[..]), Patch::zeros(5003, 2 << 20)]).unwrap(),
+            Overlay::patched(size, vec![Patch::bytes(0, &b"own"[..]), Patch::zeros(size - 9, 9)]).unwrap(),
+            Overlay::concatenated(size, vec![range(0, size), own(b"behind")]).unwrap(),
+            Overlay::concatenated(size, vec![range(4097, 70_001), own(b"x"), range(3, 2_000_000)]).unwrap(),
+            Overlay::concatenated(size, vec![]).unwrap(),
+        ]
+    }
+
+    fn read_through(overlay: &Overlay, base: &BaseFile) -> Vec<u8> {
+        let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
+        assert_eq!(overlay.read_at(base, 0, &mut bytes).unwrap(), bytes.len());
+        bytes
+    }
+
+    #[test]
+    fn a_file_gets_the_bytes_that_reading_the_overlay_gives() {
+        let (_file, base, bytes) = base();
+        for overlay in overlays(bytes.len() as u64) {
+            let target = tempfile::NamedTempFile::new().unwrap();
+            let mut told = Vec::new();
+            fill(target.as_file(), &overlay, &base, |position| {
+                told.push(position);
+                true
+            })
+            .unwrap();
+            assert!(std::fs::read(target.path()).unwrap() == read_through(&overlay, &base));
+            assert!(told.is_sorted() && told.last().copied().unwrap_or_default() == overlay.size());
+        }
+    }
+
+    #[test]
+    fn copying_through_memory_gives_the_same() {
+        let (_file, base, bytes) = base();
+        let target = tempfile::NamedTempFile::new().unwrap();
+        let mut copier = Copier { file: target.as_file(), base: &base, in_kernel: false };
+        copier.copy(11, 0, bytes.len() as u64 - 11, &mut |_| true).unwrap();
+        assert!(std::fs::read(target.path()).unwrap() == bytes[11..]);
+        let error = copier.copy(11, 0, bytes.len() as u64, &mut |_| true).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let (_file, base, bytes) = base();
+        let target = tempfile::NamedTempFile::new().unwrap();
+        let overlay = Overlay::patched(bytes.len() as u64, vec![]).unwrap();
+        let error = fill(target.as_file(), &overlay, &base, |_| false).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+    }
+}

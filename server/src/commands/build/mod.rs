@@ -1,0 +1,61 @@
+//! `dayone build`: one host's image, written to a file.
+
+mod fill;
+mod interrupt;
+mod output;
+mod progress;
+mod recipe;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use imagelib::base::Format;
+use imagelib::image::{Image, ImageError};
+
+use super::base::OpenedBase;
+use super::failure::Failure;
+use super::terminal::plain;
+use super::{findings, terminal};
+use crate::arguments::{BuildArguments, OutputFile};
+
+pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
+    if arguments.output == OutputFile::StandardOutput {
+        output::refuse_terminal()?;
+    }
+    let (output, base, force, quiet) =
+        (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
+    let (recipe, mut report) = recipe::recipe(arguments)?;
+    let base = OpenedBase::open(&base)?;
+    let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
+    report.append(image.report.clone());
+    terminal::remark(&findings::as_text(&report));
+    let written = match &output {
+        OutputFile::StandardOutput => {
+            output::stream(&image, &base)?;
+            Vec::new()
+        }
+        OutputFile::Path(path) => output::write(path, &image, &base, force, quiet)?,
+    };
+    if !quiet {
+        terminal::remark(&summary(&image, recipe.format, written.iter().map(AsRef::as_ref)));
+    }
+    Ok(())
+}
+
+fn refused(error: &ImageError) -> Failure {
+    let hint = if matches!(error, ImageError::Customised { .. }) { " (--force)" } else { "" };
+    Failure::Input(format!("{}{hint}", super::failure::chain(error)))
+}
+
+fn summary<'a>(image: &Image, format: Format, written: impl Iterator<Item = &'a Path>) -> String {
+    let mut text = String::new();
+    for path in written {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "wrote {}", plain(&path.display().to_string()));
+    }
+    if let (Format::Initrd, Some(arguments)) = (format, &image.kernel_arguments) {
+        let rootfs = image.rootfs_argument.map(|argument| format!(" {argument}=<URL of rootfs.img>"));
+        let _ = writeln!(text, "kernel arguments: {}{}", plain(arguments), rootfs.unwrap_or_default());
+    }
+    text
+}

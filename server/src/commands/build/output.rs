@@ -1,0 +1,154 @@
+//! Where images go: files that are whole or not there, or standard output.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use imagelib::image::{Image, ImageFile};
+use indicatif::ProgressBar;
+use tempfile::NamedTempFile;
+
+use super::fill::fill;
+use super::interrupt::Interrupt;
+use super::progress;
+use crate::commands::base::OpenedBase;
+use crate::commands::failure::Failure;
+use crate::store::base_file::BaseFile;
+
+/// Nobody wants a gigabyte of binary on the screen.
+pub(super) fn refuse_terminal() -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        let message = "standard output is a terminal; name a file with -o FILE, or redirect the output";
+        return Err(Failure::System(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// Writes the image's main file to standard output.
+pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::system("cannot write the image to standard output", &error);
+    let Some((_, file)) = image.main_file() else { return Err(no_file()) };
+    let base = base_of(file, base)?;
+    let mut out = io::stdout().lock();
+    let mut buffer = vec![0; 1 << 20];
+    let mut position = 0;
+    loop {
+        let count = file.overlay.read_at(base, position, &mut buffer).map_err(|error| unreadable(base, &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        out.write_all(bytes).map_err(failed)?;
+        position += count as u64;
+    }
+    out.flush().map_err(failed)?;
+    // What was sent is what the base was; that it still is says that the image can be built again.
+    base.check().map_err(|error| Failure::system("the image is not the base's any more", &error))
+}
+
+/// Writes the image's main file to `path`, or all of its files into it if it is a directory, and says which files
+/// those are. They appear when all of them are complete; if anything goes wrong, none does.
+pub(super) fn write(
+    path: &Path,
+    image: &Image,
+    base: &OpenedBase,
+    force: bool,
+    quiet: bool,
+) -> Result<Vec<PathBuf>, Failure> {
+    let files: Vec<(PathBuf, &ImageFile)> = if path.is_dir() {
+        image.files.iter().map(|(name, file)| (path.join(name.as_str()), file)).collect()
+    } else {
+        image.main_file().map(|(_, file)| (path.to_owned(), file)).into_iter().collect()
+    };
+    for (path, _) in &files {
+        check_target(path, base, force)?;
+    }
+    let interrupt = Interrupt::catch().map_err(|error| Failure::system("cannot handle signals", &error))?;
+    let bar = progress::bar(files.iter().map(|(_, file)| file.overlay.size()).sum(), quiet);
+    let mut complete = Vec::new();
+    for (path, file) in files {
+        let temporary = write_temporary(&path, file, base_of(file, base)?, &interrupt, &bar);
+        complete.push((temporary.inspect_err(|_| bar.finish_and_clear())?, path));
+    }
+    bar.finish_and_clear();
+    for file in base.files.values() {
+        file.check().map_err(|error| Failure::system("the image is not written", &error))?;
+    }
+    if interrupt.is_wanted() {
+        return Err(Failure::Interrupted);
+    }
+    complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
+}
+
+/// What can be known before a gigabyte is copied.
+fn check_target(path: &Path, base: &OpenedBase, force: bool) -> Result<(), Failure> {
+    let there = match fs::metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(cannot_write(path, &error)),
+    };
+    let is_base = |file: &BaseFile| {
+        fs::metadata(file.path()).is_ok_and(|base| (base.dev(), base.ino()) == (there.dev(), there.ino()))
+    };
+    if base.files.values().any(is_base) {
+        let message = format!("{} is the base; the image must be another file", path.display());
+        return Err(Failure::System(message));
+    }
+    if !there.is_file() {
+        let message = format!("{} is neither a file nor a directory; to write to a pipe, use -o -", path.display());
+        return Err(Failure::System(message));
+    }
+    if force { Ok(()) } else { Err(exists(path)) }
+}
+
+fn write_temporary(
+    path: &Path,
+    file: &ImageFile,
+    base: &BaseFile,
+    interrupt: &Interrupt,
+    bar: &ProgressBar,
+) -> Result<NamedTempFile, Failure> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::Interrupted => Failure::Interrupted,
+        _ => cannot_write(path, &error),
+    };
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // In the same directory, so that it can be renamed; with mode 0600, since it holds secrets.
+    let temporary = tempfile::Builder::new().prefix(".dayone-").suffix(".partial").tempfile_in(directory);
+    let temporary = temporary.map_err(|error| cannot_write(path, &error))?;
+    let before = bar.position();
+    let filled = fill(temporary.as_file(), &file.overlay, base, |position| {
+        bar.set_position(before + position);
+        !interrupt.is_wanted()
+    });
+    filled.map_err(failed)?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    Ok(temporary)
+}
+
+fn put_in_place(temporary: NamedTempFile, path: PathBuf, force: bool) -> Result<PathBuf, Failure> {
+    let placed = if force { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
+    match placed {
+        Ok(_) => Ok(path),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&path)),
+        Err(error) => Err(cannot_write(&path, &error.error)),
+    }
+}
+
+fn base_of<'a>(file: &ImageFile, base: &'a OpenedBase) -> Result<&'a BaseFile, Failure> {
+    base.files.get(&file.role).ok_or_else(no_file)
+}
+
+fn no_file() -> Failure {
+    Failure::Input("the base does not have the file that the image is made of".to_owned())
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::System(format!("{} exists; --force replaces it", path.display()))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::system(&format!("cannot write {}", path.display()), error)
+}
+
+fn unreadable(base: &BaseFile, error: &io::Error) -> Failure {
+    Failure::system(&format!("cannot read {}", base.path().display()), error)
+}

@@ -1,0 +1,96 @@
+//! From the arguments to a recipe: the documents converted, the files read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use imagelib::base::BaseIdentity;
+use imagelib::ignition::{Additions, ExtraFile, SshPublicKey, Unit, UserConfig};
+use imagelib::kernel_arguments::KernelArgumentEdits;
+use imagelib::recipe::Recipe;
+use imagelib::report::{DocumentPath, Report};
+
+use crate::arguments::{BuildArguments, FileArgument, InputFile};
+use crate::commands::documents;
+use crate::commands::failure::{Failure, chain};
+
+/// What the arguments describe, and what should be known about the documents.
+///
+/// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
+/// real one would take reading all of the base.
+pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Failure> {
+    let (host, mut report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
+    let ignition = arguments.ignition.as_deref().map(ignition).transpose()?;
+    for key in ignition.iter().flat_map(UserConfig::unused_keys) {
+        let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
+        report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
+    }
+    let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
+    let additions = Additions {
+        keyfiles: host.keyfiles,
+        no_auto_default: !arguments.auto_default,
+        hostname: arguments.hostname.or(host.hostname),
+        ssh_authorized_keys: keys.concat(),
+        files: arguments.file.into_iter().map(extra_file).collect::<Result<_, Failure>>()?,
+        units: arguments.unit.iter().map(|path| unit(path)).collect::<Result<_, Failure>>()?,
+    };
+    let kernel_arguments = KernelArgumentEdits {
+        delete: arguments.karg_delete,
+        append: arguments.karg_append,
+        replace: arguments.karg_replace,
+    };
+    let recipe = Recipe {
+        base: BaseIdentity::of(&BTreeMap::new()),
+        format: arguments.format.into(),
+        additions,
+        ignition,
+        kernel_arguments,
+        replace_embedded: arguments.force,
+    };
+    Ok((recipe, report))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    documents::read_file(&InputFile::Path(path.to_owned()))
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|_| Failure::Input(format!("{} is not UTF-8 text", path.display())))
+}
+
+fn ignition(path: &Path) -> Result<UserConfig, Failure> {
+    UserConfig::parse(&read(path)?).map_err(|error| Failure::input(&path.display().to_string(), &error))
+}
+
+/// A key as it is, or all keys in a file. What is neither is not repeated: it may be a private key.
+fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
+    let error = match argument.parse() {
+        Ok(key) => return Ok(vec![key]),
+        Err(error) => error,
+    };
+    let path = Path::new(argument);
+    if !path.exists() {
+        return Err(Failure::System(format!("--ssh-key is neither a file nor a public key: {}", chain(&error))));
+    }
+    let text = read_text(path)?;
+    let lines = text.lines().map(str::trim).enumerate();
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let keys = lines.map(|(number, line)| {
+        let place = || format!("{}, line {}", path.display(), number + 1);
+        line.parse().map_err(|error| Failure::input(&place(), &error))
+    });
+    let keys: Vec<SshPublicKey> = keys.collect::<Result<_, Failure>>()?;
+    if keys.is_empty() { Err(Failure::Input(format!("{} holds no SSH key", path.display()))) } else { Ok(keys) }
+}
+
+fn extra_file(argument: FileArgument) -> Result<ExtraFile, Failure> {
+    let FileArgument { path, local, mode } = argument;
+    Ok(ExtraFile { path, mode, contents: read(&local)?.into() })
+}
+
+fn unit(path: &Path) -> Result<Unit, Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.parse().map_err(|error| Failure::input("--unit", &error))?;
+    let contents = read_text(path)?;
+    let enabled = contents.lines().any(|line| line.trim() == "[Install]");
+    Ok(Unit { name, enabled, contents: Some(contents) })
+}

@@ -1,0 +1,39 @@
+//! Initramfs images.
+
+use imagelib::base::{DeliveryProfile, Format, KernelInitrdBase};
+use imagelib::initramfs::InitramfsError;
+use imagelib::report::Report;
+use imagelib::source::Source;
+
+use super::{Common, Inspection, Member, carried};
+
+/// Where each kind of system takes its configuration from: files, and directories (with a slash) of them.
+const COREOS: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network/"];
+const ROOT_IN_INITRAMFS: [&str; 1] = ["etc/NetworkManager/system-connections/"];
+
+pub(super) fn inspect(
+    base: &KernelInitrdBase,
+    source: &dyn Source,
+    formats: Vec<Format>,
+) -> Result<Inspection, InitramfsError> {
+    let places = match base.profile {
+        DeliveryProfile::Coreos => COREOS.as_slice(),
+        DeliveryProfile::RootInInitramfs => ROOT_IN_INITRAMFS.as_slice(),
+    };
+    let wanted =
+        |path: &str| places.iter().any(|place| path == *place || (place.ends_with('/') && path.starts_with(place)));
+    let (carried, walk) = carried::read(source, wanted)?;
+    let members = walk.members.into_iter().map(|member| Member {
+        offset: member.offset,
+        compression: member.compression.map(|compression| compression.to_string()),
+        entries: member.entries,
+    });
+    let customised = base.customised || !carried.files.is_empty();
+    let (size, carried, findings) = (source.size(), Some(carried), Report::new());
+    Ok(Inspection::Initramfs {
+        members: members.collect(),
+        profile: base.profile,
+        network_manager: base.has_network_manager,
+        common: Common { size, formats, customised, carried, findings },
+    })
+}

@@ -1,0 +1,59 @@
+//! ISOs.
+
+use imagelib::base::{Format, IsoBase, IsoSystem, LiveFiles};
+use imagelib::image::FileName;
+use imagelib::initramfs::InitramfsError;
+use imagelib::iso::coreos::CoreosIso;
+use imagelib::source::Source;
+
+use super::carried::{self, Window};
+use super::{Areas, Common, Features, IgnitionArea, Inspection, Iso, KernelArgumentArea, KernelArguments};
+
+pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) -> Result<Inspection, InitramfsError> {
+    let mut common = Common { size: base.size, formats, customised: false, carried: None, findings: base.report() };
+    let iso = Iso { volume_id: base.volume_id, hybrid: base.hybrid };
+    let IsoSystem::Coreos { areas, live } = base.system else { return Ok(Inspection::Iso { iso, common }) };
+    let (offset, length) = (areas.ignition().offset(), areas.ignition().length());
+    let (carried, _) = carried::read(&Window { source, offset, length }, |_| true)?;
+    common.customised = !areas.is_pristine();
+    common.carried = Some(carried);
+    Ok(Inspection::CoreosIso { iso, areas: describe(&areas, live.as_ref()), common })
+}
+
+fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {
+    let ignition = areas.ignition();
+    let kernel_arguments = areas.kernel_arguments().map(|kargs| KernelArguments {
+        capacity: kargs.capacity(),
+        default: kargs.default().to_string(),
+        current: kargs.current().to_string(),
+        areas: kargs
+            .areas()
+            .iter()
+            .map(|area| KernelArgumentArea { file: area.file().map(str::to_owned), offset: area.offset() })
+            .collect(),
+    });
+    let features = areas.features();
+    let files = live.map(|live| {
+        let all = [
+            (FileName::Kernel, Some(&live.kernel)),
+            (FileName::Initrd, Some(&live.initrd)),
+            (FileName::Rootfs, live.rootfs.as_ref()),
+        ];
+        all.into_iter().filter_map(|(name, range)| range.map(|range| (name.as_str(), range.end - range.start)))
+    });
+    Areas {
+        ignition_area: IgnitionArea {
+            file: ignition.file().to_owned(),
+            offset: ignition.offset(),
+            length: ignition.length(),
+            used: ignition.used(),
+        },
+        kernel_arguments,
+        features: Features {
+            live_initrd_network: features.live_initrd_network,
+            installer_config: features.installer_config,
+            installer_console: features.installer_console,
+        },
+        network_boot: files.into_iter().flatten().collect(),
+    }
+}

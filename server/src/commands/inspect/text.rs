@@ -1,0 +1,122 @@
+//! An inspection for people.
+
+use std::fmt::Display;
+use std::fmt::Write as _;
+
+use imagelib::base::DeliveryProfile;
+
+use super::carried::Carried;
+use super::{Areas, Common, Inspection, Iso, Member};
+use crate::commands::terminal::{HEADING, plain};
+
+/// Names on the left, what they are on the right.
+struct Table(String);
+
+impl Table {
+    fn row(&mut self, name: &str, value: impl Display) {
+        // Writing to a String does not fail.
+        let _ = writeln!(self.0, "{name:<18} {}", plain(&value.to_string()));
+    }
+
+    /// A list with its name before the first line only.
+    fn rows<T: Display>(&mut self, name: &str, values: impl IntoIterator<Item = T>) {
+        let mut name = name;
+        for value in values {
+            self.row(name, value);
+            name = "";
+        }
+    }
+}
+
+pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
+    let what = match inspection {
+        Inspection::CoreosIso { .. } => "CoreOS live ISO",
+        Inspection::Iso { .. } => "ISO 9660 image",
+        Inspection::Initramfs { .. } => "initramfs",
+    };
+    let common = inspection.common();
+    let mut table = Table(format!("{HEADING}{}: {what}{HEADING:#}\n", plain(path)));
+    table.row("size", format!("{} bytes", common.size));
+    match inspection {
+        Inspection::CoreosIso { iso, areas, .. } => {
+            describe_iso(&mut table, iso);
+            describe_areas(&mut table, areas);
+        }
+        Inspection::Iso { iso, .. } => describe_iso(&mut table, iso),
+        Inspection::Initramfs { members, profile, network_manager, .. } => {
+            table.rows("archives", members.iter().map(member));
+            table.row(
+                "system",
+                match profile {
+                    DeliveryProfile::Coreos => "CoreOS live initramfs",
+                    DeliveryProfile::RootInInitramfs => "stays in the initramfs",
+                },
+            );
+            table.row("NetworkManager", yes_no(*network_manager));
+        }
+    }
+    describe_common(&mut table, common);
+    table.0
+}
+
+fn describe_iso(table: &mut Table, iso: &Iso) {
+    table.row("volume", &iso.volume_id);
+    table.row("partition table", yes_no(iso.hybrid));
+}
+
+fn describe_areas(table: &mut Table, areas: &Areas) {
+    let ignition = &areas.ignition_area;
+    let place =
+        format!("{} bytes, {} used, at {} ({})", ignition.length, ignition.used, ignition.offset, ignition.file);
+    table.row("Ignition area", place);
+    match &areas.kernel_arguments {
+        None => table.row("kernel arguments", "cannot be changed"),
+        Some(kargs) => {
+            table.row("kernel arguments", &kargs.current);
+            if kargs.current != kargs.default {
+                table.row("  as published", &kargs.default);
+            }
+            let places = kargs.areas.iter().map(|area| match &area.file {
+                Some(file) => format!("{} bytes at {} ({file})", kargs.capacity, area.offset),
+                None => format!("{} bytes at {}", kargs.capacity, area.offset),
+            });
+            table.rows("  areas", places);
+        }
+    }
+    let features = [
+        (areas.features.live_initrd_network, "keyfiles in the initramfs"),
+        (areas.features.installer_config, "installer settings"),
+        (areas.features.installer_console, "installer consoles"),
+    ];
+    table.row("features", listed(features.into_iter().filter(|(has, _)| *has).map(|(_, name)| name)));
+    table.rows("network boot", areas.network_boot.iter().map(|(name, size)| format!("{name}, {size} bytes")));
+}
+
+fn describe_common(table: &mut Table, common: &Common) {
+    let formats: Vec<String> = common.formats.iter().map(ToString::to_string).collect();
+    table.row("can become", listed(formats.iter().map(String::as_str)));
+    table.row("customised", yes_no(common.customised));
+    let Some(Carried { files, ignition }) = &common.carried else { return };
+    let files =
+        files.iter().map(|file| format!("{} {}, {} bytes, sha256 {}", file.mode, file.path, file.size, file.sha256));
+    table.rows("carries", files);
+    if let Some(ignition) = ignition {
+        table.row("Ignition", format!("version {}", ignition.version));
+        table.rows("  writes", &ignition.paths);
+        table.rows("  units", &ignition.units);
+    }
+}
+
+fn member(member: &Member) -> String {
+    let compression = member.compression.as_deref().unwrap_or("not compressed");
+    format!("at {}, {compression}, {} entries", member.offset, member.entries)
+}
+
+fn yes_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}

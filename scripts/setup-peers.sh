@@ -129,6 +129,8 @@ require_rust
 sushy_venv
 [ "${1:-test}" = demo ] && exit 0
 
+# The firmware and the boot loader of UEFI machines.
+install_packages ovmf grub-efi-amd64-bin grub-common
 install_qemu
 boot_kernel
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf

@@ -41,6 +41,20 @@ pub fn made(script: &str, options: &[&str]) -> PathBuf {
     path
 }
 
+/// A GRUB for `--efi-loader` that reads `EFI/fedora/grub.cfg` of the ISO, wherever it was started from.
+pub fn grub_efi_loader(directory: &Path) -> PathBuf {
+    let early = directory.join("early.cfg");
+    fs::write(&early, "search.file /EFI/fedora/grub.cfg root\nset prefix=($root)/EFI/fedora\n").expect("a config");
+    let loader = directory.join("grubx64.efi");
+    run(Command::new("grub-mkimage")
+        .args(["-O", "x86_64-efi", "-p", "/EFI/BOOT", "-c"])
+        .args([&early, Path::new("-o"), &loader])
+        .args(
+            "normal linux iso9660 fat search search_fs_file configfile part_gpt part_msdos all_video gzio".split(' '),
+        ));
+    loader
+}
+
 /// The ISOs of ten layouts, 2020 to 2023, that coreos-installer is tested with, by name. Their files are real, cut
 /// short, and their layout is complete.
 pub fn historical_coreos_isos() -> Vec<(String, Vec<u8>)> {

@@ -20,6 +20,39 @@ pub fn boot_initramfs(initramfs: &Path, limit: Duration) -> String {
     console(command, limit)
 }
 
+/// How a machine meets an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boot {
+    /// BIOS, from a CD: El Torito.
+    BiosCd,
+    /// BIOS, from a disk: the code in the MBR.
+    BiosDisk,
+    /// UEFI, from a CD: El Torito.
+    UefiCd,
+    /// UEFI, from a USB stick: the EFI system partition.
+    UefiUsb,
+}
+
+/// Boots an image, and returns what came over the serial console until the machine was powered off.
+pub fn boot_image(image: &Path, boot: Boot, limit: Duration) -> String {
+    let mut command = Command::new("qemu-system-x86_64");
+    command.args(["-accel", "tcg,thread=multi", "-m", "512", "-nographic", "-nodefaults", "-no-reboot"]);
+    command.args(["-serial", "stdio"]);
+    if matches!(boot, Boot::UefiCd | Boot::UefiUsb) {
+        command.args(["-bios", "/usr/share/ovmf/OVMF.fd"]);
+    }
+    let drive = match boot {
+        Boot::BiosCd | Boot::UefiCd => "media=cdrom,readonly=on",
+        Boot::BiosDisk => "snapshot=on",
+        Boot::UefiUsb => "snapshot=on,if=none,id=stick",
+    };
+    command.arg("-drive").arg(format!("format=raw,file={},{drive}", image.display()));
+    if boot == Boot::UefiUsb {
+        command.args(["-device", "usb-ehci", "-device", "usb-storage,drive=stick"]);
+    }
+    console(command, limit)
+}
+
 /// Runs a machine whose serial console is its standard output, for `limit` at most.
 pub fn console(mut command: Command, limit: Duration) -> String {
     let mut machine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();

@@ -16,7 +16,7 @@ pub enum TreeKind {
 }
 
 /// An ISO 9660 volume. It holds no bytes of the image: reading goes through the source that it was opened from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Volume {
     base: u64,
     descriptors: Vec<Descriptor>,
@@ -28,7 +28,7 @@ pub struct Volume {
     udf: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tree {
     pub(super) root: FileEntry,
     pub(super) names: Names,

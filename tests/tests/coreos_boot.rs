@@ -61,7 +61,7 @@ fn embedded_files_and_arguments_reach_the_running_system() {
     archive.add_parents(0o755).unwrap();
     // Everything that an argument may hold, and as many bytes as there is room for.
     let odd =
-        ["a=b#c", "ip=[2001:db8::1]::[2001:db8::2]:64:h:eth0:none", "o=%20,~@^*?!+-_./:", "console=ttyS0,115200n8"];
+        ["a=b#c", "ip=[2001:db8::1]::[2001:db8::2]:64:h:eth0:none", "o=%20,~@^*?!+-_./:`", "console=ttyS0,115200n8"];
     let edits = json!({"append": odd, "replace": ["mitigations=auto,nosmt=off"]});
     let edits: KernelArgumentEdits = serde_json::from_value(edits).unwrap();
     let mut arguments = edits.apply_to(areas.default()).unwrap();

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Buf;
 use http::{Request, Response};
@@ -28,6 +28,9 @@ pub use tls::{Tls, TlsError};
 /// How long to wait after an error of `accept(2)` that will come again at once, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// How long not to repeat that all connections are taken.
+const QUIET: Duration = Duration::from_mins(1);
+
 /// How a listener treats its connections.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -35,7 +38,7 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// So many connections at once. Further ones wait in the kernel's queue until one ends, rather than being
     /// refused: firmware that is refused gives up a mount, firmware that waits goes on.
-    pub max_connections: usize,
+    pub max_connections: u32,
     /// A connection on which no byte moves in either direction for this long is closed. There is no limit on how
     /// long a transfer takes: some BMCs read at 50 KB/s.
     pub idle_timeout: Duration,
@@ -98,12 +101,17 @@ impl Listener {
         B: Body<Data: Buf + Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
         let Self { listener, options } = self;
-        let (drain, all) = (options.drain, options.max_connections.min(Semaphore::MAX_PERMITS));
-        let slots = Arc::new(Semaphore::new(all));
+        let (drain, all) = (options.drain, options.max_connections.max(1));
+        let slots = Arc::new(Semaphore::new(usize::try_from(all).unwrap_or(Semaphore::MAX_PERMITS)));
         let (phase, watched) = watch::channel(Phase::Serving);
         let options = Arc::new(options);
         let accept = async {
+            let mut warned: Option<Instant> = None;
             loop {
+                if slots.available_permits() == 0 && warned.is_none_or(|last| last.elapsed() >= QUIET) {
+                    tracing::warn!(limit = all, "all connections are taken; further clients wait until one ends");
+                    warned = Some(Instant::now());
+                }
                 let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
                 let (stream, address) = accept(&listener).await;
                 let (service, options, watched) = (service.clone(), Arc::clone(&options), watched.clone());
@@ -120,10 +128,9 @@ impl Listener {
         drop(listener);
         phase.send_replace(Phase::Draining);
         // All slots are free when all connections have ended.
-        let ended = || slots.acquire_many(u32::try_from(all).unwrap_or(u32::MAX));
+        let ended = || slots.acquire_many(all);
         if tokio::time::timeout(drain, ended()).await.is_err() {
-            let open = all - slots.available_permits();
-            tracing::warn!(open, ?drain, "shutdown: connections cut off at the drain limit");
+            tracing::warn!(?drain, "shutdown: the transfers that are still running are cut off");
             phase.send_replace(Phase::Stopped);
             // They end when they are polled next, unless a service blocks its thread.
             let _ = tokio::time::timeout(PAUSE, ended()).await;

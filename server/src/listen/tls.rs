@@ -128,3 +128,36 @@ impl From<TlsError> for io::Error {
         Self::new(io::ErrorKind::InvalidInput, error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(directory: &Path, name: &str) {
+        let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+        fs::write(directory.join("tls.crt"), issued.cert.pem()).unwrap();
+        fs::write(directory.join("tls.key"), issued.signing_key.serialize_pem()).unwrap();
+    }
+
+    /// The configuration in use once the files are due to be looked at.
+    fn in_use(tls: &Tls) -> Arc<ServerConfig> {
+        tls.0.loaded.lock().unwrap().looked = Instant::now().checked_sub(RELOAD).unwrap();
+        Arc::clone(tls.acceptor().config())
+    }
+
+    #[test]
+    fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), "first.example");
+        let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();
+        let first = in_use(&tls);
+        assert!(Arc::ptr_eq(&first, &in_use(&tls)), "nothing has changed");
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(directory.path().join("tls.key"), "half written").unwrap();
+        assert!(Arc::ptr_eq(&first, &in_use(&tls)));
+        write(directory.path(), "second.example");
+        let second = in_use(&tls);
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &in_use(&tls)));
+    }
+}

@@ -34,6 +34,9 @@ pub type MediaBody = Either<Full<Bytes>, ImageBody>;
 /// change, but asks again, since it may be released. Ironic's image cache works with everything but `no-store`.
 const CACHING: &str = "private, no-cache, no-transform";
 
+/// What is not there, or not ready, may be so the next moment.
+const NEVER_KEPT: &str = "no-store";
+
 /// What the requests of a media plane share.
 pub(super) struct Plane {
     published: Arc<dyn Published>,
@@ -180,13 +183,15 @@ fn whole_seconds(time: SystemTime) -> SystemTime {
 }
 
 fn not_found() -> http::Result<Response<MediaBody>> {
-    text(Response::builder().status(StatusCode::NOT_FOUND), "not found\n")
+    let builder = Response::builder().status(StatusCode::NOT_FOUND).header(CACHE_CONTROL, NEVER_KEPT);
+    text(builder, "not found\n")
 }
 
 /// The reason is the operator's business and goes to the log; the client learns only that it may come again.
 fn unavailable(token: &str, file: &str, reason: &str) -> http::Result<Response<MediaBody>> {
     tracing::warn!(token = shown(token), file, reason, "an image cannot be served");
     let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
+    let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
     text(builder, "the image cannot be served at the moment\n")
 }
 

@@ -158,6 +158,14 @@ fn missing(offset: u64) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, format!("no bytes at offset {offset} of the base image"))
 }
 
+impl Drop for ImageBody {
+    fn drop(&mut self) {
+        if self.rest > 0 {
+            tracing::debug!(rest = self.rest, "transfer ended early");
+        }
+    }
+}
+
 impl Body for ImageBody {
     type Data = Bytes;
     type Error = io::Error;

@@ -24,7 +24,7 @@ pub use config::{Config, ConfigError};
 const MEDIA_PORT: u16 = 8081;
 
 /// Clients of the API at once. They are few, and each may send 4 MiB.
-const API_CONNECTIONS: usize = 256;
+const API_CONNECTIONS: u32 = 256;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]

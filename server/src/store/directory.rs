@@ -114,11 +114,13 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Removes a file. When this returns, it stays away even after a power failure. False: it was not there.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        removed => removed?,
-    }
-    sync_parent(path).map(|()| true)
+    let removed = match fs::remove_file(path) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    // Even where it was not there: an earlier try may have come only this far.
+    sync_parent(path).map(|()| removed)
 }
 
 /// In the same directory, so that a rename can put it into its place; with mode 0600, as `tempfile` makes them.

@@ -401,3 +401,15 @@ fn settings(document: &Value) -> Vec<(usize, DocumentPath, String, Value)> {
     walk(document, &DocumentPath::root(), &mut 0, &mut found);
     found
 }
+
+/// nmstate's time grows with the square of a list's length.
+#[test]
+fn endless_lists_are_refused_before_they_cost_anything() {
+    for list in ["routes", "route-rules"] {
+        let entries: Value = vec![Value::Mapping(Mapping::new()); 20_000].into();
+        let config = Value::Mapping(Mapping::from_iter([("config".into(), entries)]));
+        let (network, report) = convert(&host(Value::Mapping(Mapping::from_iter([(list.into(), config)]))));
+        assert!(network.is_none());
+        assert!(report.findings().iter().any(|finding| finding.code == "list-too-long"), "{list}");
+    }
+}

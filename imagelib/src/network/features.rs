@@ -189,6 +189,10 @@ const RANGES: &[(Pattern, u64, u64)] = &[
     (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "max"], 1, 4094),
 ];
 
+/// How long a list may be: nmstate's time grows with the square of these, and beyond is no host that exists.
+const LENGTHS: &[(Pattern, usize)] =
+    &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
+
 /// Reports everything in `document` that the tables know.
 pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report) {
     for feature in FEATURES {
@@ -212,6 +216,14 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             if value.as_str().is_some_and(|item| item.contains(';')) {
                 let message = "holds ';', which separates the items of this list in a keyfile; write two items";
                 report.error("semicolon-in-list", &descend(path, steps), message);
+            }
+        });
+    }
+    for (at, most) in LENGTHS {
+        visit(document, at, &mut |steps, value| {
+            if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
+                let message = format!("has {length} entries; more than {most} are not taken");
+                report.error("list-too-long", &descend(path, steps), message);
             }
         });
     }

@@ -7,9 +7,10 @@ use super::yaml::{self, Budget};
 use crate::host::{HostSpec, NmstateDocument};
 use crate::report::{DocumentPath, Report};
 
-/// The members of NMState's `NetworkState`. One of them makes a mapping without `kind` and `apiVersion` NMState.
-pub(super) const MEMBERS: [&str; 7] =
-    ["interfaces", "routes", "dns-resolver", "route-rules", "hostname", "ovs-db", "ovn"];
+/// The members of NMState's `NetworkState`, and those of nmpolicy, of which the checks of the network say more than that
+/// they are unknown. One of them makes a mapping without `kind` and `apiVersion` NMState.
+pub(super) const MEMBERS: [&str; 9] =
+    ["interfaces", "routes", "dns-resolver", "route-rules", "hostname", "ovs-db", "ovn", "capture", "desiredState"];
 
 /// Whether `document` is NMState and nothing else.
 pub(super) fn is_nmstate(document: &Mapping) -> bool {

@@ -23,6 +23,27 @@ fn every_invalid_document_gives_its_findings_and_exit_code_1() {
 }
 
 #[test]
+fn every_invalid_network_gives_its_findings_and_exit_code_1() {
+    for expected in cases_with_findings("nmstate/invalid") {
+        let document = expected.with_extension("yaml");
+        let ended = run(&["check", "--format", "json", document.to_str().unwrap()]);
+        assert_eq!(ended.code, 1, "{}: {}", document.display(), ended.err);
+        let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap().to_owned();
+        // What is no NMState document at all is refused before its network is looked at.
+        let code = text(&json["findings"][0], "code");
+        if ["document-not-read", "no-document", "unknown-tag"].contains(&code.as_str()) {
+            continue;
+        }
+        let findings = json["findings"].as_array().unwrap().iter();
+        let findings = findings.map(|finding| {
+            format!("{} {}: {}\n", text(finding, "severity"), text(finding, "code"), text(finding, "message"))
+        });
+        assert_eq!(findings.collect::<String>(), fs::read_to_string(&expected).unwrap(), "{}", document.display());
+    }
+}
+
+#[test]
 fn warnings_alone_are_exit_code_0() {
     let document = fixture("inputs/bare-metal-host/unused-secret-and-other-kinds.yaml");
     let ended = run(&["check", document.to_str().unwrap()]);

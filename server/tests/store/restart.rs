@@ -5,8 +5,11 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use dayone::store::served::{Lookup, Published as _};
 use dayone::store::{OpenError, Publication, StoreError};
+use imagelib::base::Format;
+use imagelib::compression::Compression;
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
+use imagelib::recipe::Recipe;
 
 use super::support::*;
 
@@ -32,6 +35,27 @@ fn a_restart_changes_nothing_that_a_client_can_see() {
         let after: Vec<Seen> = FILES.map(|file| see(&store, &again, file)).into();
         assert_eq!(&after, before);
     }
+}
+
+#[test]
+fn an_iso_is_one_file_that_a_restart_does_not_change_either() {
+    let place = Place::new();
+    let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos.iso.xz");
+    let iso = Compression::Xz.decompress(&fs::read(packed).unwrap(), 64 << 20).unwrap();
+    fs::write(place.path("live.iso"), &iso).unwrap();
+    let base = || vec![format!("{NAME}={}", place.path("live.iso").display()).parse().unwrap()];
+    let store = place.open_with(base()).unwrap();
+    let order = Recipe { format: Format::Iso, ..recipe(&store, 1) };
+    let (image, _) = store.publish(NAME, order, None).unwrap();
+    let before = see(&store, &image, "boot.iso");
+    let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
+    assert!(bytes.len() == iso.len() && *bytes != iso);
+    assert_eq!(store.digest(&image, FileName::BootIso).unwrap(), Digest::of(bytes));
+    for file in ["boot.ipxe", "initrd.img"] {
+        assert_eq!(see(&store, &image, file), Seen::NotFound, "{file}");
+    }
+    drop(store);
+    assert_eq!(see(&place.open_with(base()).unwrap(), &image, "boot.iso"), before);
 }
 
 #[test]
@@ -188,7 +212,7 @@ fn what_cannot_be_published_says_why() {
     let error = store.publish("other", recipe(&store, 1), None).unwrap_err();
     assert!(matches!(&error, StoreError::UnknownBase(name) if name == "other"));
     let mut iso = recipe(&store, 1);
-    iso.format = imagelib::base::Format::Iso;
+    iso.format = Format::Iso;
     assert!(matches!(store.publish(NAME, iso, None), Err(StoreError::Image(_))));
     assert!(store.images().is_empty() && place.records().is_empty());
 }

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn only_harmless_ids_are_taken_over() {
         let id = |given: &str| {
-            request_id(&Request::builder().header("x-request-id", given).body(Default::default()).unwrap())
+            request_id(&Request::builder().header("x-request-id", given).body(axum::body::Body::default()).unwrap())
         };
         assert_eq!(id("abc-1_2.3"), "abc-1_2.3");
         for bad in ["", "a b", "a\"b", &"a".repeat(65)] {

@@ -1,0 +1,133 @@
+//! The program `dayone serve`: settings, what it says, how it ends.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::support::Place;
+
+fn serve(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    command.arg("serve").args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DAYONE_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(place.path(""));
+    command
+}
+
+fn signal(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn wait(mut child: Child) -> ExitStatus {
+    let limit = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < limit {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    panic!("dayone does not end");
+}
+
+#[test]
+fn wrong_settings_end_with_2_and_say_what_to_do() {
+    let place = Place::new();
+    let file = |name: &str, text: &str| fs::write(place.path(name), text).unwrap();
+    file("unknown.yaml", "data-dir: data\n\nmedia-uri: http://192.0.2.1\n");
+    file("bases.yaml", "bases:\n- name: a\n  iso: coreos.iso\n  kernel: kernel\n");
+    file("url.yaml", "media-url: http://192.0.2.1/a?b\n");
+    file("short", "short\n");
+    let url = ["--media-url", "http://192.0.2.1:8081"];
+    let with_url = |arguments: &[&'static str]| [&url[..], arguments].concat();
+    for (arguments, reason) in [
+        (vec![], "--media-url"),
+        (vec!["--media-url", "http://user:hunter2@192.0.2.1"], "user name or password"),
+        (vec!["--media-url", "http://192.0.2.1/my-media"], "my-media"),
+        (with_url(&["--api-listen", "0.0.0.0:0"]), "--api-token-file"),
+        (with_url(&["--api-token-file", "short"]), "shorter than 16"),
+        (with_url(&["--api-token-file", "nowhere"]), "cannot read"),
+        (with_url(&["--api-tls-cert", "kernel"]), "--api-tls-cert and --api-tls-key"),
+        (with_url(&["--media-tls-cert", "kernel", "--media-tls-key", "kernel"]), "TLS key file"),
+        (with_url(&["--base", "nonsense"]), "NAME=PATH"),
+        (with_url(&["--log", "loud=="]), "--log"),
+        (with_url(&["--config", "nowhere.yaml"]), "cannot read the settings file"),
+        (vec!["--config", "unknown.yaml"], "line 3"),
+        (vec!["--config", "bases.yaml"], "bases"),
+        (vec!["--config", "url.yaml"], "query"),
+    ] {
+        let output = serve(&place, &arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+    // A base that is not there is no mistake of the arguments' form.
+    let arguments = with_url(&["--base", "a=nowhere.iso", "--data-dir", "data", "--api-listen", "127.0.0.1:0"]);
+    let output = serve(&place, &arguments).args(["--media-listen", "127.0.0.1:0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("nowhere.iso"));
+}
+
+#[test]
+fn settings_come_from_file_environment_and_command_line_and_a_signal_ends_it() {
+    let place = Place::new();
+    let settings = "\
+data-dir: from-the-file
+api-listen: 127.0.0.1:0
+media-listen: 127.0.0.1:0
+media-url: http://192.0.2.1:1
+log-format: json
+bases:
+- {name: coreos, iso: coreos.iso}
+- {name: ipa, kernel: kernel, initrd: initrd}
+";
+    fs::write(place.path("settings.yaml"), settings).unwrap();
+    let mut child = serve(&place, &["--config", "settings.yaml", "--data-dir", "from-the-command-line"])
+        .env("DAYONE_MEDIA_URL", "http://192.0.2.1:2")
+        .env("DAYONE_API_TOKEN", "hunter2-hunter2-hunter2")
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut log = Vec::new();
+    loop {
+        let line = lines.next().unwrap_or_else(|| panic!("it ended: {log:?}"));
+        let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        log.push(line);
+        if entry["message"] == "dayone serves" {
+            assert_eq!(entry["media_url"], "http://192.0.2.1:2");
+            break;
+        }
+    }
+    assert!(place.path("from-the-command-line/images").is_dir() && !place.path("from-the-file").exists());
+    assert!(log.iter().any(|line| line.contains("\"base\":\"ipa\"")), "{log:?}");
+    signal(&child, "-TERM");
+    log.extend(lines);
+    assert_eq!(wait(child).code(), Some(0), "{log:?}");
+    assert!(!log.concat().contains("hunter2"));
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let place = Place::new();
+    let arguments = ["--data-dir", "data", "--api-listen", "127.0.0.1:0", "--media-listen", "127.0.0.1:0"];
+    let mut child = serve(&place, &arguments).args(["--drain-seconds", "60"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let serves = lines.by_ref().find(|line| line.contains("dayone serves")).unwrap();
+    let api = serves.split_whitespace().find_map(|word| word.strip_prefix("api=")).unwrap();
+    // A request that is running, and takes its time.
+    let mut stream = std::net::TcpStream::connect(api).unwrap();
+    let head = "POST /v1/keyfiles HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\nContent-Length: 9\r\n\r\n";
+    std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "-INT");
+    lines.by_ref().find(|line| line.contains("stopping")).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none());
+    signal(&child, "-INT");
+    assert_eq!(wait(child).code(), Some(130));
+}

@@ -1,0 +1,160 @@
+//! An image's life: made, found, fetched, deleted.
+
+use serde_json::{Value, json};
+
+use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
+
+const ORDER: &str = "/v1/images?base=coreos&hostname=worker-0";
+
+#[tokio::test]
+async fn an_image_is_made_once_and_then_found() {
+    let dayone = Dayone::start().await;
+    let created = Answer::of(dayone.post(ORDER, NMSTATE)).await;
+    assert_eq!(created.status, 201);
+    let image = created.ok();
+    let id = image["id"].as_str().unwrap();
+    assert_eq!(created.header("location"), format!("/v1/images/{id}"));
+    assert_eq!(
+        (&image["base"], &image["format"], &image["label"]),
+        (&json!("coreos"), &json!("iso"), &json!("worker-0"))
+    );
+    assert_eq!(image["url"], image["files"]["boot.iso"]["url"]);
+    assert!(image["url"].as_str().unwrap().starts_with(&format!("{}/i/", dayone.server.media_url())));
+
+    let again = Answer::of(dayone.post(ORDER, NMSTATE)).await;
+    assert_eq!((again.status.as_u16(), again.header("location")), (200, created.header("location")));
+    assert_eq!(again.ok(), image);
+    let shown = Answer::of(dayone.get(created.header("location"))).await.ok();
+    assert_eq!(shown, image);
+
+    let other = Answer::of(dayone.post("/v1/images?base=coreos&hostname=worker-1", NMSTATE)).await;
+    assert_eq!(other.status, 201);
+    assert_ne!(other.ok()["url"], image["url"]);
+}
+
+#[tokio::test]
+async fn what_the_bmc_gets_is_what_was_promised() {
+    let dayone = Dayone::start().await;
+    for order in [ORDER, "/v1/images?base=coreos&format=initrd", "/v1/images?base=ipa&format=initrd"] {
+        let image = Answer::of(dayone.post(order, NMSTATE)).await.ok();
+        let media = Answer::of(dayone.client.get(image["url"].as_str().unwrap())).await;
+        assert_eq!(media.status, 200);
+        assert_eq!(media.header("etag"), image["etag"]);
+        assert_eq!(media.body.len() as u64, image["size"].as_u64().unwrap());
+
+        let streamed = Answer::of(dayone.post(order, NMSTATE).header("accept", "application/octet-stream")).await;
+        assert_eq!(streamed.status, 200);
+        assert!(streamed.body == media.body, "the streamed image is another one");
+        assert_eq!(streamed.header("etag"), media.header("etag"));
+        assert_eq!(streamed.header("content-length"), media.body.len().to_string());
+        let name = image["url"].as_str().unwrap().rsplit('/').next().unwrap();
+        assert_eq!(streamed.header("content-disposition"), format!("attachment; filename=\"{name}\""));
+
+        for (file, entry) in image["files"].as_object().unwrap() {
+            let bytes = Answer::of(dayone.client.get(entry["url"].as_str().unwrap())).await;
+            let digest = format!("/v1/images/{}/sha256?file={file}", image["id"].as_str().unwrap());
+            let text = Answer::of(dayone.get(&digest)).await;
+            let sha256 = imagelib::digest::Digest::of(&bytes.body).to_string();
+            assert_eq!(String::from_utf8(text.body).unwrap(), format!("{sha256}  {file}\n"));
+            let json = Answer::of(dayone.get(&digest).header("accept", "application/json")).await.ok();
+            assert_eq!(json, json!({"file": file, "size": bytes.body.len(), "sha256": sha256}));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_streamed_image_is_not_stored() {
+    let dayone = Dayone::start().await;
+    let streamed = Answer::of(dayone.post(ORDER, NMSTATE).header("accept", "application/octet-stream")).await;
+    assert_eq!((streamed.status.as_u16(), streamed.header("location")), (200, ""));
+    assert!(dayone.place.records().is_empty());
+    assert_eq!(Answer::of(dayone.get("/v1/images")).await.ok()["images"], json!([]));
+}
+
+#[tokio::test]
+async fn images_and_their_urls_survive_a_restart() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post(ORDER, bare_metal_host("worker-0"))).await.ok();
+    let url = image["url"].as_str().unwrap().to_owned();
+    let before = Answer::of(dayone.client.get(&url)).await;
+    let dayone = dayone.restart().await;
+    let after = Answer::of(dayone.client.get(&url)).await;
+    assert_eq!(after.status, 200);
+    assert!(after.body == before.body);
+    for header in ["etag", "last-modified"] {
+        assert_eq!(after.header(header), before.header(header));
+    }
+    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
+    assert_eq!(Answer::of(dayone.get(&path)).await.ok(), image);
+    assert_eq!(Answer::of(dayone.post(ORDER, bare_metal_host("worker-0"))).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_deleted_image_is_gone() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post(ORDER, NMSTATE)).await.ok();
+    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
+    assert_eq!(Answer::of(dayone.client.delete(dayone.url(&path))).await.status, 204);
+    assert_eq!(Answer::of(dayone.client.get(image["url"].as_str().unwrap())).await.status, 404);
+    Answer::of(dayone.client.delete(dayone.url(&path))).await.problem("not-found");
+    for path in [path.clone(), format!("{path}/files"), format!("{path}/sha256"), "/v1/images/x".to_owned()] {
+        let answer = Answer::of(dayone.get(&path)).await;
+        answer.problem("not-found");
+    }
+    let again = Answer::of(dayone.post(ORDER, NMSTATE)).await;
+    assert_eq!((again.status.as_u16(), &again.ok()["url"]), (201, &image["url"]));
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_and_without_urls() {
+    let dayone = Dayone::start().await;
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let order = format!("/v1/images?base=coreos&hostname=worker-{number}");
+        ids.push(Answer::of(dayone.post(&order, NMSTATE)).await.ok()["id"].clone());
+    }
+    ids.sort_by_key(Value::to_string);
+    let (mut seen, mut path) = (Vec::new(), "/v1/images?limit=2".to_owned());
+    loop {
+        let page = Answer::of(dayone.get(&path)).await;
+        assert!(!String::from_utf8_lossy(&page.body).contains("/i/"));
+        let page = page.ok();
+        let images = page["images"].as_array().unwrap();
+        assert!((1..=2).contains(&images.len()));
+        seen.extend(images.iter().map(|image| image["id"].clone()));
+        match page["next"].as_str() {
+            Some(next) => path = format!("/v1/images?limit=2&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, ids);
+    assert_eq!(Answer::of(dayone.get("/v1/images")).await.ok()["images"].as_array().unwrap().len(), 5);
+    for wrong in ["limit=0", "limit=1001", "limit=x", "after=x", "page=2", "limit=1&limit=2"] {
+        let answer = Answer::of(dayone.get(&format!("/v1/images?{wrong}"))).await;
+        assert_eq!(answer.status, 400);
+        answer.problem("wrong-parameter");
+    }
+}
+
+#[tokio::test]
+async fn what_is_embedded_is_shown_by_digest_only() {
+    let dayone = Dayone::start().await;
+    let order = json!({"base": "coreos", "documents": NMSTATE, "hostname": "worker-0",
+        "files": [{"path": "/etc/secret", "contents": "aHVudGVyMg=="}]});
+    let image = Answer::of(dayone.post_json("/v1/images", &order)).await.ok();
+    let answer = Answer::of(dayone.get(&format!("/v1/images/{}/files", image["id"].as_str().unwrap()))).await;
+    let files = answer.ok();
+    let files = files["files"].as_array().unwrap();
+    let find =
+        |path: &str| files.iter().find(|file| file["path"] == path).unwrap_or_else(|| panic!("{path}: {files:?}"));
+    let keyfile = find("/etc/coreos-firstboot-network/eth0.nmconnection");
+    assert_eq!((&keyfile["mode"], &keyfile["delivered_by"]), (&json!("0600"), &json!("initramfs")));
+    let secret = find("/etc/secret");
+    assert_eq!(secret["sha256"], imagelib::digest::Digest::of(b"hunter2").to_string());
+    assert_eq!((&secret["size"], &secret["delivered_by"]), (&json!(7), &json!("ignition")));
+    assert!(!String::from_utf8_lossy(&answer.body).contains("hunter2"));
+
+    let wrong = format!("/v1/images/{}/sha256?file=rootfs.img", image["id"].as_str().unwrap());
+    let problem = Answer::of(dayone.get(&wrong)).await.problem("not-found");
+    assert!(problem["detail"].as_str().unwrap().contains("boot.iso"), "{problem}");
+}

@@ -1,0 +1,89 @@
+//! Sizes, types and methods that are refused, always as problems.
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::support::{Answer, Dayone, NMSTATE};
+
+const ORDER: &str = "/v1/images?base=coreos";
+
+#[tokio::test]
+async fn a_body_of_four_mebibytes_is_the_largest() {
+    let dayone = Dayone::start().await;
+    let padded = |size: usize| format!("{NMSTATE}{}", "#".repeat(size - NMSTATE.len()));
+    assert_eq!(Answer::of(dayone.post(ORDER, padded(4 << 20))).await.status, 201);
+    for path in [ORDER, "/v1/keyfiles"] {
+        let answer = Answer::of(dayone.post(path, padded((4 << 20) + 1))).await;
+        assert_eq!(answer.status, 413);
+        answer.problem("too-large");
+    }
+}
+
+/// Sends the text as it is and reads the answer until the server closes.
+async fn raw(dayone: &Dayone, request: &str) -> String {
+    let mut stream = TcpStream::connect(dayone.server.api_address()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn a_length_that_is_claimed_is_not_waited_for() {
+    let dayone = Dayone::start().await;
+    let head = "POST /v1/images?base=coreos HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\n";
+    let answer = raw(&dayone, &format!("{head}Content-Length: 99999999999\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    // Without a length, what comes is counted.
+    let chunk = format!("100000\r\n{}\r\n", "#".repeat(1 << 20));
+    let answer = raw(&dayone, &format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(5))).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+}
+
+#[tokio::test]
+async fn content_types_are_known_ones() {
+    let dayone = Dayone::start().await;
+    for media_type in ["multipart/form-data; boundary=x", "application/octet-stream", "application/xml"] {
+        for path in [ORDER, "/v1/keyfiles"] {
+            let request = dayone.client.post(dayone.url(path)).header("content-type", media_type).body(NMSTATE);
+            let answer = Answer::of(request).await;
+            assert_eq!(answer.status, 415, "{media_type}");
+            answer.problem("unsupported-media-type");
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_paths_and_methods_are_problems_too() {
+    let dayone = Dayone::start().await;
+    for path in ["/", "/v1", "/v1/", "/v2/images", "/v1/images/", "/v1/images/a/b", "//", "/v1/problems/nope"] {
+        Answer::of(dayone.get(path)).await.problem("not-found");
+    }
+    for (method, path, allow) in [
+        (Method::PUT, "/v1/images", "GET,HEAD,POST"),
+        (Method::DELETE, "/v1/bases/coreos", "GET,HEAD"),
+        (Method::GET, "/v1/keyfiles", "POST"),
+        (Method::POST, "/healthz", "GET,HEAD"),
+        (Method::PATCH, "/v1/images/x", "GET,HEAD,DELETE"),
+    ] {
+        let answer = Answer::of(dayone.client.request(method, dayone.url(path))).await;
+        assert_eq!(answer.status, 405);
+        answer.problem("method-not-allowed");
+        let methods = |text: &str| text.split(',').map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(methods(answer.header("allow")), methods(allow), "{path}");
+    }
+    let answer = raw(&dayone, "GET /v1/bases/%FF HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("application/problem+json"), "{answer}");
+}
+
+#[tokio::test]
+async fn every_kind_of_problem_is_explained_at_its_type() {
+    let dayone = Dayone::start().await;
+    for kind in dayone::api::problem::ProblemKind::ALL {
+        let explained = Answer::of(dayone.get(&kind.uri())).await.ok();
+        assert_eq!(explained["type"], kind.uri());
+        assert_eq!(explained["status"], kind.status().as_u16());
+        assert!(explained["meaning"].as_str().unwrap().ends_with('.'), "{explained}");
+    }
+}

@@ -1,0 +1,14 @@
+//! The whole server over real sockets: the API, and what BMCs then get.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod access;
+mod bases;
+mod command;
+mod fixtures;
+mod images;
+mod keyfiles;
+mod limits;
+mod orders;
+mod service;
+mod support;

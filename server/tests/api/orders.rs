@@ -1,0 +1,235 @@
+//! The ways to order an image, and what is refused.
+
+use serde_json::{Value, json};
+
+use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
+
+const ORDER: &str = "/v1/images?base=coreos";
+
+fn nmstate() -> Value {
+    serde_yaml::from_str(NMSTATE).unwrap()
+}
+
+#[tokio::test]
+async fn one_order_in_many_forms_is_one_image() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post(ORDER, NMSTATE)).await.ok();
+    let requests = [
+        dayone.post_json("/v1/images", &json!({"base": "coreos", "documents": NMSTATE})),
+        dayone.post_json("/v1/images", &json!({"base": "coreos", "nmstate": nmstate(), "format": "iso"})),
+        // JSON that is the user's document, not a request.
+        dayone.post_json(ORDER, &nmstate()),
+        dayone.post(ORDER, nmstate().to_string()),
+        dayone.post(ORDER, NMSTATE.replace('\n', "\r\n")),
+        dayone.client.post(dayone.url(ORDER)).body(NMSTATE),
+        dayone.client.post(dayone.url(ORDER)).body(NMSTATE).header("content-type", "application/x-www-form-urlencoded"),
+        dayone.client.post(dayone.url(ORDER)).body(NMSTATE).header("content-type", "Text/YAML; charset=utf-8"),
+    ];
+    for (number, request) in requests.into_iter().enumerate() {
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.status, 200, "{number}: {answer:?}");
+        assert_eq!(answer.ok()["id"], image["id"], "{number}");
+    }
+    assert_eq!(dayone.place.records().len(), 1);
+}
+
+#[tokio::test]
+async fn everything_that_can_be_ordered_changes_the_image() {
+    let dayone = Dayone::start().await;
+    let orders = [
+        json!({}),
+        json!({"hostname": "worker-0"}),
+        json!({"format": "initrd"}),
+        json!({"auto_default": true}),
+        json!({"ignition": {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/x", "contents": {"source": "data:,x"}}]}}}),
+        json!({"ssh_authorized_keys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1wVd0KqKpJOmGwzjeqWKLGu7dSDPnzcDnFoSDCuKw5 a@b"]}),
+        json!({"files": [{"path": "/etc/motd", "contents": "aGVsbG8K"}]}),
+        json!({"units": [{"name": "a.service", "enabled": true, "contents": "[Service]\nExecStart=/bin/true\n"}]}),
+        json!({"kernel_arguments": {"append": ["console=ttyS0"]}}),
+        json!({"kernel_arguments": {"delete": ["mitigations=auto,nosmt"]}}),
+        json!({"kernel_arguments": {"replace": ["ignition.platform.id=metal=qemu"]}}),
+    ];
+    let mut ids = std::collections::BTreeSet::new();
+    for order in &orders {
+        let mut order = order.clone();
+        (order["base"], order["documents"]) = ("coreos".into(), NMSTATE.into());
+        let answer = Answer::of(dayone.post_json("/v1/images", &order)).await;
+        assert_eq!(answer.status, 201, "{order}: {answer:?}");
+        assert!(ids.insert(answer.ok()["id"].to_string()), "{order}");
+    }
+    for query in [
+        "hostname=worker-0",
+        "format=initrd",
+        "auto_default=true",
+        "karg_append=console%3DttyS0",
+        "karg_delete=mitigations%3Dauto,nosmt",
+        "karg_replace=ignition.platform.id%3Dmetal%3Dqemu",
+    ] {
+        let answer = Answer::of(dayone.post(&format!("{ORDER}&{query}"), NMSTATE)).await;
+        assert_eq!(answer.status, 200, "the same as one of the above: {query}: {answer:?}");
+    }
+    let image = Answer::of(dayone.post(&format!("{ORDER}&karg_append=a&karg_append=b%3D1"), NMSTATE)).await.ok();
+    assert!(image["kernel_arguments"].as_str().unwrap().ends_with(" a b=1"), "{image}");
+}
+
+#[tokio::test]
+async fn an_image_for_network_boot_comes_with_all_it_takes() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post("/v1/images?base=coreos&format=initrd", NMSTATE)).await.ok();
+    let names: Vec<&String> = image["files"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["initrd.img", "rootfs.img", "vmlinuz"]);
+    assert_eq!(image["url"], image["files"]["initrd.img"]["url"]);
+    let script = Answer::of(dayone.client.get(image["ipxe"].as_str().unwrap())).await;
+    let script = String::from_utf8(script.body).unwrap();
+    for name in names {
+        assert!(script.contains(image["files"][name]["url"].as_str().unwrap()), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn of_several_hosts_one_is_named() {
+    let dayone = Dayone::start().await;
+    let documents = format!("{}---\n{}", bare_metal_host("worker-0"), bare_metal_host("worker-1"));
+    let problem = Answer::of(dayone.post(ORDER, &*documents)).await;
+    assert_eq!(problem.status, 422);
+    assert_eq!(problem.problem("several-hosts")["known"], json!(["worker-0", "worker-1"]));
+
+    let image = Answer::of(dayone.post(&format!("{ORDER}&host=worker-1"), &*documents)).await.ok();
+    assert_eq!(image["label"], "worker-1");
+    let alone = Answer::of(dayone.post(ORDER, bare_metal_host("worker-1"))).await;
+    assert_eq!((alone.status.as_u16(), &alone.ok()["id"]), (200, &image["id"]));
+
+    let problem = Answer::of(dayone.post(&format!("{ORDER}&host=worker-2"), &*documents)).await;
+    assert_eq!(problem.status, 422);
+    let problem = problem.problem("unknown-host");
+    assert_eq!(problem["known"], json!(["worker-0", "worker-1"]));
+    assert!(problem["detail"].as_str().unwrap().contains("worker-0, worker-1"));
+    assert_eq!(dayone.place.records().len(), 1);
+}
+
+#[tokio::test]
+async fn bad_requests_say_what_is_bad() {
+    let dayone = Dayone::start().await;
+    let query = [
+        ("/v1/images", "wrong-parameter", "base"),
+        ("/v1/images?base=coreos&bse=x", "wrong-parameter", "\"bse\""),
+        ("/v1/images?base=coreos&base=coreos", "wrong-parameter", "twice"),
+        ("/v1/images?base=coreos&format=usb", "wrong-parameter", "\"usb\""),
+        ("/v1/images?base=coreos&hostname=a_b", "wrong-parameter", "a_b"),
+        ("/v1/images?base=coreos&replace_embedded=yes", "wrong-parameter", "replace_embedded"),
+        ("/v1/images?base=coreos&karg_append=a%20b", "wrong-parameter", "karg_append"),
+        ("/v1/images?base=coreos&karg_replace=a", "wrong-parameter", "KEY=OLD=NEW"),
+        ("/v1/images?base=nope", "unknown-base", "coreos, ipa, plain"),
+        ("/v1/images?base=plain", "image-refused", "iso"),
+        ("/v1/images?base=ipa", "image-refused", "initrd"),
+        ("/v1/images?base=coreos&karg_delete=nope", "image-refused", "nope"),
+        (
+            "/v1/images?base=ipa&format=initrd&ssh_authorized_key=ssh-ed25519+AAAAC3NzaC1lZDI1NTE5AAAAIJ1wVd0KqKpJOmGwzjeqWKLGu7dSDPnzcDnFoSDCuKw5",
+            "image-refused",
+            "SSH",
+        ),
+    ];
+    for (path, kind, reason) in query {
+        let problem = Answer::of(dayone.post(path, NMSTATE)).await.problem(kind);
+        assert!(problem["detail"].as_str().unwrap().contains(reason), "{path}: {problem}");
+    }
+    let long = "x".repeat(2000);
+    let json = [
+        (json!({"base": "coreos"}), "malformed-request", "neither documents nor nmstate"),
+        (json!({"base": "coreos", "documents": NMSTATE, "nmstate": {}}), "malformed-request", "both"),
+        (json!({"documents": NMSTATE}), "malformed-request", "base"),
+        (json!({"base": "coreos", "documents": NMSTATE, "kargs": []}), "malformed-request", "kargs: unknown field"),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "files": [{"path": "/a", "contents": "hunter2"}]}),
+            "malformed-request",
+            "files[0].contents",
+        ),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "files": [{"path": "a", "contents": ""}]}),
+            "malformed-request",
+            "files[0].path",
+        ),
+        (json!({"base": "coreos", "documents": ["hunter2"]}), "malformed-request", "documents"),
+        (json!({"base": "coreos", "documents": NMSTATE, "units": "hunter2"}), "malformed-request", "units"),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "ssh_authorized_keys": ["hunter2"]}),
+            "malformed-request",
+            "ssh_authorized_keys[0]",
+        ),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "ignition": {"ignition": {"version": "2.2.0"}}}),
+            "documents-refused",
+            "2.2.0",
+        ),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "ignition": {"ignition": {"version": "3.2.0"}, "passwd": "hunter2"}}),
+            "documents-refused",
+            "Ignition",
+        ),
+        (
+            json!({"base": "coreos", "documents": NMSTATE, "kernel_arguments": {"append": [long]}}),
+            "does-not-fit",
+            "room for",
+        ),
+        (
+            json!({"base": "coreos", "nmstate": {"interfaces": [{"name": "much-too-long-for-a-name", "type": "ethernet"}]}}),
+            "documents-refused",
+            "interfaces[0].name",
+        ),
+    ];
+    for (body, kind, reason) in json {
+        let answer = Answer::of(dayone.post_json("/v1/images", &body)).await;
+        assert!(answer.status.is_client_error(), "{answer:?}");
+        let problem = answer.problem(kind);
+        assert!(problem["detail"].as_str().unwrap().contains(reason), "{body}: {problem}");
+        assert!(!problem.to_string().contains("hunter2"), "{problem}");
+    }
+    let text = dayone.client.post(dayone.url("/v1/images")).header("content-type", "application/json");
+    let problem = Answer::of(text.body("{\"base\": \"coreos\",\n oops}")).await;
+    assert_eq!(problem.status, 400);
+    let problem = problem.problem("malformed-request");
+    assert!(problem["detail"].as_str().unwrap().contains("line 2, column 2"), "{problem}");
+    assert!(dayone.place.records().is_empty());
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_told_with_both_sizes() {
+    let dayone = Dayone::start().await;
+    // Not compressible, and larger than the base's area of 256 KiB.
+    let mut state = 1_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56).to_le_bytes()[0]
+    })
+    .take(400_000)
+    .collect();
+    let contents = data_encoding::BASE64.encode(&noise);
+    let order =
+        json!({"base": "coreos", "documents": NMSTATE, "files": [{"path": "/etc/noise", "contents": contents}]});
+    let answer = Answer::of(dayone.post_json("/v1/images", &order)).await;
+    assert_eq!(answer.status, 422);
+    let problem = answer.problem("does-not-fit");
+    assert_eq!(problem["available"], 262_144);
+    assert!(problem["needed"].as_u64().unwrap() > 400_000, "{problem}");
+    assert!(dayone.place.records().is_empty());
+}
+
+#[tokio::test]
+async fn warnings_come_with_the_image() {
+    let dayone = Dayone::start().await;
+    let order = json!({"base": "coreos", "documents": NMSTATE,
+        "ignition": {"ignition": {"version": "3.2.0"}, "storage": {"fils": []}}});
+    let image = Answer::of(dayone.post_json("/v1/images", &order)).await.ok();
+    let finding = &image["findings"][0];
+    assert_eq!((&finding["severity"], &finding["code"]), (&json!("warning"), &json!("ignition-unused-key")));
+    assert!(finding["message"].as_str().unwrap().contains("fils"), "{finding}");
+}
+
+#[tokio::test]
+async fn curl_without_line_breaks_gets_a_hint() {
+    let dayone = Dayone::start().await;
+    let request = dayone.client.post(dayone.url(ORDER)).header("content-type", "application/x-www-form-urlencoded");
+    let answer = Answer::of(request.body(NMSTATE.replace('\n', ""))).await;
+    let problem = answer.problem("documents-refused");
+    assert!(problem["detail"].as_str().unwrap().contains("--data-binary"), "{problem}");
+}

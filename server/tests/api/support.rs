@@ -1,0 +1,186 @@
+//! A server of this process on ports of its own, over small bases in a directory of its own.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dayone::api::tokens::ApiTokens;
+use dayone::server::{Config, Server};
+use imagelib::compression::Compression;
+use imagelib::cpio::Archive;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) const TOKEN: &str = "a-token-of-some-length";
+
+/// NMState of one host.
+pub(crate) const NMSTATE: &str = "\
+interfaces:
+- name: eth0
+  type: ethernet
+  state: up
+  ipv4:
+    enabled: true
+    address:
+    - ip: 192.0.2.20
+      prefix-length: 24
+";
+
+/// A BareMetalHost called `name` with its Secret.
+pub(crate) fn bare_metal_host(name: &str) -> String {
+    let nmstate = NMSTATE.replace('\n', "\n    ");
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\
+         apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\n\
+         spec: {{preprovisioningNetworkDataName: {name}-network}}\n"
+    )
+}
+
+/// Where a server's files are. They outlive the server.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    /// With the bases `coreos` (an ISO), `ipa` (a kernel and an initramfs) and `plain` (an ISO of something else).
+    pub(crate) fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        for (name, fixture) in [("coreos.iso", "coreos.iso.xz"), ("plain.iso", "tree.iso.xz")] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/bases").join(fixture);
+            let iso = Compression::Xz.decompress(&fs::read(path).unwrap(), 64 << 20).unwrap();
+            fs::write(place.path(name), iso).unwrap();
+        }
+        let mut initrd = Archive::new();
+        initrd.file("usr/sbin/NetworkManager".parse().unwrap(), 0o755, "").unwrap();
+        initrd.add_parents(0o755).unwrap();
+        fs::write(place.path("initrd"), initrd.to_bytes()).unwrap();
+        fs::write(place.path("kernel"), b"the kernel").unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        let path = |name| self.path(name).display().to_string();
+        let bases = [
+            format!("coreos={}", path("coreos.iso")),
+            format!("ipa=kernel:{},initrd:{}", path("kernel"), path("initrd")),
+            format!("plain={}", path("plain.iso")),
+        ];
+        Config {
+            data_dir: self.path("data"),
+            bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
+            api_listen: "127.0.0.1:0".parse().unwrap(),
+            api_tokens: ApiTokens::default(),
+            api_tls: None,
+            media_listen: Some("127.0.0.1:0".parse().unwrap()),
+            media_url: None,
+            media_tls: None,
+            media_idle: Duration::from_secs(10),
+            drain: Duration::from_secs(5),
+            recheck: Duration::from_millis(100),
+        }
+    }
+
+    /// The names of the stored records.
+    pub(crate) fn records(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("data/images")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+/// A running server and a client of it.
+pub(crate) struct Dayone {
+    pub(crate) place: Place,
+    pub(crate) server: Server,
+    pub(crate) client: Client,
+}
+
+impl Dayone {
+    pub(crate) async fn start() -> Self {
+        let place = Place::new();
+        let config = place.config();
+        Self::start_with(place, config).await
+    }
+
+    pub(crate) async fn start_with(place: Place, config: Config) -> Self {
+        let server = Server::start(config).await.unwrap();
+        Self { place, server, client: Client::new() }
+    }
+
+    /// Stops the server and starts it anew over the same files.
+    pub(crate) async fn restart(self) -> Self {
+        let Self { place, server, .. } = self;
+        let mut config = place.config();
+        // The same addresses, as after any restart.
+        (config.api_listen, config.media_listen) = (server.api_address(), Some(server.media_address()));
+        server.stop().await;
+        Self::start_with(place, config).await
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.server.api_address())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(self.url(path))
+    }
+
+    /// A request with documents as they are.
+    pub(crate) fn post(&self, path: &str, documents: impl Into<Vec<u8>>) -> RequestBuilder {
+        self.client.post(self.url(path)).header("content-type", "application/yaml").body(documents.into())
+    }
+
+    /// A request in JSON.
+    pub(crate) fn post_json(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.client.post(self.url(path)).json(body)
+    }
+}
+
+/// An answer, whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status(), response.headers().clone());
+        Self { status, headers, body: response.bytes().await.unwrap().to_vec() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body of a success.
+    pub(crate) fn ok(&self) -> Value {
+        assert!(self.status.is_success(), "{} {}", self.status, String::from_utf8_lossy(&self.body));
+        self.json()
+    }
+
+    /// The body of a problem of this kind, well-formed.
+    pub(crate) fn problem(&self, kind: &str) -> Value {
+        let problem = self.json();
+        assert_eq!(problem["type"], format!("/v1/problems/{kind}"), "{problem}");
+        assert_eq!(problem["status"], self.status.as_u16());
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert!(!self.header("x-request-id").is_empty());
+        assert!(problem["title"].is_string() && problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+        problem
+    }
+}
+
+/// Appends to a file, so that it is no longer what it was.
+pub(crate) fn tamper(path: &Path) {
+    fs::File::options().append(true).open(path).unwrap().write_all(b"more").unwrap();
+}

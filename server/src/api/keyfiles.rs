@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use super::content::{self, Content};
 use super::parameters::Parameters;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::{Api, blocking, body, documents, json};
+use super::{Api, body, documents, json};
 
 /// The keyfiles of all hosts.
 #[derive(Debug, Serialize, ToSchema)]
@@ -108,7 +108,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         (status = 422, description = "The documents are wrong (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`)", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 async fn convert(
-    State(_api): State<Arc<Api>>,
+    State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Json<Conversion>, Problem> {
@@ -122,7 +122,7 @@ async fn convert(
         return Err(Problem::new(ProblemKind::WrongParameter, detail));
     }
     let body = body::read(body).await?;
-    blocking(move || {
+    super::convert(&api, body.len(), move || {
         let (documents, host) = match content {
             Content::Documents => (body, host),
             Content::Request => from_request(json::read(&body)?)?,

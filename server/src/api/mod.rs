@@ -35,6 +35,10 @@ use tokens::ApiTokens;
 
 pub use openapi::document;
 
+/// How many bytes of documents are converted at once: those of thousands of usual hosts, or of four of the largest
+/// requests, each of which needs many times its size in memory.
+const DOCUMENTS_AT_ONCE: u32 = 16 << 20;
+
 /// How many digests of images are computed at once. Each keeps a processor busy for seconds, which the BMCs need too.
 const DIGESTS_AT_ONCE: usize = 1;
 
@@ -45,7 +49,8 @@ pub struct Api {
     media_url: MediaUrl,
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
-    digests: Semaphore,
+    documents: Arc<Semaphore>,
+    digests: Arc<Semaphore>,
 }
 
 impl Api {
@@ -58,7 +63,9 @@ impl Api {
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
     ) -> Self {
-        Self { store, media, media_url, metrics, stopping, digests: Semaphore::new(DIGESTS_AT_ONCE) }
+        let documents = Arc::new(Semaphore::new(DOCUMENTS_AT_ONCE as usize));
+        let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
+        Self { store, media, media_url, metrics, stopping, documents, digests }
     }
 
     /// The router of the plane, for [`crate::listen::Listener::serve`].
@@ -98,6 +105,22 @@ fn protected() -> OpenApiRouter<Arc<Api>> {
 
 fn unprotected() -> OpenApiRouter<Arc<Api>> {
     health::router()
+}
+
+/// Does work on a body of `size` bytes when its turn has come. The turn ends with the work, even if the client does not
+/// wait for it.
+async fn convert<T: Send + 'static>(
+    api: &Api,
+    size: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let size = u32::try_from(size).unwrap_or(DOCUMENTS_AT_ONCE).clamp(1, DOCUMENTS_AT_ONCE);
+    let turn = Arc::clone(&api.documents).acquire_many_owned(size).await.map_err(Problem::internal)?;
+    blocking(move || {
+        let _turn = turn;
+        work()
+    })
+    .await
 }
 
 /// Does work that waits for a disk, or keeps a processor busy, where waiting is allowed.

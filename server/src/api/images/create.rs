@@ -18,7 +18,7 @@ use super::show::{self, ImageBody};
 use crate::api::content::{self, Content};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
-use crate::api::{Api, accept, blocking, body};
+use crate::api::{Api, accept, body, convert};
 use crate::store::Publication;
 use crate::store::served::ETag;
 
@@ -90,7 +90,7 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     let started = Instant::now();
     let shared = Arc::clone(api);
     // Converting takes a fraction of a millisecond for one host, and much longer for documents of 4 MiB.
-    let response = blocking(move || {
+    let response = convert(api, body.len(), move || {
         let order = match order {
             None => Order::from_json(&body)?,
             Some(order) => Order { documents: body, ..order },

@@ -81,9 +81,14 @@ pub(super) async fn digest(
         Problem::new(ProblemKind::NotFound, detail)
     })?;
 
-    let _turn = api.digests.acquire().await.map_err(Problem::internal)?;
+    let turn = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
     let store = Arc::clone(&api.store);
-    let digest = blocking(move || store.digest(&image, name)).await?;
+    let digest = blocking(move || {
+        // Until it is done, even if the client does not wait for it.
+        let _turn = turn;
+        store.digest(&image, name)
+    })
+    .await?;
     let sha256 = digest.map_err(|error| super::unavailable(&error.to_string()))?.to_string();
     Ok(match accept::preferred(&headers, &["text/plain", "application/json"]) {
         "application/json" => Json(FileDigest { file: name.as_str(), size, sha256 }).into_response(),

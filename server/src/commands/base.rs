@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use imagelib::base::{Base, BaseError, BaseSources, Role};
+use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
 
 use super::failure::Failure;
@@ -61,7 +62,10 @@ impl OpenedBase {
 }
 
 fn open(path: &Path) -> Result<BaseFile, Failure> {
-    BaseFile::open(path).map_err(|error| Failure::system(&format!("cannot open {}", path.display()), &error))
+    let file =
+        BaseFile::open(path).map_err(|error| Failure::system(&format!("cannot open {}", path.display()), &error))?;
+    // To the kernel an empty file is an initramfs; to people it is a download that failed.
+    if file.size() == 0 { Err(Failure::Input(format!("{} is empty", path.display()))) } else { Ok(file) }
 }
 
 fn is_iso(file: &BaseFile) -> io::Result<bool> {
@@ -78,6 +82,10 @@ fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
     let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
     let paths = paths.join(", ");
     match error {
+        // Nobody said that it was one.
+        BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => {
+            Failure::Input(format!("{paths} is neither an ISO 9660 image nor an initramfs"))
+        }
         BaseError::Read(_, error) => Failure::system(&format!("cannot read {paths}"), error),
         error => Failure::input(&format!("cannot use {paths}"), error),
     }

@@ -68,8 +68,8 @@ fn what_is_no_base_is_refused() {
     let (empty, out) = (place.write("empty", ""), place.argument("x.iso"));
     let cases = [
         (tree.as_str(), 1, "CoreOS"),
-        (&text, 1, "no initramfs"),
-        (&empty, 1, "format 'iso'"),
+        (&text, 1, "neither an ISO 9660 image nor an initramfs"),
+        (&empty, 1, "empty is empty"),
         ("/nonexistent.iso", 2, "cannot open /nonexistent.iso"),
         ("/", 2, "neither a file nor a block device"),
         ("kernel:/k", 2, "both a kernel and an initrd"),

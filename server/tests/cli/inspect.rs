@@ -68,7 +68,8 @@ fn what_is_no_image_is_exit_code_1_and_what_cannot_be_read_2() {
     let cut = place.write("cut.iso", &place.read("coreos.iso")[..100_000]);
     let cut_initrd = place.write("cut.img", &coreos_initramfs()[..300]);
     for (path, code, sentence) in [
-        (text.as_str(), 1, "this is not an initramfs"),
+        (text.as_str(), 1, "text is neither an ISO 9660 image nor an initramfs"),
+        (&place.write("empty", ""), 1, "empty is empty"),
         (&cut, 1, "cut.iso: "),
         (&cut_initrd, 1, "cut.img: "),
         ("/nonexistent", 2, "cannot open /nonexistent: "),

@@ -7,6 +7,7 @@ mod build;
 mod build_refusals;
 mod check;
 mod convert;
+mod documentation;
 mod images;
 mod inspect;
 

@@ -1,0 +1,98 @@
+//! `docs/commands.md`: its examples are run, and it names every option.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::images::Place;
+use super::{fixture, run};
+
+fn page() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md")).unwrap()
+}
+
+/// Commands with what they print, in the order of the page.
+fn examples(page: &str) -> Vec<(String, Vec<String>)> {
+    let mut examples: Vec<(String, Vec<String>)> = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match (line, inside) {
+            ("```console", false) => inside = true,
+            ("```", true) => inside = false,
+            (_, true) => match line.strip_prefix("$ ") {
+                Some(command) => examples.push((command.to_owned(), Vec::new())),
+                None => examples.last_mut().unwrap().1.push(line.to_owned()),
+            },
+            _ => {}
+        }
+    }
+    examples
+}
+
+/// `…` stands for any part of a line, and on a line of its own for any lines.
+fn matches(expected: &[String], actual: &[&str]) -> bool {
+    let Some((first, rest)) = expected.split_first() else { return actual.is_empty() };
+    if first == "…" {
+        return (0..=actual.len()).any(|skipped| matches(rest, &actual[skipped..]));
+    }
+    actual.split_first().is_some_and(|(line, others)| line_matches(first, line) && matches(rest, others))
+}
+
+fn line_matches(expected: &str, actual: &str) -> bool {
+    match expected.split_once('…') {
+        None => expected == actual,
+        Some((before, "")) => actual.starts_with(before),
+        Some((before, after)) => actual
+            .strip_prefix(before)
+            .is_some_and(|actual| actual.char_indices().any(|(at, _)| line_matches(after, &actual[at..]))),
+    }
+}
+
+#[test]
+fn the_examples_do_what_the_page_says() {
+    let place = Place::new();
+    place.unpack("coreos.iso");
+    let read = |name: &str| fs::read_to_string(fixture(name)).unwrap();
+    let host = read("inputs/bare-metal-host/same-data.yaml");
+    let (secret_or_host, other) = host.split_once("\n---\n").unwrap();
+    let host_first = secret_or_host.contains("kind: BareMetalHost");
+    place.write("host.yaml", if host_first { secret_or_host } else { other });
+    place.write("secret.yaml", if host_first { other } else { secret_or_host });
+    place.write("worker-0.yaml", &host);
+    place.write("two-hosts.yaml", read("inputs/bare-metal-host/two-hosts.yaml"));
+    place.write("broken.yaml", read("inputs/invalid/several-errors-in-one-host.yaml"));
+
+    let binaries = Path::new(env!("CARGO_BIN_EXE_dayone")).parent().unwrap();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let examples = examples(&page());
+    assert!(examples.len() > 10);
+    for (command, expected) in examples {
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1\n{command}")])
+            .env("PATH", &path)
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        let actual = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = actual.lines().collect();
+        assert!(matches(&expected, &lines), "$ {command}\n{actual}\nbut the page says\n{}", expected.join("\n"));
+    }
+}
+
+#[test]
+fn the_page_names_every_option() {
+    let page = page();
+    for command in ["build", "check", "convert", "inspect", "serve"] {
+        assert!(page.contains(&format!("\n## {command}\n")));
+        let help = run(&[command, "--help"]).out;
+        let options = help.lines().filter(|line| line.trim_start().starts_with('-'));
+        let options = options.filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")));
+        let options: Vec<&str> = options.filter(|option| *option != "--help").collect();
+        assert!(!options.is_empty(), "{help}");
+        for option in options {
+            let named =
+                page.split(option).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-'));
+            assert!(named, "{command} {option}");
+        }
+    }
+}

@@ -13,7 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::idle::Activity;
 
-/// How many bytes a connection writes before others have their turn.
+/// How many bytes a connection writes before others have their turn: the write that reaches it is the last one. No
+/// write is cut to what is left of a turn, which would add a runt to each; none is longer than a turn either.
 const TURN: usize = 128 << 10;
 
 /// A stream that yields after each [`TURN`] of bytes written, and notes when bytes move.
@@ -30,15 +31,15 @@ impl<S> Fair<S> {
         Self { stream, activity, written: 0, turn: None }
     }
 
-    /// How many bytes may be written now, at least one.
-    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+    /// Ready when it is this connection's turn.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.written >= TURN {
             let turn = self.turn.get_or_insert_with(|| Box::pin(tokio::task::yield_now()));
             ready!(turn.as_mut().poll(cx));
             self.turn = None;
             self.written = 0;
         }
-        Poll::Ready(TURN - self.written)
+        Poll::Ready(())
     }
 
     fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -70,8 +71,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Fair<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Fair<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let turn = ready!(self.poll_turn(cx));
-        let bytes = bytes.get(..turn).unwrap_or(bytes);
+        ready!(self.poll_turn(cx));
+        let bytes = bytes.get(..TURN).unwrap_or(bytes);
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.wrote(written)
     }
@@ -81,17 +82,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Fair<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let turn = ready!(self.poll_turn(cx));
+        ready!(self.poll_turn(cx));
         let mut total = 0_usize;
         let fits = |slice: &&IoSlice<'_>| {
             total = total.saturating_add(slice.len());
-            total <= turn
+            total <= TURN
         };
         let whole = slices.iter().take_while(fits).count();
         let written = match (slices.get(..whole), slices.first()) {
             // The first slice alone is more than a turn.
             (Some([]), Some(first)) => {
-                let part = first.get(..turn).unwrap_or(first);
+                let part = first.get(..TURN).unwrap_or(first);
                 Pin::new(&mut self.stream).poll_write(cx, part)
             }
             (Some(whole), _) => Pin::new(&mut self.stream).poll_write_vectored(cx, whole),
@@ -132,8 +133,8 @@ mod tests {
             let count = poll_fn(|cx| Pin::new(&mut fair).poll_write_vectored(cx, &slices)).await.unwrap();
             polls.push(count);
         }
-        assert_eq!(polls, [100, TURN - 100, TURN, TURN - 1]);
-        assert_eq!(poll_fn(|cx| Pin::new(&mut fair).poll_write(cx, &[0; 9])).await.unwrap(), 1);
+        assert_eq!(polls, [100, TURN, TURN, TURN - 1]);
+        assert_eq!(poll_fn(|cx| Pin::new(&mut fair).poll_write(cx, &[0; 9])).await.unwrap(), 9);
         let mut cx = Context::from_waker(Waker::noop());
         assert!(Pin::new(&mut fair).poll_write(&mut cx, b"x").is_pending(), "the turn is over");
         fair.write_all(&vec![1; 5 * TURN]).await.unwrap();

@@ -169,11 +169,33 @@ fn an_interrupted_build_leaves_nothing() {
 }
 
 #[test]
+fn signals_that_are_ignored_stay_so() {
+    let memory = if std::path::Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+    let base = tempfile::NamedTempFile::new_in(memory).unwrap();
+    unpack("coreos.iso", base.path());
+    File::options().write(true).open(base.path()).unwrap().set_len(256 << 20).unwrap();
+    let place = Place::new();
+    let child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_dayone"), "build", "--host", &host()])
+        .args(["--base", base.path().to_str().unwrap(), "-o", &place.argument("x.iso")])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while place.names().is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::HUP).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(place.names(), ["x.iso"]);
+}
+
+#[test]
 fn a_base_that_changes_while_it_is_copied_makes_no_image() {
     let memory = if std::path::Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
     let base = tempfile::NamedTempFile::new_in(memory).unwrap();
     unpack("coreos.iso", base.path());
-    File::options().write(true).open(base.path()).unwrap().set_len(4 << 30).unwrap();
+    File::options().write(true).open(base.path()).unwrap().set_len(2 << 30).unwrap();
     let place = Place::new();
     let child = dayone()
         .args(["build", "--host", &host(), "--base", base.path().to_str().unwrap(), "-o", &place.argument("x.iso")])
@@ -183,7 +205,7 @@ fn a_base_that_changes_while_it_is_copied_makes_no_image() {
     while place.names().is_empty() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    fs::OpenOptions::new().append(true).open(base.path()).unwrap().set_len((4 << 30) - 4096).unwrap();
+    fs::OpenOptions::new().append(true).open(base.path()).unwrap().set_len((2 << 30) - 4096).unwrap();
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{err}");

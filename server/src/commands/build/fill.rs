@@ -17,16 +17,16 @@ const STEP: u64 = 16 << 20;
 /// How much is read at once where the kernel does not copy.
 const BUFFER: usize = 1 << 20;
 
-/// Writes all of an image to `file`, which is empty. `goes_on` is told how many bytes have been written each time, and
-/// says whether to go on; if not, the error has the kind `Interrupted`.
+/// Writes all of an image to `file`, which is empty. `go_on` is told now and then how many bytes have been written; an
+/// error of its own ends the writing.
 ///
 /// The base's bytes do not pass through [`BaseFile`] where the kernel copies them: whoever calls this checks the base
-/// when it is done.
+/// when it is done, and better in `go_on`, too.
 pub(super) fn fill(
     file: &File,
     overlay: &Overlay,
     base: &BaseFile,
-    mut goes_on: impl FnMut(u64) -> bool,
+    mut go_on: impl FnMut(u64) -> io::Result<()>,
 ) -> io::Result<()> {
     let begins_as_the_base = matches!(overlay.segments(0..1).next(), Some(Segment::Base { offset: 0, .. }));
     let shared = begins_as_the_base && ioctl_ficlone(file, base).is_ok();
@@ -37,20 +37,16 @@ pub(super) fn fill(
         let length = segment.length();
         match segment {
             Segment::Base { offset, .. } if shared && offset == position => {}
-            Segment::Base { offset, length } => copier.copy(offset, position, length, &mut goes_on)?,
+            Segment::Base { offset, length } => copier.copy(offset, position, length, &mut go_on)?,
             // What set_len has just added is zero.
             Segment::Own(Content::Zeros(_)) if !shared => {}
             Segment::Own(Content::Zeros(length)) => write_zeros(file, position, length)?,
             Segment::Own(Content::Bytes(bytes)) => file.write_all_at(&bytes, position)?,
         }
         position += length;
-        go_on(&mut goes_on, position)?;
+        go_on(position)?;
     }
     Ok(())
-}
-
-fn go_on(goes_on: &mut impl FnMut(u64) -> bool, position: u64) -> io::Result<()> {
-    if goes_on(position) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
 }
 
 fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
@@ -72,12 +68,18 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    fn copy(&mut self, from: u64, to: u64, length: u64, goes_on: &mut impl FnMut(u64) -> bool) -> io::Result<()> {
+    fn copy(
+        &mut self,
+        from: u64,
+        to: u64,
+        length: u64,
+        go_on: &mut impl FnMut(u64) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut done = 0;
         while done < length {
             let wanted = (length - done).min(STEP);
             done += self.step(from + done, to + done, wanted)?;
-            go_on(goes_on, to + done)?;
+            go_on(to + done)?;
         }
         Ok(())
     }
@@ -145,7 +147,7 @@ mod tests {
             let mut told = Vec::new();
             fill(target.as_file(), &overlay, &base, |position| {
                 told.push(position);
-                true
+                Ok(())
             })
             .unwrap();
             assert!(std::fs::read(target.path()).unwrap() == read_through(&overlay, &base));
@@ -158,9 +160,9 @@ mod tests {
         let (_file, base, bytes) = base();
         let target = tempfile::NamedTempFile::new().unwrap();
         let mut copier = Copier { file: target.as_file(), base: &base, in_kernel: false };
-        copier.copy(11, 0, bytes.len() as u64 - 11, &mut |_| true).unwrap();
+        copier.copy(11, 0, bytes.len() as u64 - 11, &mut |_| Ok(())).unwrap();
         assert!(std::fs::read(target.path()).unwrap() == bytes[11..]);
-        let error = copier.copy(11, 0, bytes.len() as u64, &mut |_| true).unwrap_err();
+        let error = copier.copy(11, 0, bytes.len() as u64, &mut |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 
@@ -169,7 +171,7 @@ mod tests {
         let (_file, base, bytes) = base();
         let target = tempfile::NamedTempFile::new().unwrap();
         let overlay = Overlay::patched(bytes.len() as u64, vec![]).unwrap();
-        let error = fill(target.as_file(), &overlay, &base, |_| false).unwrap_err();
+        let error = fill(target.as_file(), &overlay, &base, |_| Err(io::ErrorKind::Interrupted.into())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
 }
 
 /// Writes the image's main file to `path`, or all of its files into it if it is a directory, and says which files
-/// those are. They appear when all of them are complete; if anything goes wrong, none does.
+/// those are. None of them appears before all are complete.
 pub(super) fn write(
     path: &Path,
     image: &Image,
@@ -117,7 +117,8 @@ fn write_temporary(
     let before = bar.position();
     let filled = fill(temporary.as_file(), &file.overlay, base, |position| {
         bar.set_position(before + position);
-        !interrupt.is_wanted()
+        base.check()?;
+        if interrupt.is_wanted() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     });
     filled.map_err(failed)?;
     temporary.as_file().sync_all().map_err(failed)?;

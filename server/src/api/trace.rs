@@ -17,6 +17,9 @@ use http::{HeaderName, HeaderValue};
 use super::problem::{LoggedProblem, Problem};
 use crate::metrics::Metrics;
 
+/// Asked every few seconds by machines: their lines would hide all others.
+const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Middleware: one line in the log for each request, under an id that the client learns, or that it gave.
@@ -39,14 +42,23 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     let status = response.status();
     let elapsed = started.elapsed();
     metrics.api_request(&method, &route, status);
-    let microseconds = elapsed.as_micros();
+    let microseconds = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
     let logged = response.extensions_mut().remove::<LoggedProblem>();
     let problem = logged.as_ref().map(|logged| logged.kind.slug());
     let cause = logged.as_ref().and_then(|logged| logged.cause.as_deref());
-    if status.is_server_error() {
-        tracing::error!(request_id = id, %method, path, status = status.as_u16(), microseconds, problem, cause, "request");
+    let status = status.as_u16();
+    // A level is part of an event's identity, so each has its own.
+    macro_rules! log {
+        ($level:ident) => {
+            tracing::$level!(request_id = id, %method, path, status, microseconds, problem, cause, "request")
+        };
+    }
+    if PROBES.contains(&route.as_str()) {
+        log!(debug);
+    } else if status >= 500 {
+        log!(error);
     } else {
-        tracing::info!(request_id = id, %method, path, status = status.as_u16(), microseconds, problem, cause, "request");
+        log!(info);
     }
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);

@@ -66,7 +66,7 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_LISTEN", value_name = "ADDRESS")]
     pub media_listen: Option<SocketAddr>,
 
-    /// What BMCs have to call that address, such as <http://192.0.2.10:8081> [default: --media-listen, if it is one
+    /// What BMCs have to call that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is one
     /// address]
     #[arg(long, env = "DAYONE_MEDIA_URL", value_name = "URL")]
     #[serde(deserialize_with = "media_url")]

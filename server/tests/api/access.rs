@@ -1,6 +1,9 @@
 //! Who may do what.
 
+use dayone::listen::Tls;
 use dayone::server::{Server, StartError};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use reqwest::{Certificate, Client};
 
 use super::support::{Answer, Dayone, NMSTATE, Place, TOKEN};
 
@@ -75,4 +78,24 @@ async fn the_planes_do_not_mix() {
         assert_eq!(Answer::of(dayone.client.get(format!("{media}{path}"))).await.status, 404);
     }
     Answer::of(dayone.get(url.strip_prefix(&media).unwrap())).await.problem("not-found");
+}
+
+#[tokio::test]
+async fn both_planes_speak_tls() {
+    let place = Place::new();
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    std::fs::write(place.path("tls.crt"), cert.pem()).unwrap();
+    std::fs::write(place.path("tls.key"), signing_key.serialize_pem()).unwrap();
+    let tls = Tls::from_files(&place.path("tls.crt"), &place.path("tls.key")).unwrap();
+    let mut config = place.config();
+    (config.api_tls, config.media_tls) = (Some(tls.clone()), Some(tls));
+    let mut dayone = Dayone::start_with(place, config).await;
+    let root = Certificate::from_pem(cert.pem().as_bytes()).unwrap();
+    dayone.client = Client::builder().tls_certs_only([root]).https_only(true).build().unwrap();
+
+    let url = format!("https://{}/v1/images?base=coreos", dayone.server.api_address());
+    let image = Answer::of(dayone.client.post(url).header("content-type", "text/yaml").body(NMSTATE)).await.ok();
+    let url = image["url"].as_str().unwrap();
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    assert_eq!(Answer::of(dayone.client.get(url)).await.header("etag"), image["etag"]);
 }

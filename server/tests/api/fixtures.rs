@@ -11,7 +11,7 @@ fn documents(directory: &str) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| {
         let name = path.file_name().unwrap().to_str().unwrap();
-        matches!(name.rsplit_once('.'), Some((stem, "yaml" | "json")) if !stem.ends_with(".hosts"))
+        matches!(name.rsplit_once('.'), Some((stem, "yaml" | "json")) if !stem.contains(".hosts"))
     });
     paths.sort();
     assert!(!paths.is_empty(), "{}", directory.display());

@@ -1,6 +1,6 @@
 //! What the acceptance tests share: finding the peers, making bases, running the binary.
 
 pub mod bases;
-pub mod dayone;
 pub mod peers;
 pub mod qemu;
+pub mod server;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use acceptance::bases::{coreos_iso, fixtures};
-use acceptance::dayone::{Serving, dayone};
+
 use acceptance::peers::{peer, run, run_text};
+use acceptance::server::{Server, dayone};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use serde_json::Value;
@@ -193,13 +194,11 @@ fn an_iso_gives_the_files_for_network_boot() {
 fn the_server_serves_the_same_bytes() {
     let directory = TempDir::new().unwrap();
     let base = coreos_iso(&["--size-mib", "8"]);
-    let server = Serving::start(&directory.path().join("data"), &[format!("fcos={}", base.display())]);
+    let server = Server::start("fcos", &base);
     let client = reqwest::blocking::Client::new();
     for format in ["iso", "initrd"] {
-        let url = format!(
-            "http://{}/v1/images?base=fcos&format={format}&karg_append=a%3Db&hostname=other.example",
-            server.api
-        );
+        let url =
+            format!("{}/v1/images?base=fcos&format={format}&karg_append=a%3Db&hostname=other.example", server.api);
         let order = client.post(url).header("content-type", "application/yaml").body(fs::read(host()).unwrap());
         let answer = order.send().unwrap();
         assert!(answer.status().is_success(), "{}", answer.text().unwrap());

@@ -14,13 +14,13 @@ pub use embedded::{DeliveredBy, EmbeddedFile};
 use crate::base::{Base, BaseIdentity, Format, Role};
 use crate::compression::CompressionError;
 use crate::cpio::{ArchiveError, MemberPathError};
-use crate::ignition::IgnitionError;
+use crate::ignition::{IgnitionError, UserConfig};
 use crate::initramfs::PlacementError;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::KernelArgumentError;
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::Recipe;
-use crate::report::Report;
+use crate::report::{DocumentPath, Report};
 
 /// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
 #[derive(Debug, thiserror::Error)]
@@ -148,10 +148,15 @@ impl Image {
         if recipe.base != identity {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
-        match base {
+        let mut image = match base {
             Base::Iso(iso) => iso::plan(recipe, iso),
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base),
+        }?;
+        for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {
+            let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
+            image.report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
         }
+        Ok(image)
     }
 
     /// The file that the image is all about: the ISO, or the initramfs.

@@ -6,11 +6,14 @@
 
 mod bare_metal_host;
 mod brackets;
+mod choose;
 mod nmstate;
 mod object;
 mod secret;
 mod stream;
 mod yaml;
+
+pub use choose::{ChooseError, choose};
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,7 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
-use std::collections::BTreeSet;
-
-use imagelib::host::{HostName, HostSpec};
-use imagelib::input::{self, Input};
+use imagelib::host::HostSpec;
+use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::{self, HostNetwork};
 use imagelib::report::Report;
 
@@ -25,7 +23,7 @@ pub(super) fn one_host(documents: &[u8], name: Option<&str>) -> Result<Host, Pro
     if report.has_errors() {
         return Err(refused(&report));
     }
-    let host = select(hosts, name).map_err(|problem| problem.with_findings(&report))?;
+    let host = choose(hosts, name, &report)?;
     let (network, findings) = network::convert(&host);
     report.append(findings);
     match network {
@@ -49,7 +47,7 @@ pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converte
         return Err(refused(&report));
     }
     if name.is_some() || hosts.is_empty() {
-        hosts = vec![select(hosts, name).map_err(|problem| problem.with_findings(&report))?];
+        hosts = vec![choose(hosts, name, &report)?];
     }
     let mut converted = Vec::new();
     for host in hosts {
@@ -60,47 +58,17 @@ pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converte
     if report.has_errors() { Err(refused(&report)) } else { Ok(Converted { hosts: converted, report }) }
 }
 
-fn select(hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, Problem> {
-    let names = |hosts: &[HostSpec]| -> Vec<String> {
-        hosts.iter().filter_map(called).collect::<BTreeSet<_>>().into_iter().collect()
-    };
-    let Some(name) = name else {
-        let mut hosts = hosts;
-        return match hosts.len() {
-            0 => {
-                Err(Problem::new(ProblemKind::NoHost, "there is neither a BareMetalHost nor NMState in the documents"))
-            }
-            1 => Ok(hosts.remove(0)),
-            count => {
-                let detail = format!(
-                    "an image is for one host, and the documents describe {count}; name one with the parameter host"
-                );
-                Err(Problem::new(ProblemKind::SeveralHosts, detail).with_known(names(&hosts)))
-            }
+/// [`input::choose`], with a problem for an error.
+fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<HostSpec, Problem> {
+    input::choose(hosts, name).map_err(|error| {
+        let kind = match error {
+            ChooseError::NoHost => ProblemKind::NoHost,
+            ChooseError::Several { .. } | ChooseError::Ambiguous { .. } => ProblemKind::SeveralHosts,
+            ChooseError::Unknown { .. } => ProblemKind::UnknownHost,
         };
-    };
-    let known = names(&hosts);
-    let mut matching = hosts.into_iter().filter(|host| called(host).as_deref() == Some(name));
-    match (matching.next(), matching.next()) {
-        (Some(host), None) => Ok(host),
-        (Some(_), Some(_)) => {
-            let detail = format!("more than one host in the documents is called {name:?}; send only the one meant");
-            Err(Problem::new(ProblemKind::SeveralHosts, detail).with_known(known))
-        }
-        (None, _) if known.is_empty() => {
-            let detail = format!("no host in the documents is called {name:?}; none has a name at all");
-            Err(Problem::new(ProblemKind::UnknownHost, detail).with_known(known))
-        }
-        (None, _) => {
-            let detail = format!("no host in the documents is called {name:?}; there are: {}", known.join(", "));
-            Err(Problem::new(ProblemKind::UnknownHost, detail).with_known(known))
-        }
-    }
-}
-
-/// What a host is selected by.
-fn called(host: &HostSpec) -> Option<String> {
-    host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string))
+        let hint = if matches!(error, ChooseError::Several { .. }) { " (parameter host)" } else { "" };
+        Problem::new(kind, format!("{error}{hint}")).with_known(error.names().to_vec()).with_findings(report)
+    })
 }
 
 fn refused(report: &Report) -> Problem {

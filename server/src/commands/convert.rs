@@ -23,7 +23,7 @@ struct Converted<'a> {
     hosts: Vec<ConvertedHost<'a>>,
     findings: &'a Report,
     /// The release of nmstate that converted.
-    nmstate: &'static str,
+    nmstate_version: &'static str,
 }
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
                 keyfiles: &network.keyfiles,
             });
             let hosts = hosts.collect();
-            terminal::print_json(&Converted { hosts, findings: report, nmstate: NMSTATE_VERSION })?;
+            terminal::print_json(&Converted { hosts, findings: report, nmstate_version: NMSTATE_VERSION })?;
         }
         OutputFormat::Text => {
             terminal::remark(&findings::as_text(report));

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use imagelib::host::{HostName, HostSpec};
-use imagelib::input::{self, Input};
+use imagelib::host::HostSpec;
+use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::{self, HostNetwork};
 use imagelib::report::Report;
 
@@ -46,33 +46,15 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostN
     if report.has_errors() {
         return Err(shown(&report));
     }
-    let (converted, findings) = network::convert(&select(hosts, name)?);
+    let host = input::choose(hosts, name).map_err(|error| match error {
+        ChooseError::NoHost => Failure::Input(error.to_string()),
+        _ => Failure::System(format!("{error} (--host-name NAME)")),
+    })?;
+    let (converted, findings) = network::convert(&host);
     report.append(findings);
     match converted {
         Some(network) => Ok((network, report)),
         None => Err(shown(&report)),
-    }
-}
-
-fn select(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, Failure> {
-    let called = |host: &HostSpec| host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string));
-    let names = hosts.iter().map(|host| called(host).unwrap_or_else(|| "(no name)".to_owned()));
-    let names = names.collect::<Vec<_>>().join(", ");
-    if let Some(name) = name {
-        hosts.retain(|host| called(host).as_deref() == Some(name));
-    }
-    match (hosts.pop(), hosts.len(), name) {
-        (Some(host), 0, _) => Ok(host),
-        (Some(_), _, None) => {
-            Err(Failure::System(format!("the documents describe several hosts: {names}; name one with --host-name")))
-        }
-        (Some(_), _, Some(name)) => {
-            Err(Failure::System(format!("more than one host in the documents is called {name:?}")))
-        }
-        (None, _, Some(name)) => {
-            Err(Failure::System(format!("no host in the documents is called {name:?}; there are: {names}")))
-        }
-        (None, _, None) => Err(Failure::Input("the documents describe no host".to_owned())),
     }
 }
 

@@ -173,7 +173,7 @@ fn one_of_several_hosts_is_picked_by_name() {
     assert!(place.read("worker-0") != place.read("worker-1"));
     let none = build(&[], &place.argument("x"));
     assert_eq!(
-        (none.code, none.err.contains("worker-0, worker-1; name one with --host-name")),
+        (none.code, none.err.contains("name one of: worker-0, worker-1 (--host-name NAME)")),
         (2, true),
         "{}",
         none.err

@@ -6,7 +6,7 @@ use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::iso::coreos::CoreosIsoError;
 use imagelib::recipe::Recipe;
-use imagelib::report::{DocumentPath, Report};
+use imagelib::report::Report;
 
 use super::order::Order;
 use crate::api::documents::{self, Host};
@@ -30,15 +30,9 @@ pub(super) struct Understood {
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, order: Order) -> Result<Understood, Problem> {
     let base = store.base(&order.base).ok_or_else(|| unknown_base(store, &order.base))?;
-    let Host { name, network, mut report } = documents::one_host(&order.documents, order.host.as_deref())?;
+    let Host { name, network, report } = documents::one_host(&order.documents, order.host.as_deref())?;
     // After the documents: what is wrong with them is wrong whether the base is there or not.
     let open = available(&base)?;
-    if let Some(config) = &order.ignition {
-        for key in config.unused_keys() {
-            let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
-            report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
-        }
-    }
     let hostname = order.hostname.or(network.hostname);
     let label = name.or_else(|| hostname.as_ref().map(ToString::to_string));
     let additions = Additions {

@@ -7,7 +7,7 @@ use imagelib::base::BaseIdentity;
 use imagelib::ignition::{Additions, ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::Recipe;
-use imagelib::report::{DocumentPath, Report};
+use imagelib::report::Report;
 
 use crate::arguments::{BuildArguments, FileArgument, InputFile};
 use crate::commands::documents;
@@ -18,12 +18,8 @@ use crate::commands::failure::{Failure, chain};
 /// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
 /// real one would take reading all of the base.
 pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Failure> {
-    let (host, mut report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
+    let (host, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
     let ignition = arguments.ignition.as_deref().map(ignition).transpose()?;
-    for key in ignition.iter().flat_map(UserConfig::unused_keys) {
-        let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
-        report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
-    }
     let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
     let additions = Additions {
         keyfiles: host.keyfiles,

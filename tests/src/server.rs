@@ -1,0 +1,104 @@
+//! The real binary, serving, with everything that a test needs to talk to it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// The binary `dayone`: that of `DAYONE_BIN`, or the one that was built beside the tests.
+pub fn dayone() -> Command {
+    let beside_the_tests = || {
+        let test = std::env::current_exe().expect("a test has a path");
+        test.ancestors().nth(2).expect("target/debug/deps/test").join("dayone")
+    };
+    let binary = std::env::var_os("DAYONE_BIN").map_or_else(beside_the_tests, PathBuf::from);
+    assert!(binary.exists(), "{} is missing; run cargo build -p dayone", binary.display());
+    let mut command = Command::new(binary);
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// An address on loopback that nobody listens on.
+pub fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").to_string()
+}
+
+/// `dayone serve`, ended when dropped.
+pub struct Server {
+    process: Child,
+    /// Where the API is, such as `http://127.0.0.1:34567`.
+    pub api: String,
+    arguments: Vec<String>,
+    directory: TempDir,
+}
+
+impl Server {
+    /// Starts it over one base.
+    pub fn start(base_name: &str, base: &Path) -> Self {
+        let (api, media) = (free_address(), free_address());
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = directory.path().join("data").display().to_string();
+        let base = format!("{base_name}={}", base.display());
+        let url = format!("http://{media}");
+        let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", &api, "--media-listen", &media]
+            .into_iter()
+            .chain(["--media-url", &url])
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let log = directory.path().join("log");
+        let process = spawn(&arguments, &log);
+        let server = Self { process, api: format!("http://{api}"), arguments, directory };
+        server.wait_until_ready();
+        server
+    }
+
+    /// Kills it without a warning and starts it again with the same arguments.
+    pub fn kill_and_start_again(&mut self) {
+        self.stop();
+        self.process = spawn(&self.arguments, &self.directory.path().join("log"));
+        self.wait_until_ready();
+    }
+
+    /// A directory that is gone when the server is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn wait_until_ready(&self) {
+        let url = format!("{}/readyz", self.api);
+        wait_for(&url, Duration::from_secs(60), || {
+            fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+        });
+    }
+
+    fn stop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn spawn(arguments: &[String], log: &Path) -> Child {
+    let log = fs::OpenOptions::new().create(true).append(true).open(log).expect("a log");
+    let mut command = dayone();
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(log.try_clone().expect("a log")).stderr(log).spawn().expect("dayone starts")
+}
+
+/// Waits until `url` answers with success; what `log` says is shown if it never does.
+pub fn wait_for(url: &str, limit: Duration, log: impl Fn() -> String) {
+    let deadline = Instant::now() + limit;
+    while !reqwest::blocking::get(url).is_ok_and(|answer| answer.status().is_success()) {
+        assert!(Instant::now() < deadline, "{url} does not answer:\n{}", log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

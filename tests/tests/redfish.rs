@@ -1,0 +1,150 @@
+//! A Redfish emulator (sushy-tools) as the BMC: it inserts what dayone serves, and what it read is what dayone says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::peers::{peer, run, run_text};
+use acceptance::server::{Server, dayone, free_address, wait_for};
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+/// sushy-tools without a hypervisor, ended when dropped.
+struct Bmc {
+    process: Child,
+    media: String,
+    files: PathBuf,
+}
+
+impl Bmc {
+    fn start(directory: &Path) -> Self {
+        let files = directory.join("bmc");
+        fs::create_dir(&files).unwrap();
+        let configuration = files.join("conf.py");
+        fs::write(&configuration, format!("SUSHY_EMULATOR_STATE_DIR = {files:?}\n")).unwrap();
+        let address = free_address();
+        let (host, port) = address.split_once(':').unwrap();
+        let log = files.join("log");
+        let output = fs::File::create(&log).unwrap();
+        let process = peer("sushy-emulator")
+            .args(["--fake", "-i", host, "-p", port, "--config", configuration.to_str().unwrap()])
+            .env("TMPDIR", &files)
+            .stdout(Stdio::null())
+            .stderr(output)
+            .spawn()
+            .unwrap();
+        let mut bmc = Self { process, media: String::new(), files };
+        wait_for(&format!("http://{address}/redfish/v1/"), Duration::from_secs(30), || {
+            fs::read_to_string(&log).unwrap_or_default()
+        });
+        let systems: Value =
+            reqwest::blocking::get(format!("http://{address}/redfish/v1/Systems")).unwrap().json().unwrap();
+        let system = systems["Members"][0]["@odata.id"].as_str().unwrap();
+        bmc.media = format!("http://{address}{system}/VirtualMedia/Cd");
+        bmc
+    }
+
+    fn state(&self) -> Value {
+        reqwest::blocking::get(&self.media).unwrap().json().unwrap()
+    }
+
+    fn action(&self, name: &str, body: &Value) {
+        let url = format!("{}/Actions/VirtualMedia.{name}", self.media);
+        let answer = Client::new().post(url).json(body).send().unwrap();
+        assert_eq!(answer.status(), 204, "{name}: {}", answer.text().unwrap());
+    }
+
+    /// The images that it has fetched.
+    fn fetched(&self) -> Vec<PathBuf> {
+        let directories = fs::read_dir(&self.files).unwrap().map(|entry| entry.unwrap().path());
+        directories.map(|directory| directory.join("boot.iso")).filter(|image| image.exists()).collect()
+    }
+}
+
+impl Drop for Bmc {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_bmc_inserts_reads_and_ejects_an_image() {
+    let base = coreos_iso(&[]);
+    let server = Server::start("coreos", &base);
+    let bmc = Bmc::start(server.directory());
+    let host = fixtures("scenarios").join("static-ipv4-baremetalhost.yaml");
+    let image: Value = Client::new()
+        .post(format!("{}/v1/images?base=coreos&format=iso", server.api))
+        .header("Content-Type", "application/yaml")
+        .body(fs::read(&host).unwrap())
+        .send()
+        .unwrap()
+        .json()
+        .unwrap();
+    let url = image["url"].as_str().unwrap();
+
+    // Some BMCs send credentials whether they were asked for or not.
+    bmc.action("InsertMedia", &json!({"Image": url, "Inserted": true, "UserName": "none", "Password": "none"}));
+    let state = bmc.state();
+    assert_eq!((&state["Inserted"], state["Image"].as_str()), (&json!(true), Some(url)));
+
+    let fetched = bmc.fetched();
+    let [read_by_bmc] = fetched.as_slice() else { panic!("{fetched:?}") };
+    let built = server.directory().join("built.iso");
+    run(dayone()
+        .args(["build", "--format", "iso", "--host"])
+        .arg(&host)
+        .arg("--base")
+        .arg(&base)
+        .arg("-o")
+        .arg(&built));
+    assert!(fs::read(read_by_bmc).unwrap() == fs::read(&built).unwrap(), "the BMC read other bytes than build wrote");
+
+    let keyfiles = run_text(peer("coreos-installer").args(["iso", "network", "extract"]).arg(read_by_bmc));
+    let expected = fixtures("nmstate/static-ipv4-baremetalhost/expected/enp2s0.nmconnection");
+    let keyfile = fs::read_to_string(expected).unwrap();
+    assert!(keyfile.contains("192.168.111.110/24") && keyfiles.contains(&keyfile), "{keyfiles}");
+
+    bmc.action("EjectMedia", &json!({}));
+    assert_eq!(bmc.state()["Inserted"], json!(false));
+    assert_eq!(bmc.fetched(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_url_survives_the_death_of_the_server_and_ends_with_its_release() {
+    let mut server = Server::start("coreos", &coreos_iso(&[]));
+    let document = fs::read(fixtures("scenarios").join("bond-vlans-nmstate.yaml")).unwrap();
+    let client = Client::new();
+    let post = |server: &Server| -> (u16, Value) {
+        let answer = client
+            .post(format!("{}/v1/images?base=coreos", server.api))
+            .header("Content-Type", "application/yaml")
+            .body(document.clone())
+            .send()
+            .unwrap();
+        (answer.status().as_u16(), answer.json().unwrap())
+    };
+    let (status, image) = post(&server);
+    assert_eq!(status, 201, "{image}");
+    let (url, id) = (image["url"].as_str().unwrap(), image["id"].as_str().unwrap());
+    let get = || client.get(url).send().unwrap();
+    let seen = |answer: reqwest::blocking::Response| {
+        let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+        (header("etag"), header("last-modified"), answer.bytes().unwrap())
+    };
+    let before = seen(get());
+
+    server.kill_and_start_again();
+    assert!(before == seen(get()), "ETag, Last-Modified or bytes changed with a restart");
+    let (status, again) = post(&server);
+    assert_eq!((status, again["url"].as_str()), (200, Some(url)));
+
+    let released = client.delete(format!("{}/v1/images/{id}", server.api)).send().unwrap();
+    assert_eq!(released.status(), 204);
+    assert_eq!(get().status(), 404);
+    server.kill_and_start_again();
+    assert_eq!(get().status(), 404);
+}

@@ -31,7 +31,7 @@ ls -l "$work/base.iso" | awk '{print "   " $5 " bytes"}'
 
 step "2. dayone serves it"
 api="127.0.0.1:$(free_port)" media="127.0.0.1:$(free_port)" bmc="127.0.0.1:$(free_port)"
-"${DAYONE_BIN:-target/debug/dayone}" serve --data-dir "$work/data" --base "coreos=$work/base.iso" \
+"${DAYONE_BIN:-${CARGO_TARGET_DIR:-target}/debug/dayone}" serve --data-dir "$work/data" --base "coreos=$work/base.iso" \
   --api-listen "$api" --media-listen "$media" --media-url "http://$media" > "$work/dayone.log" 2>&1 &
 pids+=($!)
 wait_for "http://$api/readyz"

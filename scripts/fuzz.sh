@@ -24,6 +24,29 @@ seed_initramfs() {
   cat "$1/raw" "$1/gzip" "$1/xz" "$1/zstd" > "$1/all"
 }
 
+seed_documents() {
+  local file
+  for file in fixtures/inputs/*/*.yaml fixtures/inputs/*/*.json fixtures/nmstate/*/nmstate.yaml fixtures/nmstate/invalid/*.yaml; do
+    cp "$file" "$1/${file//\//_}"
+  done
+}
+
+seed_ignition() {
+  cp fixtures/ignition/*.ign "$1/"
+}
+
+seed_iso() {
+  local file
+  for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
+}
+
+seed_range() {
+  printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
+}
+
+# An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB.
+declare -A max_len=([iso]=2097152)
+
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$cargo_fuzz" list)
 for target in "${targets[@]}"; do
@@ -31,5 +54,5 @@ for target in "${targets[@]}"; do
   mkdir -p "$seeds" "$found"
   if declare -F "seed_$target" > /dev/null; then "seed_$target" "$seeds"; fi
   echo "fuzz: $target, $seconds s"
-  "$cargo_fuzz" run "$target" "$found" "$seeds" -- -max_total_time="$seconds" -print_final_stats=1
+  "$cargo_fuzz" run "$target" "$found" "$seeds" -- -max_len="${max_len[$target]:-65536}" -timeout=30 -max_total_time="$seconds" -print_final_stats=1
 done

@@ -2,7 +2,7 @@
 //! the same work in the same run, and the disk that an image takes. Prints the tables of `docs/benchmarks.md`.
 
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

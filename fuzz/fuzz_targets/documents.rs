@@ -1,0 +1,20 @@
+//! Any bytes as a user's documents: no panic, and whatever is converted are keyfiles without a stray line.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let input = imagelib::input::read(bytes);
+    assert!(!input.hosts.is_empty() || input.report.has_errors(), "neither a host nor an error");
+    for host in input.hosts {
+        let (network, report) = imagelib::network::convert(&host);
+        assert_eq!(network.is_none(), report.has_errors());
+        for keyfile in network.into_iter().flat_map(|network| network.keyfiles) {
+            for line in keyfile.content.lines().filter(|line| !line.is_empty()) {
+                let section = line.starts_with('[') && line.ends_with(']');
+                assert!(section || line.contains('='), "{} has a line that is neither section nor setting", keyfile.name);
+            }
+            assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
+        }
+    }
+});

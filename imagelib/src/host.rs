@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::report::DocumentPath;
+use crate::text::checked_text;
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,12 +28,7 @@ pub enum HostError {
 #[serde(try_from = "String", into = "String")]
 pub struct HostName(String);
 
-impl HostName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+checked_text!(HostName, HostError);
 
 impl FromStr for HostName {
     type Err = HostError;
@@ -57,26 +53,6 @@ impl FromStr for HostName {
             }
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl TryFrom<String> for HostName {
-    type Error = HostError;
-
-    fn try_from(text: String) -> Result<Self, HostError> {
-        text.parse()
-    }
-}
-
-impl From<HostName> for String {
-    fn from(name: HostName) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for HostName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

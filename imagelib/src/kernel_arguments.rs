@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::checked_text;
+
 /// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KernelArgumentError {
@@ -46,12 +48,7 @@ fn key_of(argument: &str) -> String {
 #[serde(try_from = "String", into = "String")]
 pub struct KernelArgument(String);
 
-impl KernelArgument {
-    /// The argument as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+checked_text!(KernelArgument, KernelArgumentError);
 
 impl FromStr for KernelArgument {
     type Err = KernelArgumentError;
@@ -77,26 +74,6 @@ impl FromStr for KernelArgument {
             return refuse("holds one of { } | & $ ; < > \\ ', which GRUB does not pass on as it is");
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl TryFrom<String> for KernelArgument {
-    type Error = KernelArgumentError;
-
-    fn try_from(text: String) -> Result<Self, KernelArgumentError> {
-        text.parse()
-    }
-}
-
-impl From<KernelArgument> for String {
-    fn from(argument: KernelArgument) -> Self {
-        argument.0
-    }
-}
-
-impl fmt::Display for KernelArgument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -19,3 +19,4 @@ pub mod overlay;
 pub mod recipe;
 pub mod report;
 pub mod source;
+mod text;

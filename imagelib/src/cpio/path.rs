@@ -1,12 +1,13 @@
 //! Where a member goes.
 
 use std::borrow::Borrow;
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::{PATH_MAX, TRAILER};
+
+use crate::text::checked_text;
 
 /// Why a text is not a path that dayone writes into an archive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,12 +24,9 @@ pub struct MemberPathError {
 #[serde(try_from = "String", into = "String")]
 pub struct MemberPath(String);
 
-impl MemberPath {
-    /// The path as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+checked_text!(MemberPath, MemberPathError);
 
+impl MemberPath {
     /// The directory that holds it; none where that is the root.
     pub fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
@@ -73,28 +71,8 @@ impl FromStr for MemberPath {
     }
 }
 
-impl TryFrom<String> for MemberPath {
-    type Error = MemberPathError;
-
-    fn try_from(path: String) -> Result<Self, MemberPathError> {
-        path.parse()
-    }
-}
-
-impl From<MemberPath> for String {
-    fn from(path: MemberPath) -> Self {
-        path.0
-    }
-}
-
 impl Borrow<str> for MemberPath {
     fn borrow(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for MemberPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }

@@ -12,6 +12,7 @@ use super::SshPublicKey;
 use crate::cpio::MemberPath;
 use crate::host::HostName;
 use crate::network::Keyfile;
+use crate::text::checked_text;
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,45 +96,13 @@ impl fmt::Debug for Unit {
     }
 }
 
-/// A text newtype that serde reads through its parser.
-macro_rules! text {
-    ($name:ident) => {
-        impl $name {
-            /// As text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = AdditionsError;
-
-            fn try_from(text: String) -> Result<Self, AdditionsError> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(value: $name) -> Self {
-                value.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
-}
-
 /// The absolute path of a file, in the one form that Ignition accepts: no `.`, `..`, empty component or
 /// control character.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AbsolutePath(String);
 
-text!(AbsolutePath);
+checked_text!(AbsolutePath, AdditionsError);
 
 impl AbsolutePath {
     /// A file in a directory, both known to be well-formed.
@@ -159,7 +128,7 @@ impl FromStr for AbsolutePath {
 #[serde(try_from = "String", into = "String")]
 pub struct UnitName(String);
 
-text!(UnitName);
+checked_text!(UnitName, AdditionsError);
 
 impl FromStr for UnitName {
     type Err = AdditionsError;

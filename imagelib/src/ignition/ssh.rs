@@ -1,11 +1,12 @@
 //! SSH public keys as they stand in `authorized_keys`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+
+use crate::text::checked_text;
 
 /// Why a text is not a public key. The text is not shown: it may be a private one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,12 +27,7 @@ pub enum SshPublicKeyError {
 #[serde(try_from = "String", into = "String")]
 pub struct SshPublicKey(String);
 
-impl SshPublicKey {
-    /// The line.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+checked_text!(SshPublicKey, SshPublicKeyError);
 
 impl FromStr for SshPublicKey {
     type Err = SshPublicKeyError;
@@ -69,24 +65,4 @@ fn whole_strings(bytes: Option<&[u8]>) -> bool {
         count += 1;
     }
     count > 0 && rest.is_empty()
-}
-
-impl TryFrom<String> for SshPublicKey {
-    type Error = SshPublicKeyError;
-
-    fn try_from(text: String) -> Result<Self, SshPublicKeyError> {
-        text.parse()
-    }
-}
-
-impl From<SshPublicKey> for String {
-    fn from(key: SshPublicKey) -> Self {
-        key.0
-    }
-}
-
-impl fmt::Display for SshPublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::checked_text;
+
 /// Why a text is not the name of a keyfile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is not a keyfile name: {reason}")]
@@ -20,14 +22,11 @@ pub struct KeyfileNameError {
 #[serde(try_from = "String", into = "String")]
 pub struct KeyfileName(String);
 
+checked_text!(KeyfileName, KeyfileNameError);
+
 impl KeyfileName {
     /// The suffix that NetworkManager demands outside `/etc` and that people expect everywhere.
     pub const SUFFIX: &'static str = ".nmconnection";
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl FromStr for KeyfileName {
@@ -48,26 +47,6 @@ impl FromStr for KeyfileName {
             return refuse("only letters, digits, '.', '_' and '-' are allowed");
         }
         Ok(Self(name.to_owned()))
-    }
-}
-
-impl TryFrom<String> for KeyfileName {
-    type Error = KeyfileNameError;
-
-    fn try_from(name: String) -> Result<Self, KeyfileNameError> {
-        name.parse()
-    }
-}
-
-impl From<KeyfileName> for String {
-    fn from(name: KeyfileName) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for KeyfileName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

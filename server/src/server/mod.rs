@@ -83,6 +83,8 @@ impl Server {
         let media_options = Options {
             tls: config.media_tls.clone(),
             idle_timeout: config.media_idle,
+            // A host that waits at a boot menu reads nothing, and not every BMC's firmware connects anew.
+            header_timeout: config.media_idle,
             drain: config.drain,
             ..Options::default()
         };

@@ -146,8 +146,10 @@ fn an_interrupted_build_leaves_nothing() {
     File::options().write(true).open(base.path()).unwrap().set_len(16 << 30).unwrap();
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let place = Place::new();
-        let child = dayone()
-            .args(["build", "--host", &host(), "--base", base.path().to_str().unwrap()])
+        // A shell that starts a job in the background has it ignore SIGINT, and all that the job starts.
+        let child = Command::new("env")
+            .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_dayone"), "build"])
+            .args(["--host", &host(), "--base", base.path().to_str().unwrap()])
             .args(["-o", &place.argument("x.iso")])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

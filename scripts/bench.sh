@@ -10,9 +10,9 @@ cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
   cat <<HEADER
 # Benchmarks
 
-Written by \`make bench\`, which repeats them: $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo) GiB of
-memory, Linux $(uname -r | cut -d. -f1,2), $(findmnt -n -o FSTYPE -T "${TMPDIR:-/tmp}"), loopback. Absolute times are this machine's;
-ratios are to the peer in the same run.
+Written by \`make bench\`, which repeats them.
+$(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo) GiB of memory, Linux $(uname -r | cut -d. -f1,2), $(findmnt -n -o FSTYPE -T "${TMPDIR:-/tmp}"), loopback.
+Absolute times are this machine's; ratios are to the peer in the same run.
 
 HEADER
   cat "$results"

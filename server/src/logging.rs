@@ -28,6 +28,9 @@ pub enum LoggingError {
         /// What is wrong with it.
         error: tracing_subscriber::filter::ParseError,
     },
+    /// The filter would let nmstate's own log through.
+    #[error("--log cannot show nmstate's own log: it may hold passwords; what matters of it is in the findings")]
+    Nmstate,
     /// It has been set up before.
     #[error("the log is set up already")]
     Twice,
@@ -36,10 +39,8 @@ pub enum LoggingError {
 /// Sends the process's log to standard error, and replaces the default report of panics with a line of the log that
 /// names the place only: what a panic says may hold what a user sent.
 pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
-    let parsed = EnvFilter::try_new(filter);
-    let filter = parsed.map_err(|error| LoggingError::Filter { filter: filter.to_owned(), error })?;
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(without_nmstate(filter)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     match format {
@@ -52,4 +53,30 @@ pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
         tracing::error!(location, "a fault in dayone: please report it");
     }));
     Ok(())
+}
+
+/// The filter, without the nmstate library: at its finer levels it prints whole documents, and at the others it gives
+/// advice that is wrong here, such as to write the host name by hand.
+fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
+    if filter.contains("nmstate") {
+        return Err(LoggingError::Nmstate);
+    }
+    let failed = |error| LoggingError::Filter { filter: filter.to_owned(), error };
+    // By itself first, so that an error is about what the user wrote.
+    EnvFilter::try_new(filter).map_err(failed)?;
+    EnvFilter::try_new(format!("{filter},nmstate=off")).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nmstate_is_never_logged() {
+        for filter in ["info", "trace", "dayone=debug,hyper=off"] {
+            assert!(without_nmstate(filter).unwrap().to_string().contains("nmstate=off"), "{filter}");
+        }
+        assert!(matches!(without_nmstate("nmstate::nm=trace"), Err(LoggingError::Nmstate)));
+        assert!(matches!(without_nmstate("dayone=loud"), Err(LoggingError::Filter { .. })));
+    }
 }

@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     let bases: Vec<PathBuf> = sizes.iter().map(|mib| make_base(root, work.path(), *mib)).collect();
 
     let server = Server::start(work.path(), &sizes, &bases)?;
-    println!("### From POST to answer\n");
+    println!("## From POST to answer\n");
     println!(
         "{POSTS} hosts for each base, one after the other over one connection; each POST converts the NMState, plans the image,"
     );
@@ -42,7 +42,7 @@ fn main() -> io::Result<()> {
     );
     drop(server);
 
-    println!("\n### The same work by coreos-installer 0.27.0, on the 1 GiB base\n");
+    println!("\n## The same work by coreos-installer 0.27.0, on the 1 GiB base\n");
     println!("Medians of {PEER_RUNS} runs; the ratio is to the p50 of a POST on the same base above.\n");
     println!("| command | time | times a POST | disk per image |\n| --- | --- | --- | --- |");
     let nmstate = work.path().join("host.yaml");

@@ -61,7 +61,7 @@ fn the_two_commands_for_a_newcomer() {
 #[test]
 fn the_server_and_what_is_posted_to_it() {
     let blocks_of_shell = blocks("sh");
-    let (serve, post) = (&blocks_of_shell[1], &blocks_of_shell[2]);
+    let [_, serve, post, download, ..] = blocks_of_shell.as_slice() else { panic!("{blocks_of_shell:?}") };
     let directory = tempfile::tempdir().unwrap();
     let (api, media) = (free_address(), free_address());
     let base = coreos_iso(&[]);
@@ -88,7 +88,10 @@ fn the_server_and_what_is_posted_to_it() {
         assert!(answer.get(key).is_some(), "{key} is not in {answer}");
     }
     let url = answer["url"].as_str().unwrap();
-    assert_eq!(reqwest::blocking::get(url).unwrap().bytes().unwrap().len(), fs::read(&base).unwrap().len());
+    let served = reqwest::blocking::get(url).unwrap().bytes().unwrap();
+    run_text(&mut shell(directory.path(), &replaced(download, &[("127.0.0.1:8080", &api)])));
+    assert!(served == fs::read(directory.path().join("host.iso")).unwrap(), "what is served is not what is downloaded");
+    assert_eq!(served.len(), fs::read(&base).unwrap().len());
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn the_commands_without_a_server() {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"), directory.path().join("host.yaml")).unwrap();
     fs::copy(coreos_iso(&[]), directory.path().join("live.iso")).unwrap();
-    let shown = run_text(&mut shell(directory.path(), &blocks("sh")[3]));
+    let shown = run_text(&mut shell(directory.path(), &blocks("sh")[4]));
     assert!(shown.contains("address0=192.168.111.110/24"), "{shown}");
     assert!(shown.contains("etc/coreos-firstboot-network/enp2s0.nmconnection"), "{shown}");
 }

@@ -46,6 +46,9 @@ pub enum IgnitionError {
     /// The user's config contradicts itself.
     #[error("{0} is in the Ignition config twice, which Ignition refuses; remove one of them")]
     Duplicate(String),
+    /// A unit whose name Ignition would refuse.
+    #[error("{0:?} in the Ignition config is not the name of a systemd unit (such as network-check.service)")]
+    Unit(String),
     /// Two things for one place.
     #[error("{path} is written by dayone, and {by} has {other}, too; remove one of them")]
     Conflict {

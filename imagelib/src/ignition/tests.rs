@@ -147,6 +147,8 @@ fn configs_that_ignition_would_refuse_or_that_drop_the_network_are_refused() {
     let config =
         json!({"ignition": {"version": "3.2.0"}, "systemd": {"units": [{"name": "a.service"}, {"name": "a.service"}]}});
     assert_eq!(user(&config).unwrap_err(), IgnitionError::Duplicate("a.service".into()));
+    let config = json!({"ignition": {"version": "3.2.0"}, "systemd": {"units": [{"name": "/etc/hostname"}]}});
+    assert_eq!(user(&config).unwrap_err(), IgnitionError::Unit("/etc/hostname".into()));
     for members in [json!({"storage": {"files": [{}]}}), json!({"passwd": 1}), json!({"systemd": {"units": {}}})] {
         let mut config = json!({"ignition": {"version": "3.2.0"}});
         config.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

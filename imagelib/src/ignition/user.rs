@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{AbsolutePath, IgnitionError};
+use super::{AbsolutePath, IgnitionError, UnitName};
 
 /// An Ignition config of spec 3.0.0 to 3.6.0, as its user wrote it: valid by its spec's schema, and not one that
 /// would make Ignition drop what is added to it.
@@ -51,8 +51,12 @@ impl UserConfig {
                 return Err(IgnitionError::Duplicate(path.to_owned()));
             }
         }
-        if let Some(name) = config.unit_names()?.into_iter().find(|name| !seen.insert(name)) {
-            return Err(IgnitionError::Duplicate(name.to_owned()));
+        // A name that is none could be the path of a file, which nothing here would notice.
+        for name in config.unit_names()? {
+            name.parse::<UnitName>().map_err(|_| IgnitionError::Unit(name.chars().take(256).collect()))?;
+            if !seen.insert(name) {
+                return Err(IgnitionError::Duplicate(name.to_owned()));
+            }
         }
         Ok(config)
     }

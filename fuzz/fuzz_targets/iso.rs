@@ -1,13 +1,16 @@
-//! Any bytes as an ISO image: no panic, and areas for embedding only where the image has bytes.
+//! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has bytes.
 #![no_main]
 
 use imagelib::base::{Base, BaseSources, IsoSystem};
-use imagelib::iso::{TreeKind, Volume};
+use imagelib::iso::{TreeKind, Volume, el_torito};
 use imagelib::overlay::Overlay;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(volume) = Volume::open(&bytes) {
+        for entry in el_torito::read(&bytes, &volume).ok().flatten().into_iter().flat_map(|catalog| catalog.entries) {
+            assert!(entry.image.offset + entry.image.length <= bytes.len() as u64);
+        }
         for tree in [TreeKind::Primary, TreeKind::Joliet] {
             for entry in volume.walk(&bytes, tree).take_while(Result::is_ok).flatten() {
                 for extent in entry.1.extents {

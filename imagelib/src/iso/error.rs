@@ -79,6 +79,14 @@ pub enum IsoError {
         /// Where the directory's records begin.
         offset: u64,
     },
+    /// A boot catalog that is none.
+    #[error("the ISO image is damaged: its boot catalog at offset {offset} {reason}")]
+    BootCatalog {
+        /// Where it stands.
+        offset: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A file that is larger than what it is read for can be.
     #[error("the file {name:?} in the ISO image has {size} bytes, where at most {limit} make sense")]
     FileTooLarge {

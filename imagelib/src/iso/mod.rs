@@ -7,6 +7,7 @@
 pub mod coreos;
 mod descriptor;
 mod directory;
+pub mod el_torito;
 mod error;
 mod fields;
 mod record;

@@ -284,6 +284,7 @@ fn a_volume_can_begin_anywhere() {
 /// Everything there is to ask of an image; what matters is that it ends.
 fn exercise(image: &Vec<u8>) {
     let Ok(volume) = Volume::open(image) else { return };
+    let _ = el_torito::read(image, &volume);
     for tree in [TreeKind::Primary, TreeKind::Joliet] {
         for step in volume.walk(image, tree) {
             let Ok((_, entry)) = step else { break };

@@ -211,7 +211,13 @@ fn initramfs(coreos: bool) -> Vec<u8> {
 }
 
 fn file(path: &str, contents: Vec<u8>) -> ExtraFile {
-    ExtraFile { path: path.parse().unwrap(), mode: "0640".parse().unwrap(), contents: contents.into() }
+    ExtraFile {
+        path: path.parse().unwrap(),
+        mode: "0640".parse().unwrap(),
+        user: 0,
+        group: 0,
+        contents: contents.into(),
+    }
 }
 
 #[test]

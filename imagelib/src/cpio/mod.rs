@@ -9,7 +9,7 @@ mod writer;
 
 pub use path::{MemberPath, MemberPathError};
 pub use reader::{CpioError, Entry, FileKind, Reader, Skip};
-pub use writer::{Archive, ArchiveError};
+pub use writer::{Archive, ArchiveError, Owner};
 
 /// The header of a member: the magic and 13 numbers of eight hexadecimal digits.
 const HEADER_LENGTH: usize = 110;

@@ -57,6 +57,13 @@ fn an_archive_is_the_same_whatever_the_order_of_its_members() {
 }
 
 #[test]
+fn a_file_can_be_somebody_elses() {
+    let mut archive = Archive::new();
+    archive.owned_file(path("srv"), 0o640, Owner { user: 1000, group: 0x64 }, "x").unwrap();
+    assert_eq!(archive.to_bytes()[14..38], *b"000081a0000003e800000064");
+}
+
+#[test]
 fn the_bytes_are_those_of_the_format() {
     let mut archive = Archive::new();
     archive.file(path("a"), 0o640, "hello").unwrap();

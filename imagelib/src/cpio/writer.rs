@@ -46,9 +46,18 @@ pub enum ArchiveError {
 
 #[derive(Clone, PartialEq, Eq)]
 enum Member {
-    File { mode: u32, content: Bytes },
+    File { mode: u32, owner: Owner, content: Bytes },
     Directory { mode: u32 },
     Symlink { target: String },
+}
+
+/// Who a file belongs to, by number. The default is root.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The user's number.
+    pub user: u32,
+    /// The group's number.
+    pub group: u32,
 }
 
 /// A cpio archive in the making. Whatever the order in which members come, [`Archive::to_bytes`] gives the same bytes.
@@ -79,14 +88,25 @@ impl Archive {
         self.members.is_empty()
     }
 
-    /// Adds a regular file with these permission bits.
+    /// Adds a regular file of root's with these permission bits.
     pub fn file(&mut self, path: MemberPath, mode: u32, content: impl Into<Bytes>) -> Result<(), ArchiveError> {
+        self.owned_file(path, mode, Owner::default(), content)
+    }
+
+    /// Adds a regular file of somebody else's.
+    pub fn owned_file(
+        &mut self,
+        path: MemberPath,
+        mode: u32,
+        owner: Owner,
+        content: impl Into<Bytes>,
+    ) -> Result<(), ArchiveError> {
         let content = content.into();
         if u32::try_from(content.len()).is_err() {
             return Err(ArchiveError::TooLarge { path, size: content.len() as u64 });
         }
         let mode = permissions(&path, mode)?;
-        self.insert(path, Member::File { mode, content })
+        self.insert(path, Member::File { mode, owner, content })
     }
 
     /// Adds a directory with these permission bits: one that the base is known not to have.
@@ -136,20 +156,21 @@ impl Archive {
         }
     }
 
-    /// The archive: members sorted by path, so that directories come before what is in them; everything owned by
-    /// root, of the epoch, with one link and a number of its own. A multiple of 4 bytes long.
+    /// The archive: members sorted by path, so that directories come before what is in them; everything of the epoch,
+    /// with one link and a number of its own, directories and links owned by root. A multiple of 4 bytes long.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // From 1: to some readers inode 0 means "deleted".
         for (inode, (path, member)) in (1_u32..).zip(&self.members) {
-            let (mode, content) = match member {
-                Member::File { mode, content } => (S_IFREG | mode, &**content),
-                Member::Directory { mode } => (S_IFDIR | mode, &[][..]),
-                Member::Symlink { target } => (S_IFLNK | 0o777, target.as_bytes()),
+            let root = Owner::default();
+            let (mode, owner, content) = match member {
+                Member::File { mode, owner, content } => (S_IFREG | mode, *owner, &**content),
+                Member::Directory { mode } => (S_IFDIR | mode, root, &[][..]),
+                Member::Symlink { target } => (S_IFLNK | 0o777, root, target.as_bytes()),
             };
-            append(&mut bytes, inode, mode, path.as_str(), content);
+            append(&mut bytes, inode, mode, owner, path.as_str(), content);
         }
-        append(&mut bytes, 0, 0, TRAILER, &[]);
+        append(&mut bytes, 0, 0, Owner::default(), TRAILER, &[]);
         bytes
     }
 }
@@ -158,12 +179,12 @@ fn permissions(path: &MemberPath, mode: u32) -> Result<u32, ArchiveError> {
     if mode > 0o7777 { Err(ArchiveError::Mode { path: path.clone(), mode }) } else { Ok(mode) }
 }
 
-fn append(bytes: &mut Vec<u8>, inode: u32, mode: u32, name: &str, content: &[u8]) {
-    let (owner, links, time, device, checksum) = (0, 1, 0, 0, 0);
+fn append(bytes: &mut Vec<u8>, inode: u32, mode: u32, owner: Owner, name: &str, content: &[u8]) {
+    let (links, time, device, checksum) = (1, 0, 0, 0);
     let (size, name_size) = (content.len(), name.len() + 1);
     bytes.reserve(HEADER_LENGTH + name_size + size + 6);
     bytes.extend_from_slice(b"070701");
-    for field in [inode, mode, owner, owner, links, time] {
+    for field in [inode, mode, owner.user, owner.group, links, time] {
         bytes.extend_from_slice(format!("{field:08x}").as_bytes());
     }
     bytes.extend_from_slice(format!("{size:08x}").as_bytes());

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::SshPublicKey;
-use crate::cpio::MemberPath;
+use crate::cpio::{MemberPath, Owner};
 use crate::host::HostName;
-use crate::network::Keyfile;
+use crate::network::{Keyfile, NetworkdUnit};
 use crate::text::checked_text;
 
 /// Why a value is not what its name says.
@@ -34,6 +34,9 @@ pub enum AdditionsError {
 pub struct Additions {
     /// NetworkManager profiles.
     pub keyfiles: Vec<Keyfile>,
+    /// Units of systemd-networkd, for systems without NetworkManager.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub networkd_units: Vec<NetworkdUnit>,
     /// Whether NetworkManager must not invent DHCP profiles for NICs that no keyfile describes.
     pub no_auto_default: bool,
     /// The static host name.
@@ -54,7 +57,7 @@ impl Additions {
     }
 }
 
-/// A file, owned by root.
+/// A file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtraFile {
@@ -63,9 +66,26 @@ pub struct ExtraFile {
     /// Its permission bits.
     #[serde(default)]
     pub mode: FileMode,
+    /// Number of the user that owns it; root's where nothing is said.
+    #[serde(default, skip_serializing_if = "is_root")]
+    pub user: u32,
+    /// Number of the group that owns it; root's where nothing is said.
+    #[serde(default, skip_serializing_if = "is_root")]
+    pub group: u32,
     /// Its content; base64 (RFC 4648 §4) in JSON.
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
     pub contents: Bytes,
+}
+
+impl ExtraFile {
+    pub(super) fn owner(&self) -> Owner {
+        Owner { user: self.user, group: self.group }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_root(number: &u32) -> bool {
+    *number == 0
 }
 
 impl fmt::Debug for ExtraFile {

@@ -7,19 +7,23 @@ use bytes::Bytes;
 
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
+use crate::cpio::Owner;
 
 const KEYFILES: &str = "/etc/NetworkManager/system-connections";
+const NETWORKD_UNITS: &str = "/etc/systemd/network";
 const CONFIGURATION: &str = "/etc/NetworkManager/conf.d";
 const NO_AUTO_DEFAULT: &[u8] = b"[main]\nno-auto-default=*\n";
 const UNITS: &str = "/etc/systemd/system";
 
-/// A file in its final place, owned by root.
+/// A file in its final place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AddedFile {
     /// Where it goes.
     pub path: AbsolutePath,
     /// Its permission bits.
     pub mode: u32,
+    /// Who it belongs to.
+    pub owner: Owner,
     /// Its content.
     pub contents: Bytes,
 }
@@ -41,10 +45,15 @@ pub fn files(additions: &Additions) -> Result<Vec<AddedFile>, IgnitionError> {
 
 pub(super) fn added(additions: &Additions) -> Vec<AddedFile> {
     let mut files = Vec::new();
-    let mut add = |path, mode, contents| files.push(AddedFile { path, mode, contents });
+    let mut add = |path, mode, contents| files.push(AddedFile { path, mode, owner: Owner::default(), contents });
     for keyfile in &additions.keyfiles {
         let path = AbsolutePath::in_directory(KEYFILES, keyfile.name.as_str());
         add(path, 0o600, Bytes::from(keyfile.content.clone()));
+    }
+    for unit in &additions.networkd_units {
+        // networkd reads its units as a user of its own, whose number differs from system to system.
+        let path = AbsolutePath::in_directory(NETWORKD_UNITS, unit.name.as_str());
+        add(path, 0o644, Bytes::from(unit.content.clone()));
     }
     if additions.no_auto_default {
         let path = AbsolutePath::in_directory(CONFIGURATION, "99-dayone-no-auto-default.conf");
@@ -53,9 +62,12 @@ pub(super) fn added(additions: &Additions) -> Vec<AddedFile> {
     if let Some(name) = &additions.hostname {
         add(AbsolutePath::in_directory("/etc", "hostname"), 0o644, Bytes::from(format!("{name}\n")));
     }
-    for file in &additions.files {
-        add(file.path.clone(), file.mode.bits(), file.contents.clone());
-    }
+    files.extend(additions.files.iter().map(|file| AddedFile {
+        path: file.path.clone(),
+        mode: file.mode.bits(),
+        owner: file.owner(),
+        contents: file.contents.clone(),
+    }));
     files
 }
 

@@ -43,7 +43,13 @@ fn to_json(file: &AddedFile) -> Value {
     } else {
         format!("data:;base64,{}", STANDARD.encode(&file.contents))
     };
-    json!({"path": file.path, "mode": file.mode, "overwrite": true, "contents": {"source": source}})
+    let mut json = json!({"path": file.path, "mode": file.mode, "overwrite": true, "contents": {"source": source}});
+    for (key, number) in [("user", file.owner.user), ("group", file.owner.group)] {
+        if let (true, Some(object)) = (number != 0, json.as_object_mut()) {
+            object.insert(key.to_owned(), json!({ "id": number }));
+        }
+    }
+    json
 }
 
 /// The minor version of the spec. A user's config is raised only to [`OLDEST`], up to which no field changed its meaning.

@@ -51,6 +51,35 @@ fn additions_alone_are_a_config_of_the_oldest_spec_that_all_read() {
 }
 
 #[test]
+fn owners_and_networkd_units_are_said_where_there_are_any() {
+    let added = json!({
+        "networkd_units": [{"name": "10-eth0.network", "content": "[Match]\nName=eth0\n"}],
+        "files": [
+            {"path": "/srv/a", "user": 1000, "group": 100, "contents": ""},
+            {"path": "/srv/b", "group": 5, "contents": ""},
+            {"path": "/srv/c", "contents": ""},
+        ],
+    });
+    let added: Additions = serde_json::from_value(added).unwrap();
+    let merged = merged(&added, None);
+    let files = merged["storage"]["files"].as_array().unwrap();
+    let owner = |file: &Value| (file["path"].clone(), file["user"]["id"].clone(), file["group"]["id"].clone());
+    assert_eq!(
+        files.iter().map(owner).collect::<Vec<_>>(),
+        [
+            (json!("/etc/systemd/network/10-eth0.network"), Value::Null, Value::Null),
+            (json!("/srv/a"), json!(1000), json!(100)),
+            (json!("/srv/b"), Value::Null, json!(5)),
+            (json!("/srv/c"), Value::Null, Value::Null),
+        ]
+    );
+    // Recipes that use neither are written as they were before there was either.
+    let json = serde_json::to_string(&additions()).unwrap();
+    assert!(!json.contains("user\"") && !json.contains("group\"") && !json.contains("networkd"), "{json}");
+    assert_eq!(serde_json::from_value::<Additions>(serde_json::to_value(&added).unwrap()).unwrap(), added);
+}
+
+#[test]
 fn the_users_config_is_kept_as_it_is() {
     let value = json!({
         "ignition": {"version": "3.3.0", "timeouts": {"httpTotal": 3}, "config": {"merge": [{"source": "https://a/b"}]}},

@@ -11,12 +11,14 @@ mod interfaces;
 mod keyfile;
 mod mac;
 mod names;
+mod networkd_unit;
 mod references;
 mod rules;
 
 use serde_yaml::{Mapping, Value};
 
 pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};
+pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
 
 use crate::host::{HostName, HostSpec};
 use crate::report::{DocumentPath, Report};

@@ -37,6 +37,7 @@ pub(super) fn understand(store: &Store, order: Order) -> Result<Understood, Prob
     let label = name.or_else(|| hostname.as_ref().map(ToString::to_string));
     let additions = Additions {
         keyfiles: network.keyfiles,
+        networkd_units: vec![],
         no_auto_default: !order.auto_default,
         hostname,
         ssh_authorized_keys: order.ssh_authorized_keys,

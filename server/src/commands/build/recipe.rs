@@ -23,6 +23,7 @@ pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Fail
     let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
     let additions = Additions {
         keyfiles: host.keyfiles,
+        networkd_units: vec![],
         no_auto_default: !arguments.auto_default,
         hostname: arguments.hostname.or(host.hostname),
         ssh_authorized_keys: keys.concat(),
@@ -80,7 +81,7 @@ fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
 
 fn extra_file(argument: FileArgument) -> Result<ExtraFile, Failure> {
     let FileArgument { path, local, mode } = argument;
-    Ok(ExtraFile { path, mode, contents: read(&local)?.into() })
+    Ok(ExtraFile { path, mode, user: 0, group: 0, contents: read(&local)?.into() })
 }
 
 fn unit(path: &Path) -> Result<Unit, Failure> {

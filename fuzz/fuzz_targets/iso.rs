@@ -1,7 +1,7 @@
 //! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has bytes.
 #![no_main]
 
-use imagelib::base::{Base, BaseSources, IsoSystem};
+use imagelib::base::{Base, IsoSystem};
 use imagelib::iso::{TreeKind, Volume, el_torito};
 use imagelib::overlay::Overlay;
 use libfuzzer_sys::fuzz_target;
@@ -19,10 +19,10 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-    let Ok(Base::Iso(base)) = Base::probe(BaseSources::Iso(&bytes)) else { return };
+    let Ok(Base::Iso(base)) = Base::probe(&(imagelib::source::Role::Iso, &bytes)) else { return };
     let IsoSystem::Coreos { areas, .. } = base.system else { return };
     let arguments = areas.kernel_arguments().map(|areas| areas.default().clone());
     if let Ok(patches) = areas.embed(vec![1; 64], arguments.as_ref()) {
-        Overlay::patched(bytes.len() as u64, patches).expect("patches fit the image");
+        Overlay::patched(imagelib::source::Role::Iso, bytes.len() as u64, patches).expect("patches fit the image");
     }
 });

@@ -1,9 +1,13 @@
-//! Random access to bytes that do not change: a base image in a file, or one in memory.
+//! Random access to bytes that do not change: a base image in files, or one in memory.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Immutable bytes that can be read at any offset by any number of readers at once.
 pub trait Source: Send + Sync {
@@ -46,7 +50,27 @@ pub trait Source: Send + Sync {
     }
 }
 
-impl Source for &[u8] {
+impl<S: Source + ?Sized> Source for &S {
+    fn size(&self) -> u64 {
+        (**self).size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        (**self).read_at(offset, buffer)
+    }
+}
+
+impl<S: Source + ?Sized> Source for Arc<S> {
+    fn size(&self) -> u64 {
+        (**self).size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        (**self).read_at(offset, buffer)
+    }
+}
+
+impl Source for [u8] {
     fn size(&self) -> u64 {
         self.len() as u64
     }
@@ -78,6 +102,56 @@ impl Source for Bytes {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.deref().read_at(offset, buffer)
+    }
+}
+
+/// What a file of a base is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A bootable ISO 9660 image.
+    Iso,
+    /// A Linux kernel.
+    Kernel,
+    /// An initramfs.
+    Initrd,
+    /// The root file system that a live initramfs fetches.
+    Rootfs,
+    /// The image of an EFI system partition: a FAT file system with the boot loader of UEFI machines.
+    Esp,
+    /// A boot loader for BIOS machines.
+    BiosLoader,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Iso => "ISO",
+            Self::Kernel => "kernel",
+            Self::Initrd => "initrd",
+            Self::Rootfs => "rootfs",
+            Self::Esp => "ESP",
+            Self::BiosLoader => "BIOS boot loader",
+        })
+    }
+}
+
+/// The files of a base by what they are.
+pub trait Sources {
+    /// The file, where the base has it.
+    fn source(&self, role: Role) -> Option<&dyn Source>;
+}
+
+impl<S: Source> Sources for BTreeMap<Role, S> {
+    fn source(&self, role: Role) -> Option<&dyn Source> {
+        self.get(&role).map(|source| source as &dyn Source)
+    }
+}
+
+/// A base of one file.
+impl<S: Source> Sources for (Role, S) {
+    fn source(&self, role: Role) -> Option<&dyn Source> {
+        (role == self.0).then_some(&self.1)
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use imagelib::base::{Base, BaseIdentity, BaseSources, DeliveryProfile, Format, IsoSystem, Role};
+use imagelib::base::{Base, BaseIdentity, DeliveryProfile, Format, IsoSystem, Role};
 use imagelib::cpio::{Archive, MemberPath};
 use imagelib::digest::Digest;
 use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
@@ -16,6 +16,7 @@ use imagelib::initramfs::{read_embed_area, survey};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::network::Keyfile;
 use imagelib::recipe::{Recipe, RecipeError};
+use imagelib::source::Sources;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
@@ -57,8 +58,8 @@ fn recipe(base: BaseIdentity, format: Format) -> Recipe {
     }
 }
 
-fn materialise(image: &Image, name: FileName, base: &Vec<u8>) -> Vec<u8> {
-    let overlay = &image.files[&name].overlay;
+fn materialise(image: &Image, name: FileName, base: &dyn Sources) -> Vec<u8> {
+    let overlay = &image.files[&name];
     let mut bytes = vec![0xAA; usize::try_from(overlay.size()).unwrap()];
     assert_eq!(overlay.read_at(base, 0, &mut bytes).unwrap(), bytes.len());
     bytes
@@ -71,15 +72,15 @@ fn member(path: &str) -> MemberPath {
 #[test]
 fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() {
     let iso = base_iso("coreos.iso.xz");
-    let base = Base::probe(BaseSources::Iso(&iso)).unwrap();
+    let base = Base::probe(&(Role::Iso, &iso)).unwrap();
     assert_eq!(base.formats(), [Format::Iso, Format::Initrd]);
     let identity = identity(Role::Iso, &iso);
     let image = Image::plan(&recipe(identity, Format::Iso), &base, identity).unwrap();
-    let customised = materialise(&image, FileName::BootIso, &iso);
+    let customised = materialise(&image, FileName::BootIso, &(Role::Iso, &iso));
     assert_eq!(customised.len(), iso.len());
 
     // What is read back from the image is read by probing it as a base.
-    let Base::Iso(found) = Base::probe(BaseSources::Iso(&customised)).unwrap() else { panic!("not an ISO") };
+    let Base::Iso(found) = Base::probe(&(Role::Iso, &customised)).unwrap() else { panic!("not an ISO") };
     let IsoSystem::Coreos { areas, .. } = found.system else { panic!("not CoreOS") };
     let arguments = areas.kernel_arguments().unwrap();
     assert_eq!(Some(arguments.current().to_string()), image.kernel_arguments);
@@ -95,13 +96,13 @@ fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() 
 
     // Only the areas differ.
     let changed = iso.iter().zip(&customised).filter(|(old, new)| old != new).count() as u64;
-    assert!(changed <= image.files[&FileName::BootIso].overlay.patch_size(), "{changed} bytes differ");
+    assert!(changed <= image.files[&FileName::BootIso].patch_size(), "{changed} bytes differ");
 }
 
 #[test]
 fn what_is_embedded_is_shown_by_digest_only() {
     let iso = base_iso("coreos.iso.xz");
-    let (base, identity) = (Base::probe(BaseSources::Iso(&iso)).unwrap(), identity(Role::Iso, &iso));
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
     let image = Image::plan(&recipe(identity, Format::Iso), &base, identity).unwrap();
     let keyfile = Digest::of(additions().keyfiles[0].content.as_bytes());
     for (path, by) in [
@@ -118,7 +119,7 @@ fn what_is_embedded_is_shown_by_digest_only() {
 #[test]
 fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
     let iso = base_iso("coreos.iso.xz");
-    let (base, identity) = (Base::probe(BaseSources::Iso(&iso)).unwrap(), identity(Role::Iso, &iso));
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
     let small = recipe(identity, Format::Iso);
     let mut large = small.clone();
     // Too large for the area as it is, small enough when compressed.
@@ -128,7 +129,7 @@ fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
         [(&small, "small", include_str!("image/small.sha256")), (&large, "large", include_str!("image/large.sha256"))]
     {
         let planned = Image::plan(recipe, &base, identity).unwrap();
-        let bytes = materialise(&planned, FileName::BootIso, &iso);
+        let bytes = materialise(&planned, FileName::BootIso, &(Role::Iso, &iso));
         let found = format!("{}  recipe\n{}  boot.iso\n", recipe.id(), Digest::of(&bytes));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/image/{id}.sha256")), &found).unwrap();
@@ -141,7 +142,7 @@ fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
 #[test]
 fn what_does_not_fit_is_an_error_with_both_sizes() {
     let iso = base_iso("coreos.iso.xz");
-    let (base, identity) = (Base::probe(BaseSources::Iso(&iso)).unwrap(), identity(Role::Iso, &iso));
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
     let mut recipe = recipe(identity, Format::Iso);
     // Does not compress: xorshift.
     let mut state = 1_u32;
@@ -160,32 +161,36 @@ fn what_does_not_fit_is_an_error_with_both_sizes() {
 #[test]
 fn a_customised_base_is_refused_unless_it_may_be_replaced() {
     let iso = base_iso("coreos.iso.xz");
-    let (base, first) = (Base::probe(BaseSources::Iso(&iso)).unwrap(), identity(Role::Iso, &iso));
-    let customised =
-        materialise(&Image::plan(&recipe(first, Format::Iso), &base, first).unwrap(), FileName::BootIso, &iso);
-    let (base, second) = (Base::probe(BaseSources::Iso(&customised)).unwrap(), identity(Role::Iso, &customised));
+    let (base, first) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let customised = materialise(
+        &Image::plan(&recipe(first, Format::Iso), &base, first).unwrap(),
+        FileName::BootIso,
+        &(Role::Iso, &iso),
+    );
+    let (base, second) = (Base::probe(&(Role::Iso, &customised)).unwrap(), identity(Role::Iso, &customised));
     let mut again = recipe(second, Format::Iso);
     let error = Image::plan(&again, &base, second).unwrap_err();
     assert!(matches!(error, ImageError::Customised { .. }), "{error}");
     again.replace_embedded = true;
     again.kernel_arguments = KernelArgumentEdits::default();
     again.additions.keyfiles[0].content = "[connection]\nid=other\n".to_owned();
-    let replaced = materialise(&Image::plan(&again, &base, second).unwrap(), FileName::BootIso, &customised);
+    let replaced =
+        materialise(&Image::plan(&again, &base, second).unwrap(), FileName::BootIso, &(Role::Iso, &customised));
 
     // Nothing of the first customisation is left: the image is the one made over the pristine base.
-    let base = Base::probe(BaseSources::Iso(&iso)).unwrap();
+    let base = Base::probe(&(Role::Iso, &iso)).unwrap();
     again.base = first;
-    let fresh = materialise(&Image::plan(&again, &base, first).unwrap(), FileName::BootIso, &iso);
+    let fresh = materialise(&Image::plan(&again, &base, first).unwrap(), FileName::BootIso, &(Role::Iso, &iso));
     assert!(replaced == fresh);
 }
 
 #[test]
 fn a_coreos_iso_also_gives_the_files_for_network_boot() {
     let iso = base_iso("coreos.iso.xz");
-    let (base, identity) = (Base::probe(BaseSources::Iso(&iso)).unwrap(), identity(Role::Iso, &iso));
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
     let image = Image::plan(&recipe(identity, Format::Initrd), &base, identity).unwrap();
     assert_eq!(image.files.keys().collect::<Vec<_>>(), [&FileName::Kernel, &FileName::Initrd, &FileName::Rootfs]);
-    let initrd = materialise(&image, FileName::Initrd, &iso);
+    let initrd = materialise(&image, FileName::Initrd, &(Role::Iso, &iso));
     let name = b"etc/coreos-firstboot-network/eth0.nmconnection\0";
     assert!(initrd.windows(name.len()).any(|window| window == name));
     let arguments = image.kernel_arguments.unwrap();
@@ -224,8 +229,8 @@ fn file(path: &str, contents: Vec<u8>) -> ExtraFile {
 fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
     let initrd = initramfs(false);
     let kernel = b"MZ kernel".to_vec();
-    let sources = BaseSources::KernelInitrd { kernel: Some(&kernel), initrd: &initrd, rootfs: None };
-    let base = Base::probe(sources).unwrap();
+    let sources = BTreeMap::from([(Role::Kernel, kernel.as_slice()), (Role::Initrd, initrd.as_slice())]);
+    let base = Base::probe(&sources).unwrap();
     let Base::KernelInitrd(found) = &base else { panic!("not an initramfs") };
     assert_eq!((found.profile, found.has_network_manager), (DeliveryProfile::RootInInitramfs, true));
     let identity = identity(Role::Initrd, &initrd);
@@ -234,9 +239,9 @@ fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
     recipe.additions.files = vec![file("/var/run/hello", b"hello".to_vec())];
     let image = Image::plan(&recipe, &base, identity).unwrap();
     assert!(image.report.is_empty(), "{:?}", image.report);
-    assert_eq!(materialise(&image, FileName::Kernel, &kernel), kernel);
+    assert_eq!(materialise(&image, FileName::Kernel, &(Role::Kernel, &kernel)), kernel);
 
-    let grown = materialise(&image, FileName::Initrd, &initrd);
+    let grown = materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd));
     assert!(grown.starts_with(&initrd));
     let wanted = [
         ("etc/NetworkManager/system-connections/eth0.nmconnection", "[connection]\nid=eth0\npsk=hunter2\n"),
@@ -256,7 +261,7 @@ fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
 #[test]
 fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
     let initrd = initramfs(false);
-    let base = Base::probe(BaseSources::KernelInitrd { kernel: None, initrd: &initrd, rootfs: None }).unwrap();
+    let base = Base::probe(&(Role::Initrd, &initrd)).unwrap();
     let identity = identity(Role::Initrd, &initrd);
     let unit = Unit { name: "x.service".parse().unwrap(), enabled: true, contents: Some("[Unit]\n".to_owned()) };
     let user = UserConfig::parse(br#"{"ignition": {"version": "3.2.0"}}"#).unwrap();
@@ -275,12 +280,12 @@ fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
 fn a_coreos_initramfs_gets_what_its_iso_would_and_the_arguments_that_ignition_waits_for() {
     let initrd = initramfs(true);
     let rootfs = b"squashfs".to_vec();
-    let base = Base::probe(BaseSources::KernelInitrd { kernel: None, initrd: &initrd, rootfs: Some(&rootfs) }).unwrap();
+    let base = Base::probe(&BTreeMap::from([(Role::Initrd, &initrd), (Role::Rootfs, &rootfs)])).unwrap();
     let identity = identity(Role::Initrd, &initrd);
     let recipe = Recipe { kernel_arguments: KernelArgumentEdits::default(), ..recipe(identity, Format::Initrd) };
     let image = Image::plan(&recipe, &base, identity).unwrap();
     let paths = [member("config.ign"), member("etc/coreos-firstboot-network/eth0.nmconnection")];
-    let survey = survey(&materialise(&image, FileName::Initrd, &initrd), &paths, 1 << 20).unwrap();
+    let survey = survey(&materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd)), &paths, 1 << 20).unwrap();
     assert_eq!(survey.files.len(), 2);
     assert_eq!(image.kernel_arguments.as_deref(), Some("ignition.firstboot ignition.platform.id=metal"));
     assert_eq!(image.rootfs_argument, Some("coreos.live.rootfs_url"));
@@ -295,21 +300,22 @@ fn files_in_the_wrong_place_are_no_base() {
         archive.directory(member("a"), 0o755).unwrap();
         archive.to_bytes()
     };
-    for sources in [
-        BaseSources::Iso(&initrd),
-        BaseSources::Iso(&noise),
-        BaseSources::KernelInitrd { kernel: None, initrd: &iso, rootfs: None },
-        BaseSources::KernelInitrd { kernel: None, initrd: &noise, rootfs: None },
-        BaseSources::KernelInitrd { kernel: Some(&archive), initrd: &initrd, rootfs: None },
+    for files in [
+        vec![(Role::Iso, &initrd)],
+        vec![(Role::Iso, &noise)],
+        vec![(Role::Initrd, &iso)],
+        vec![(Role::Initrd, &noise)],
+        vec![(Role::Kernel, &archive), (Role::Initrd, &initrd)],
+        vec![(Role::Kernel, &archive)],
     ] {
-        assert!(Base::probe(sources).is_err());
+        assert!(Base::probe(&files.into_iter().collect::<BTreeMap<_, _>>()).is_err());
     }
 }
 
 #[test]
 fn an_iso_of_another_system_is_a_base_that_gives_no_images() {
     let iso = base_iso("tree.iso.xz");
-    let base = Base::probe(BaseSources::Iso(&iso)).unwrap();
+    let base = Base::probe(&(Role::Iso, &iso)).unwrap();
     assert_eq!(base.formats(), []);
     let identity = identity(Role::Iso, &iso);
     let error = Image::plan(&recipe(identity, Format::Iso), &base, identity).unwrap_err();

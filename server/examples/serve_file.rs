@@ -8,11 +8,11 @@ use std::time::SystemTime;
 
 use dayone::listen::{Listener, Options, Tls};
 use dayone::media::{self, MediaMetrics};
-use dayone::store::base_file::BaseFile;
+use dayone::store::base_file::{BaseFile, BaseFiles};
 use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
-use imagelib::source::Source as _;
+use imagelib::source::{Role, Source as _};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
@@ -36,10 +36,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let base = Arc::new(BaseFile::open(Path::new(file))?);
     // Where an embed area would be, so that a download crosses what an image's crosses.
     let patch = Patch::bytes(base.size() / 2, vec![0xAB; 3000]);
-    let overlay = Arc::new(Overlay::patched(base.size(), vec![patch, Patch::zeros(base.size() / 2 + 3000, 250_000)])?);
-    let etag = ETag::new(&overlay.identity(&Digest::of(b"")));
+    let overlay =
+        Arc::new(Overlay::patched(Role::Iso, base.size(), vec![patch, Patch::zeros(base.size() / 2 + 3000, 250_000)])?);
+    let etag = ETag::new(&Digest::of(b""));
     let last_modified = SystemTime::UNIX_EPOCH;
-    let served = ServedFile { overlay, base: Some(base), etag, last_modified, media_type: "application/octet-stream" };
+    let served = ServedFile {
+        overlay,
+        base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
+        etag,
+        last_modified,
+        media_type: "application/octet-stream",
+    };
 
     let runtime = match threads.parse()? {
         1 => Builder::new_current_thread().enable_all().build()?,

@@ -14,6 +14,7 @@ use imagelib::iso::Volume;
 use imagelib::iso::coreos::CoreosIso;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::overlay::Overlay;
+use imagelib::source::Role;
 use serde_json::json;
 
 /// Says what came with the boot, and switches the machine off.
@@ -76,7 +77,10 @@ fn embedded_files_and_arguments_reach_the_running_system() {
     {
         let patches = iso.embed(archive.clone(), Some(&arguments)).unwrap();
         let mut patched = vec![0; image.len()];
-        Overlay::patched(image.len() as u64, patches).unwrap().read_at(&image, 0, &mut patched).unwrap();
+        Overlay::patched(Role::Iso, image.len() as u64, patches)
+            .unwrap()
+            .read_at(&(Role::Iso, &image), 0, &mut patched)
+            .unwrap();
         let path = directory.path().join("patched.iso");
         fs::write(&path, patched).unwrap();
         let console = boot_image(&path, boot, Duration::from_secs(120));

@@ -14,6 +14,7 @@ use imagelib::iso::Volume;
 use imagelib::iso::coreos::CoreosIso;
 use imagelib::kernel_arguments::{KernelArgumentEdits, KernelArguments};
 use imagelib::overlay::{Overlay, Patch};
+use imagelib::source::Role;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -41,14 +42,14 @@ fn isos() -> Vec<(String, Vec<u8>)> {
     made.into_iter().chain(historical).collect()
 }
 
-fn probe(image: &Vec<u8>) -> CoreosIso {
-    CoreosIso::probe(image, &Volume::open(image).unwrap()).unwrap().unwrap()
+fn probe(image: &[u8]) -> CoreosIso {
+    CoreosIso::probe(&image, &Volume::open(&image).unwrap()).unwrap().unwrap()
 }
 
-fn apply(image: &Vec<u8>, patches: Vec<Patch>) -> Vec<u8> {
-    let overlay = Overlay::patched(image.len() as u64, patches).unwrap();
+fn apply(image: &[u8], patches: Vec<Patch>) -> Vec<u8> {
+    let overlay = Overlay::patched(Role::Iso, image.len() as u64, patches).unwrap();
     let mut patched = vec![0; image.len()];
-    assert_eq!(overlay.read_at(image, 0, &mut patched).unwrap(), image.len());
+    assert_eq!(overlay.read_at(&(Role::Iso, image), 0, &mut patched).unwrap(), image.len());
     patched
 }
 

@@ -9,8 +9,8 @@ use acceptance::bases::{coreos_iso, historical_coreos_isos, made};
 use acceptance::peers::{run, run_text};
 use imagelib::iso::{EntryKind, FileEntry, TreeKind, Volume};
 
-fn walk(image: &Vec<u8>, tree: TreeKind) -> Vec<(String, FileEntry)> {
-    Volume::open(image).unwrap().walk(image, tree).map(Result::unwrap).collect()
+fn walk(image: &[u8], tree: TreeKind) -> Vec<(String, FileEntry)> {
+    Volume::open(&image).unwrap().walk(&image, tree).map(Result::unwrap).collect()
 }
 
 fn paths(entries: &[(String, FileEntry)]) -> BTreeSet<String> {

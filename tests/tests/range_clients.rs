@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use dayone::listen::{Listener, Options, Tls};
 use dayone::media::{self, MediaMetrics};
-use dayone::store::base_file::BaseFile;
+use dayone::store::base_file::{BaseFile, BaseFiles};
 use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
-use imagelib::source::Source as _;
+use imagelib::source::{Role, Source as _};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -50,15 +50,21 @@ fn start() -> Server {
     fs::write(&base_path, base).unwrap();
     let base = Arc::new(BaseFile::open(&base_path).unwrap());
     let patches = vec![Patch::zeros(70_001, 150_000), Patch::bytes(5_000_001, vec![0xAB; 100_003])];
-    let overlay = Arc::new(Overlay::patched(base.size(), patches).unwrap());
+    let overlay = Arc::new(Overlay::patched(Role::Iso, base.size(), patches).unwrap());
     let image = directory.path().join("image.iso");
     let mut bytes = vec![0; SIZE];
-    overlay.read_at(&*base, 0, &mut bytes).unwrap();
+    overlay.read_at(&(Role::Iso, &base), 0, &mut bytes).unwrap();
     fs::write(&image, bytes).unwrap();
 
-    let etag = ETag::new(&overlay.identity(&Digest::of(b"base")));
+    let etag = ETag::new(&Digest::of(b"base"));
     let last_modified = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-    let file = ServedFile { overlay, base: Some(base), etag, last_modified, media_type: "application/x-iso9660-image" };
+    let file = ServedFile {
+        overlay,
+        base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
+        etag,
+        last_modified,
+        media_type: "application/x-iso9660-image",
+    };
     let service = media::service(Arc::new(OneFile(file)), MediaMetrics::default());
 
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

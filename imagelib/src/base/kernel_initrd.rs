@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BaseError, Role};
 use crate::cpio::MemberPath;
 use crate::initramfs::{self, Ending, Node, Tree};
-use crate::source::Source;
+use crate::source::{Source, Sources};
 
 /// Says that an initramfs is that of a CoreOS live system; coreos-installer looks for the same file.
 const COREOS_MARK: &str = "etc/coreos-live-initramfs";
@@ -45,11 +45,8 @@ pub struct KernelInitrdBase {
 }
 
 impl KernelInitrdBase {
-    pub(super) fn probe(
-        kernel: Option<&dyn Source>,
-        initrd: &dyn Source,
-        rootfs: Option<&dyn Source>,
-    ) -> Result<Self, BaseError> {
+    pub(super) fn probe(files: &dyn Sources, initrd: &dyn Source) -> Result<Self, BaseError> {
+        let kernel = files.source(Role::Kernel);
         if let Some(kernel) = kernel {
             check_kernel(kernel)?;
         }
@@ -65,7 +62,7 @@ impl KernelInitrdBase {
         Ok(Self {
             initrd_size: initrd.size(),
             kernel_size: kernel.map(Source::size),
-            rootfs_size: rootfs.map(Source::size),
+            rootfs_size: files.source(Role::Rootfs).map(Source::size),
             profile,
             has_network_manager: NETWORK_MANAGER.iter().any(|path| is_file(path)),
             customised: profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),

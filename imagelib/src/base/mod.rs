@@ -17,11 +17,15 @@ use crate::digest::Digest;
 use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
-use crate::source::Source;
+pub use crate::source::Role;
+use crate::source::Sources;
 
 /// Why something is not a base image.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
+    /// Nothing that could be a base.
+    #[error("a base is an ISO, or has an initrd")]
+    NoFiles,
     /// Could not be read.
     #[error("the {0} cannot be read: {1}")]
     Read(Role, #[source] io::Error),
@@ -46,31 +50,6 @@ pub enum BaseError {
     /// Nothing that a boot loader would start.
     #[error("the kernel is not a bootable kernel image: {0}")]
     Kernel(&'static str),
-}
-
-/// What a file of a base is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// A bootable ISO 9660 image.
-    Iso,
-    /// A Linux kernel.
-    Kernel,
-    /// An initramfs.
-    Initrd,
-    /// The root file system that a live initramfs fetches.
-    Rootfs,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Iso => "ISO",
-            Self::Kernel => "kernel",
-            Self::Initrd => "initrd",
-            Self::Rootfs => "rootfs",
-        })
-    }
 }
 
 /// What kind of image is made.
@@ -117,22 +96,6 @@ impl fmt::Display for BaseIdentity {
     }
 }
 
-/// The files that a base is made of, as somebody hands them over.
-#[derive(Clone, Copy)]
-pub enum BaseSources<'a> {
-    /// A bootable ISO.
-    Iso(&'a dyn Source),
-    /// A kernel, its initramfs, and the root file system where the initramfs fetches one.
-    KernelInitrd {
-        /// The kernel.
-        kernel: Option<&'a dyn Source>,
-        /// The initramfs.
-        initrd: &'a dyn Source,
-        /// The root file system.
-        rootfs: Option<&'a dyn Source>,
-    },
-}
-
 /// A base that has been understood.
 #[derive(Debug, Clone)]
 pub enum Base {
@@ -143,13 +106,13 @@ pub enum Base {
 }
 
 impl Base {
-    /// Looks into the files of a base and finds out what it is.
-    pub fn probe(sources: BaseSources<'_>) -> Result<Self, BaseError> {
-        match sources {
-            BaseSources::Iso(iso) => IsoBase::probe(iso).map(Self::Iso),
-            BaseSources::KernelInitrd { kernel, initrd, rootfs } => {
-                KernelInitrdBase::probe(kernel, initrd, rootfs).map(Self::KernelInitrd)
-            }
+    /// Looks into the files of a base and finds out what it is: an ISO, or a kernel and an initramfs with what they
+    /// need.
+    pub fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
+        match (files.source(Role::Iso), files.source(Role::Initrd)) {
+            (Some(iso), _) => IsoBase::probe(iso).map(Self::Iso),
+            (None, Some(initrd)) => KernelInitrdBase::probe(files, initrd).map(Self::KernelInitrd),
+            (None, None) => Err(BaseError::NoFiles),
         }
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::kernel_initrd::grown;
 use super::payload::Payload;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, ImageFile};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{Format, IsoBase, IsoSystem, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
 use crate::iso::coreos::{CoreosIso, KernelArgumentAreas};
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Overlay, Segment};
+use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::report::{DocumentPath, Report};
 
@@ -36,7 +36,7 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError>
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, report })
 }
 
-type Plan = (BTreeMap<FileName, ImageFile>, KernelArguments);
+type Plan = (BTreeMap<FileName, Overlay>, KernelArguments);
 
 fn iso(
     recipe: &Recipe,
@@ -51,7 +51,7 @@ fn iso(
     let current = areas.kernel_arguments().map(KernelArgumentAreas::current);
     let changed = current.unwrap_or(published) != &edited;
     let patches = areas.embed(fitting(archive, areas.ignition().length())?, changed.then_some(&edited))?;
-    let file = ImageFile { role: Role::Iso, overlay: Overlay::patched(base.size, patches)? };
+    let file = Overlay::patched(Role::Iso, base.size, patches)?;
     Ok((BTreeMap::from([(FileName::BootIso, file)]), edited))
 }
 
@@ -69,11 +69,13 @@ fn network_boot(
     archive: &Archive,
     published: &KernelArguments,
 ) -> Result<Plan, ImageError> {
-    let range = |range: &std::ops::Range<u64>| -> Result<ImageFile, ImageError> {
-        let segment = Segment::Base { offset: range.start, length: range.end.saturating_sub(range.start) };
-        Ok(ImageFile { role: Role::Iso, overlay: Overlay::concatenated(base.size, vec![segment])? })
+    let sizes = Sizes::from([(Role::Iso, base.size)]);
+    let range = |range: &std::ops::Range<u64>| -> Result<Overlay, ImageError> {
+        let segment =
+            Segment::Base { file: Role::Iso, offset: range.start, length: range.end.saturating_sub(range.start) };
+        Ok(Overlay::concatenated(&sizes, vec![segment])?)
     };
-    let initrd = ImageFile { role: Role::Iso, overlay: grown(base.size, live.initrd.clone(), archive)? };
+    let initrd = Overlay::concatenated(&sizes, grown(Role::Iso, live.initrd.clone(), archive))?;
     let mut files = BTreeMap::from([(FileName::Kernel, range(&live.kernel)?), (FileName::Initrd, initrd)]);
     if let Some(rootfs) = &live.rootfs {
         files.insert(FileName::Rootfs, range(rootfs)?);

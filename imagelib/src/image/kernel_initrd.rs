@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::payload::Payload;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, ImageFile};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{DeliveryProfile, Format, KernelInitrdBase, Role};
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, Segment};
+use crate::overlay::{Content, Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::report::{DocumentPath, Report};
 
@@ -31,13 +31,16 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
     let archive = payload.archive_for(&base.tree)?;
     let mut files = BTreeMap::from([(
         FileName::Initrd,
-        ImageFile { role: Role::Initrd, overlay: grown(base.initrd_size, 0..base.initrd_size, &archive)? },
+        Overlay::concatenated(
+            &Sizes::from([(Role::Initrd, base.initrd_size)]),
+            grown(Role::Initrd, 0..base.initrd_size, &archive),
+        )?,
     )]);
     for (name, role, size) in
         [(FileName::Kernel, Role::Kernel, base.kernel_size), (FileName::Rootfs, Role::Rootfs, base.rootfs_size)]
     {
         if let Some(size) = size {
-            files.insert(name, ImageFile { role, overlay: Overlay::patched(size, vec![])? });
+            files.insert(name, Overlay::patched(role, size, vec![])?);
         }
     }
     let mut report = Report::new();
@@ -54,14 +57,9 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, report })
 }
 
-/// The initramfs that lies at `initrd` in a file of `base_size` bytes, with `archive` as one more member behind it.
-pub(super) fn grown(
-    base_size: u64,
-    initrd: std::ops::Range<u64>,
-    archive: &crate::cpio::Archive,
-) -> Result<Overlay, ImageError> {
+/// The initramfs that lies at `initrd` in a file of the base, with `archive` as one more member behind it.
+pub(super) fn grown(file: Role, initrd: std::ops::Range<u64>, archive: &crate::cpio::Archive) -> Vec<Segment> {
     let length = initrd.end.saturating_sub(initrd.start);
     let appendix = initramfs::appendix(length, archive);
-    let segments = vec![Segment::Base { offset: initrd.start, length }, Segment::Own(Content::Bytes(appendix.into()))];
-    Ok(Overlay::concatenated(base_size, segments)?)
+    vec![Segment::Base { file, offset: initrd.start, length }, Segment::Own(Content::Bytes(appendix.into()))]
 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 pub use embedded::{DeliveredBy, EmbeddedFile};
 
-use crate::base::{Base, BaseIdentity, Format, Role};
+use crate::base::{Base, BaseIdentity, Format};
 use crate::compression::CompressionError;
 use crate::cpio::{ArchiveError, MemberPathError};
 use crate::ignition::{IgnitionError, UserConfig};
@@ -114,15 +114,6 @@ impl fmt::Display for FileName {
     }
 }
 
-/// One file of an image: an overlay over one file of the base.
-#[derive(Debug, Clone)]
-pub struct ImageFile {
-    /// The file of the base that it is laid over.
-    pub role: Role,
-    /// Its bytes.
-    pub overlay: Overlay,
-}
-
 /// The kernel argument by which a CoreOS live initramfs finds its root file system when there is no medium.
 const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";
 
@@ -130,7 +121,7 @@ const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";
 #[derive(Debug, Clone)]
 pub struct Image {
     /// Its files.
-    pub files: BTreeMap<FileName, ImageFile>,
+    pub files: BTreeMap<FileName, Overlay>,
     /// What is embedded in it.
     pub embedded: Vec<EmbeddedFile>,
     /// The kernel arguments of its boot entries. Where a boot loader of the user's own starts it (format `initrd`),
@@ -160,7 +151,7 @@ impl Image {
     }
 
     /// The file that the image is all about: the ISO, or the initramfs.
-    pub fn main_file(&self) -> Option<(FileName, &ImageFile)> {
+    pub fn main_file(&self) -> Option<(FileName, &Overlay)> {
         let name = [FileName::BootIso, FileName::Initrd].into_iter().find(|name| self.files.contains_key(name))?;
         self.files.get(&name).map(|file| (name, file))
     }

@@ -1,4 +1,4 @@
-//! An image as a list of segments: ranges of an immutable base, and a few bytes of our own in between.
+//! An image as a list of segments: ranges of the files of an immutable base, and a few bytes of our own in between.
 //!
 //! Nothing is written out and nothing is copied. The size, the identity and the bytes of any range follow from the
 //! segments alone.
@@ -7,6 +7,7 @@ mod patch;
 mod prefix;
 mod segments;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 
@@ -18,21 +19,23 @@ pub use prefix::PrefixStates;
 pub use segments::Segments;
 
 use crate::digest::Digest;
-use crate::source::Source;
+use crate::source::{Role, Sources};
 
 /// Why segments do not make an overlay. Each means that a plan was made for another base than the one it is
 /// applied to, or a mistake in the plan.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
-    /// A patch that reaches past the end.
-    #[error("a patch of {length} bytes at offset {offset} does not fit in the base of {base} bytes")]
+    /// A patch, or a range, that reaches past the end of its file.
+    #[error("{length} bytes at offset {offset} do not fit in the {file} of {size} bytes")]
     OutOfBase {
-        /// Where it begins.
+        /// The file of the base.
+        file: Role,
+        /// Where they begin.
         offset: u64,
-        /// How long it is.
+        /// How many they are.
         length: u64,
-        /// The base's size.
-        base: u64,
+        /// The file's size; 0 where the base has no such file.
+        size: u64,
     },
     /// Two patches of the same bytes.
     #[error("two patches overlap at offset {0}")]
@@ -45,9 +48,11 @@ pub enum OverlayError {
 /// A run of an image's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// The bytes of the base from `offset` on.
+    /// The bytes of a file of the base from `offset` on.
     Base {
-        /// Where they begin in the base.
+        /// The file.
+        file: Role,
+        /// Where they begin in it.
         offset: u64,
         /// How many they are.
         length: u64,
@@ -68,7 +73,7 @@ impl Segment {
     /// The part of it that begins `skip` bytes after its start and is `length` bytes long. Both are within it.
     fn part(&self, skip: u64, length: u64) -> Self {
         match self {
-            Self::Base { offset, .. } => Self::Base { offset: offset + skip, length },
+            Self::Base { file, offset, .. } => Self::Base { file: *file, offset: offset + skip, length },
             Self::Own(Content::Zeros(_)) => Self::Own(Content::Zeros(length)),
             Self::Own(Content::Bytes(bytes)) => {
                 // A segment in memory is no longer than memory, so both fit a usize.
@@ -79,7 +84,7 @@ impl Segment {
     }
 }
 
-/// An image over a base: segments that follow each other without gaps.
+/// An image over the files of a base: segments that follow each other without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
     segments: Vec<Placed>,
@@ -93,47 +98,45 @@ struct Placed {
 }
 
 impl Overlay {
-    /// The base of `base_size` bytes as it is, but for `patches`, whose order does not matter.
-    pub fn patched(base_size: u64, mut patches: Vec<Patch>) -> Result<Self, OverlayError> {
-        patches.sort_by_key(|patch| patch.offset);
-        let mut segments = Vec::with_capacity(patches.len() * 2 + 1);
-        let mut position = 0;
-        for Patch { offset, content } in patches {
-            let length = content.len();
-            let end = offset.checked_add(length).filter(|end| *end <= base_size);
-            let end = end.ok_or(OverlayError::OutOfBase { offset, length, base: base_size })?;
-            let gap = offset.checked_sub(position).ok_or(OverlayError::Overlap(offset))?;
-            segments.push(Segment::Base { offset: position, length: gap });
-            segments.push(Segment::Own(content));
-            position = end;
-        }
-        segments.push(Segment::Base { offset: position, length: base_size - position });
-        Self::concatenated(base_size, segments)
+    /// The `file` of `size` bytes as it is, but for `patches`, whose order does not matter.
+    pub fn patched(file: Role, size: u64, patches: Vec<Patch>) -> Result<Self, OverlayError> {
+        let segments = patched(file, size, patches)?;
+        Self::concatenated(&Sizes::from([(file, size)]), segments)
     }
 
-    /// Segments one after the other, over a base of `base_size` bytes. Empty segments are dropped.
-    pub fn concatenated(base_size: u64, segments: Vec<Segment>) -> Result<Self, OverlayError> {
+    /// Segments one after the other, over files of these sizes. Empty segments are dropped.
+    pub fn concatenated(sizes: &Sizes, segments: Vec<Segment>) -> Result<Self, OverlayError> {
         let mut placed = Vec::with_capacity(segments.len());
-        let mut size = 0_u64;
+        let mut total = 0_u64;
         for segment in segments {
             let length = segment.length();
-            if let Segment::Base { offset, length } = segment
-                && offset.checked_add(length).is_none_or(|end| end > base_size)
-            {
-                return Err(OverlayError::OutOfBase { offset, length, base: base_size });
+            if let Segment::Base { file, offset, length } = segment {
+                let size = sizes.get(&file).copied().unwrap_or(0);
+                if offset.checked_add(length).is_none_or(|end| end > size) {
+                    return Err(OverlayError::OutOfBase { file, offset, length, size });
+                }
             }
             if length > 0 {
-                placed.push(Placed { start: size, segment });
-                size = size.checked_add(length).ok_or(OverlayError::TooLarge)?;
+                placed.push(Placed { start: total, segment });
+                total = total.checked_add(length).ok_or(OverlayError::TooLarge)?;
             }
         }
-        Ok(Self { segments: placed, size })
+        Ok(Self { segments: placed, size: total })
     }
 
     /// Bytes in memory, over no base.
     pub fn literal(bytes: Bytes) -> Self {
         let size = bytes.len() as u64;
         Self { segments: vec![Placed { start: 0, segment: Segment::Own(Content::Bytes(bytes)) }], size }
+    }
+
+    /// The files of the base that it has ranges of.
+    pub fn files(&self) -> BTreeSet<Role> {
+        let file = |placed: &Placed| match placed.segment {
+            Segment::Base { file, .. } => Some(file),
+            Segment::Own(_) => None,
+        };
+        self.segments.iter().filter_map(file).collect()
     }
 
     /// The image's length in bytes.
@@ -156,7 +159,7 @@ impl Overlay {
     }
 
     /// Reads up to `buffer.len()` of the image's bytes from `offset` on and says how many: fewer only at the end.
-    pub fn read_at(&self, base: &dyn Source, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    pub fn read_at(&self, base: &dyn Sources, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut rest = buffer;
         let end = offset.saturating_add(rest.len() as u64);
         let mut count = 0;
@@ -165,7 +168,10 @@ impl Overlay {
             let length = usize::try_from(segment.length()).unwrap_or(usize::MAX).min(rest.len());
             let (target, behind) = rest.split_at_mut(length);
             match segment {
-                Segment::Base { offset, .. } => base.read_exact_at(offset, target)?,
+                Segment::Base { file, offset, .. } => match base.source(file) {
+                    Some(source) => source.read_exact_at(offset, target)?,
+                    None => return Err(io::Error::new(io::ErrorKind::NotFound, format!("the base has no {file}"))),
+                },
                 Segment::Own(Content::Bytes(bytes)) => target.copy_from_slice(&bytes),
                 Segment::Own(Content::Zeros(_)) => target.fill(0),
             }
@@ -175,15 +181,25 @@ impl Overlay {
         Ok(count)
     }
 
-    /// What the image is, as a digest over the base's digest and the segments. Equal for equal bytes only as long as
-    /// they are planned alike, but never equal for different bytes; no byte of the base is read.
-    pub fn identity(&self, base: &Digest) -> Digest {
-        let mut hasher = Sha256::new_with_prefix(b"dayone overlay 1\0");
-        hasher.update(base.as_bytes());
+    /// What the image is, as a digest over the segments and the digests of the base's files that they are ranges of;
+    /// none where one of those is not among `digests`. Equal for equal bytes only as long as they are planned alike,
+    /// but never equal for different bytes; no byte of the base is read.
+    pub fn identity(&self, digests: &BTreeMap<Role, Digest>) -> Option<Digest> {
+        let files: Vec<Role> = self.files().into_iter().collect();
+        // With one file, or none, every range is of the same file.
+        let several = files.len() > 1;
+        let mut hasher = Sha256::new_with_prefix(if several { b"dayone overlay 2\0" } else { b"dayone overlay 1\0" });
+        for file in &files {
+            hasher.update(digests.get(file)?.as_bytes());
+        }
         for Placed { segment, .. } in &self.segments {
             match segment {
-                Segment::Base { offset, length } => {
+                Segment::Base { file, offset, length } => {
                     hasher.update(b"b");
+                    if several {
+                        hasher.update(file.to_string());
+                        hasher.update([0]);
+                    }
                     hasher.update(offset.to_le_bytes());
                     hasher.update(length.to_le_bytes());
                 }
@@ -198,14 +214,23 @@ impl Overlay {
                 }
             }
         }
-        Digest::finish(hasher)
+        Some(Digest::finish(hasher))
     }
 
-    /// The SHA-256 of all the image's bytes. The base's beginning, up to the first patch, is taken from `states`
-    /// where it was hashed before; the rest is read.
-    pub fn digest(&self, base: &dyn Source, states: &PrefixStates) -> io::Result<Digest> {
+    /// The SHA-256 of all the image's bytes. The beginning of the file that it begins with, up to the first patch, is
+    /// taken from `states` where it was hashed before; the rest is read.
+    pub fn digest<'a>(
+        &self,
+        base: &dyn Sources,
+        states: impl FnOnce(Role) -> Option<&'a PrefixStates>,
+    ) -> io::Result<Digest> {
         let (mut hasher, done) = match self.segments.first() {
-            Some(Placed { segment: Segment::Base { offset: 0, length }, .. }) => (states.hash(base, *length)?, *length),
+            Some(Placed { segment: Segment::Base { file, offset: 0, length }, .. }) => {
+                match base.source(*file).zip(states(*file)) {
+                    Some((source, states)) => (states.hash(source, *length)?, *length),
+                    None => (Sha256::new(), 0),
+                }
+            }
             _ => (Sha256::new(), 0),
         };
         let mut buffer = vec![0; prefix::CHUNK];
@@ -219,6 +244,28 @@ impl Overlay {
             position += count as u64;
         }
     }
+}
+
+/// The sizes of the base's files, in bytes.
+pub type Sizes = BTreeMap<Role, u64>;
+
+/// The segments of a file of `size` bytes that stays as it is, but for `patches`, whose order does not matter. More may
+/// follow them.
+pub fn patched(file: Role, size: u64, mut patches: Vec<Patch>) -> Result<Vec<Segment>, OverlayError> {
+    patches.sort_by_key(|patch| patch.offset);
+    let mut segments = Vec::with_capacity(patches.len() * 2 + 1);
+    let mut position = 0;
+    for Patch { offset, content } in patches {
+        let length = content.len();
+        let end = offset.checked_add(length).filter(|end| *end <= size);
+        let end = end.ok_or(OverlayError::OutOfBase { file, offset, length, size })?;
+        let gap = offset.checked_sub(position).ok_or(OverlayError::Overlap(offset))?;
+        segments.push(Segment::Base { file, offset: position, length: gap });
+        segments.push(Segment::Own(content));
+        position = end;
+    }
+    segments.push(Segment::Base { file, offset: position, length: size - position });
+    Ok(segments)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::source::Source;
 
 fn base(size: usize) -> Vec<u8> {
     (0..size).map(|i| (i * 31 % 251) as u8).collect()
@@ -10,7 +11,7 @@ fn base(size: usize) -> Vec<u8> {
 
 fn materialise(overlay: &Overlay, base: &Vec<u8>) -> Vec<u8> {
     let mut image = vec![0xAA; usize::try_from(overlay.size()).unwrap()];
-    assert_eq!(overlay.read_at(base, 0, &mut image).unwrap(), image.len());
+    assert_eq!(overlay.read_at(&(Role::Iso, base), 0, &mut image).unwrap(), image.len());
     image
 }
 
@@ -54,12 +55,12 @@ proptest! {
         offset in 0_u64..500,
         length in 0_usize..500,
     ) {
-        let overlay = Overlay::patched(base.len() as u64, patches).unwrap();
+        let overlay = Overlay::patched(Role::Iso, base.len() as u64, patches).unwrap();
         prop_assert_eq!(overlay.size(), image.len() as u64);
         prop_assert_eq!(&materialise(&overlay, &base), &image);
 
         let mut buffer = vec![0xAA; length];
-        let count = overlay.read_at(&base, offset, &mut buffer).unwrap();
+        let count = overlay.read_at(&(Role::Iso, &base), offset, &mut buffer).unwrap();
         let expected = image.iter().skip(offset as usize).take(length).copied().collect::<Vec<u8>>();
         prop_assert_eq!(&buffer[..count], &expected[..]);
 
@@ -69,8 +70,8 @@ proptest! {
 
     #[test]
     fn the_digest_is_that_of_the_bytes((base, patches, image) in patched()) {
-        let overlay = Overlay::patched(base.len() as u64, patches).unwrap();
-        prop_assert_eq!(overlay.digest(&base, &PrefixStates::new()).unwrap(), Digest::of(&image));
+        let overlay = Overlay::patched(Role::Iso, base.len() as u64, patches).unwrap();
+        prop_assert_eq!(overlay.digest(&(Role::Iso, &base), |_| None).unwrap(), Digest::of(&image));
     }
 }
 
@@ -80,9 +81,9 @@ fn states_of_the_base_are_kept_and_give_the_same_digest() {
     let states = PrefixStates::new();
     for offset in [2 * prefix::CHUNK + 5, 100, 3 * prefix::CHUNK, base.len() - 1, prefix::CHUNK, prefix::CHUNK - 1] {
         let patch = Patch { offset: offset as u64, content: Content::Bytes(Bytes::from_static(b"!")) };
-        let overlay = Overlay::patched(base.len() as u64, vec![patch]).unwrap();
+        let overlay = Overlay::patched(Role::Iso, base.len() as u64, vec![patch]).unwrap();
         let expected = Digest::of(&materialise(&overlay, &base));
-        assert_eq!(overlay.digest(&base, &states).unwrap(), expected, "patch at {offset}");
+        assert_eq!(overlay.digest(&(Role::Iso, &base), |_| Some(&states)).unwrap(), expected, "patch at {offset}");
     }
     assert_eq!(states.digest(&base).unwrap(), Digest::of(&base));
 }
@@ -105,28 +106,34 @@ fn the_kept_states_spare_reading_the_beginning() {
     states.digest(&base).unwrap();
     base.1.store(0, std::sync::atomic::Ordering::Relaxed);
     let patch = Patch { offset: 8 * prefix::CHUNK as u64 - 10, content: Content::Zeros(10) };
-    Overlay::patched(base.size(), vec![patch]).unwrap().digest(&base, &states).unwrap();
+    Overlay::patched(Role::Iso, base.size(), vec![patch])
+        .unwrap()
+        .digest(&(Role::Iso, &base), |_| Some(&states))
+        .unwrap();
     assert!(base.1.load(std::sync::atomic::Ordering::Relaxed) < 2 * prefix::CHUNK as u64);
 }
 
 #[test]
 fn plans_for_another_base_are_refused() {
     let patch = |offset, length| Patch { offset, content: Content::Zeros(length) };
-    assert!(matches!(Overlay::patched(10, vec![patch(8, 3)]), Err(OverlayError::OutOfBase { .. })));
-    assert!(matches!(Overlay::patched(10, vec![patch(u64::MAX, 2)]), Err(OverlayError::OutOfBase { .. })));
-    assert!(matches!(Overlay::patched(10, vec![patch(4, 2), patch(5, 1)]), Err(OverlayError::Overlap(5))));
-    let beyond = Segment::Base { offset: 5, length: 6 };
-    assert!(matches!(Overlay::concatenated(10, vec![beyond]), Err(OverlayError::OutOfBase { .. })));
+    assert!(matches!(Overlay::patched(Role::Iso, 10, vec![patch(8, 3)]), Err(OverlayError::OutOfBase { .. })));
+    assert!(matches!(Overlay::patched(Role::Iso, 10, vec![patch(u64::MAX, 2)]), Err(OverlayError::OutOfBase { .. })));
+    assert!(matches!(Overlay::patched(Role::Iso, 10, vec![patch(4, 2), patch(5, 1)]), Err(OverlayError::Overlap(5))));
+    let sizes = Sizes::from([(Role::Iso, 10)]);
+    let beyond = Segment::Base { file: Role::Iso, offset: 5, length: 6 };
+    assert!(matches!(Overlay::concatenated(&sizes, vec![beyond]), Err(OverlayError::OutOfBase { .. })));
     let huge = vec![Segment::Own(Content::Zeros(u64::MAX)), Segment::Own(Content::Zeros(1))];
-    assert!(matches!(Overlay::concatenated(0, huge), Err(OverlayError::TooLarge)));
+    assert!(matches!(Overlay::concatenated(&sizes, huge), Err(OverlayError::TooLarge)));
 }
 
 #[test]
 fn the_identity_tells_bases_and_patches_apart_without_reading_the_base() {
     let overlay = |byte: &'static [u8], offset| {
-        Overlay::patched(100, vec![Patch { offset, content: Content::Bytes(Bytes::from_static(byte)) }]).unwrap()
+        Overlay::patched(Role::Iso, 100, vec![Patch { offset, content: Content::Bytes(Bytes::from_static(byte)) }])
+            .unwrap()
     };
-    let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
+    let digests = |content: &[u8]| BTreeMap::from([(Role::Iso, Digest::of(content)), (Role::Initrd, Digest::of(b"i"))]);
+    let (one, two) = (digests(b"1"), digests(b"2"));
     let same = overlay(b"a", 5).identity(&one);
     assert_eq!(same, overlay(b"a", 5).identity(&one));
     for other in [overlay(b"a", 5).identity(&two), overlay(b"b", 5).identity(&one), overlay(b"a", 6).identity(&one)] {
@@ -136,7 +143,34 @@ fn the_identity_tells_bases_and_patches_apart_without_reading_the_base() {
 
 #[test]
 fn a_base_that_is_shorter_than_it_was_is_an_error_not_zeros() {
-    let overlay = Overlay::patched(100, vec![]).unwrap();
-    let error = overlay.read_at(&base(50), 0, &mut [0; 100]).unwrap_err();
+    let overlay = Overlay::patched(Role::Iso, 100, vec![]).unwrap();
+    let error = overlay.read_at(&(Role::Iso, base(50)), 0, &mut [0; 100]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn ranges_of_several_files_stand_in_one_image() {
+    let files = BTreeMap::from([(Role::Kernel, b"kernel".to_vec()), (Role::Initrd, b"initrd".to_vec())]);
+    let range = |file, offset, length| Segment::Base { file, offset, length };
+    let own = Segment::Own(Content::Bytes(Bytes::from_static(b"-")));
+    let segments = vec![range(Role::Kernel, 1, 3), own, range(Role::Initrd, 0, 6)];
+    let sizes = Sizes::from([(Role::Kernel, 6), (Role::Initrd, 6)]);
+    let overlay = Overlay::concatenated(&sizes, segments).unwrap();
+    let mut bytes = [0; 20];
+    assert_eq!(overlay.read_at(&files, 0, &mut bytes).unwrap(), 10);
+    assert_eq!(&bytes[..10], b"ern-initrd");
+    assert_eq!(overlay.digest(&files, |_| None).unwrap(), Digest::of(b"ern-initrd"));
+    assert_eq!(overlay.files(), BTreeSet::from([Role::Kernel, Role::Initrd]));
+
+    let digests: BTreeMap<_, _> = files.iter().map(|(role, content)| (*role, Digest::of(content))).collect();
+    let swapped = vec![
+        range(Role::Initrd, 1, 3),
+        Segment::Own(Content::Bytes(Bytes::from_static(b"-"))),
+        range(Role::Kernel, 0, 6),
+    ];
+    let swapped = Overlay::concatenated(&sizes, swapped).unwrap();
+    assert_ne!(overlay.identity(&digests), swapped.identity(&digests));
+    assert_eq!(overlay.identity(&BTreeMap::from([(Role::Kernel, Digest::of(b""))])), None);
+    let error = Overlay::concatenated(&sizes, vec![range(Role::Rootfs, 0, 1)]).unwrap_err();
+    assert!(matches!(error, OverlayError::OutOfBase { file: Role::Rootfs, size: 0, .. }));
 }

@@ -11,7 +11,7 @@ use imagelib::ignition::{AbsolutePath, FileMode};
 use imagelib::kernel_arguments::{KernelArgument, Replacement};
 
 use super::InputFile;
-use crate::store::{BaseDefinition, BaseDefinitionFiles, DefinitionError};
+use crate::store::{BaseDefinition, BasePaths, DefinitionError};
 
 /// The arguments of `dayone build`.
 #[derive(Debug, Args)]
@@ -102,7 +102,7 @@ pub enum BaseArgument {
     /// An ISO or an initramfs: which, its bytes say.
     Path(PathBuf),
     /// The files of a base of several.
-    Files(BaseDefinitionFiles),
+    Files(BasePaths),
 }
 
 impl FromStr for BaseArgument {
@@ -110,10 +110,9 @@ impl FromStr for BaseArgument {
 
     fn from_str(text: &str) -> Result<Self, DefinitionError> {
         // The form of `dayone serve`, without a name.
-        match format!("base={text}").parse::<BaseDefinition>()?.files {
-            BaseDefinitionFiles::Iso(path) => Ok(Self::Path(path)),
-            files @ BaseDefinitionFiles::KernelInitrd { .. } => Ok(Self::Files(files)),
-        }
+        let files = format!("base={text}").parse::<BaseDefinition>()?.files;
+        let single = files.as_iso().map(|path| Self::Path(path.to_owned()));
+        Ok(single.unwrap_or(Self::Files(files)))
     }
 }
 
@@ -187,8 +186,8 @@ mod tests {
     fn a_base_is_a_path_or_named_files() {
         assert_eq!("live.iso".parse(), Ok(BaseArgument::Path("live.iso".into())));
         assert_eq!("/a=b,c.iso".parse(), Ok(BaseArgument::Path("/a=b,c.iso".into())));
-        let files = BaseDefinitionFiles::KernelInitrd { kernel: "k".into(), initrd: "i".into(), rootfs: None };
-        assert_eq!("kernel:k,initrd:i".parse(), Ok(BaseArgument::Files(files)));
+        let Ok(BaseArgument::Files(files)) = "kernel:k,initrd:i".parse() else { panic!("not files") };
+        assert_eq!(files.iter().count(), 2);
         for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x"] {
             assert!(bad.parse::<BaseArgument>().is_err(), "{bad}");
         }

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use imagelib::base::{Base, BaseError, BaseSources, Role};
+use imagelib::base::{Base, BaseError, Role};
 use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
 
 use super::failure::Failure;
 use crate::arguments::BaseArgument;
-use crate::store::BaseDefinitionFiles;
 use crate::store::base_file::BaseFile;
 
 /// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).
@@ -24,16 +23,13 @@ pub(super) struct OpenedBase {
 
 impl OpenedBase {
     pub(super) fn open(argument: &BaseArgument) -> Result<Self, Failure> {
-        let files = match argument {
-            BaseArgument::Path(path) => return Self::open_single(path),
-            BaseArgument::Files(BaseDefinitionFiles::Iso(iso)) => vec![(Role::Iso, iso)],
-            BaseArgument::Files(BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs }) => {
-                let rootfs = rootfs.iter().map(|rootfs| (Role::Rootfs, rootfs));
-                [(Role::Kernel, kernel), (Role::Initrd, initrd)].into_iter().chain(rootfs).collect()
+        match argument {
+            BaseArgument::Path(path) => Self::open_single(path),
+            BaseArgument::Files(files) => {
+                let opened = files.iter().map(|(role, path)| Ok((role, open(path)?)));
+                Self::probe(opened.collect::<Result<_, Failure>>()?)
             }
-        };
-        let opened = files.into_iter().map(|(role, path)| Ok((role, open(path)?)));
-        Self::probe(opened.collect::<Result<_, Failure>>()?)
+        }
     }
 
     /// A base of one file: an ISO where it says that it is one, or else an initramfs.
@@ -44,17 +40,7 @@ impl OpenedBase {
     }
 
     fn probe(files: BTreeMap<Role, BaseFile>) -> Result<Self, Failure> {
-        let source = |role| files.get(&role).map(|file: &BaseFile| file as &dyn Source);
-        let sources = match (source(Role::Iso), source(Role::Initrd)) {
-            (Some(iso), _) => BaseSources::Iso(iso),
-            (None, Some(initrd)) => {
-                BaseSources::KernelInitrd { kernel: source(Role::Kernel), initrd, rootfs: source(Role::Rootfs) }
-            }
-            // The form of the argument does not allow it.
-            (None, None) => return Err(Failure::System("a base is an ISO, or has an initrd".to_owned())),
-        };
-        let probed = Base::probe(sources);
-        match probed {
+        match Base::probe(&files) {
             Ok(base) => Ok(Self { base, files }),
             Err(error) => Err(refused(&files, &error)),
         }

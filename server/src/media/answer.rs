@@ -24,7 +24,7 @@ use super::metrics::MediaMetrics;
 use super::path;
 use super::pool::Pool;
 use super::range::{Requested, requested};
-use crate::store::base_file::BaseFile;
+use crate::store::base_file::BaseFiles;
 use crate::store::served::{Lookup, Published, ServedFile};
 
 /// The body of an answer: a short text or the bytes of an image.
@@ -50,7 +50,7 @@ impl Plane {
         Self { published, metrics, pool: Arc::default(), log: AccessLog::default() }
     }
 
-    pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Option<Arc<BaseFile>>) -> ImageBody {
+    pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         let all = VecDeque::from([Part::Image(0..overlay.size())]);
         ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer())
     }
@@ -80,7 +80,7 @@ impl Plane {
         match self.published.find(token, file) {
             Lookup::NotFound => not_found(),
             Lookup::Unavailable(reason) => unavailable(token, file, &reason),
-            Lookup::Found(served) => match served.base.as_ref().map_or(Ok(()), |base| base.check()) {
+            Lookup::Found(served) => match served.base.values().try_for_each(|base| base.check()) {
                 Err(error) => unavailable(token, file, &error.to_string()),
                 Ok(()) => self.found(head, served),
             },

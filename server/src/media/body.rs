@@ -11,12 +11,12 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use imagelib::overlay::{Content, Overlay, Segment};
-use imagelib::source::Source as _;
+use imagelib::source::{Role, Source as _};
 use tokio::task::JoinHandle;
 
 use super::metrics::Transfer;
 use super::pool::{BUFFER, Buffer, Pool};
-use crate::store::base_file::{BaseFile, CachedRead};
+use crate::store::base_file::{BaseFiles, CachedRead};
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
 
@@ -45,7 +45,7 @@ impl Part {
 #[derive(Debug)]
 pub struct ImageBody {
     overlay: Arc<Overlay>,
-    base: Option<Arc<BaseFile>>,
+    base: Arc<BaseFiles>,
     parts: VecDeque<Part>,
     rest: u64,
     /// A read that waits for a disk, on another thread.
@@ -57,7 +57,7 @@ pub struct ImageBody {
 impl ImageBody {
     pub(super) fn new(
         overlay: Arc<Overlay>,
-        base: Option<Arc<BaseFile>>,
+        base: Arc<BaseFiles>,
         parts: VecDeque<Part>,
         pool: Arc<Pool>,
         mut transfer: Transfer,
@@ -104,14 +104,20 @@ impl ImageBody {
                     bytes.truncate(usize::try_from(length).unwrap_or(BUFFER));
                     Poll::Ready(Some(Ok(self.advance(bytes))))
                 }
-                Some(Segment::Base { offset, length }) => self.poll_base(cx, offset, length),
+                Some(Segment::Base { file, offset, length }) => self.poll_base(cx, file, offset, length),
                 None => Poll::Ready(Some(Err(missing(range.start)))),
             };
         }
     }
 
-    fn poll_base(&mut self, cx: &mut Context<'_>, offset: u64, length: u64) -> Poll<Option<io::Result<Bytes>>> {
-        let Some(base) = &self.base else { return Poll::Ready(Some(Err(missing(offset)))) };
+    fn poll_base(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: Role,
+        offset: u64,
+        length: u64,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        let Some(base) = self.base.get(&file) else { return Poll::Ready(Some(Err(missing(offset)))) };
         let mut buffer = self.pool.take();
         match base.read_cached(offset, buffer.room(length)) {
             Ok(CachedRead::Read(0)) => Poll::Ready(Some(Err(missing(offset)))),

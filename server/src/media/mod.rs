@@ -26,7 +26,7 @@ pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use metrics::MediaMetrics;
 
-use crate::store::base_file::BaseFile;
+use crate::store::base_file::BaseFiles;
 use crate::store::served::Published;
 
 /// The media plane over what is published, for [`crate::listen::Listener::serve`].
@@ -41,7 +41,7 @@ pub struct MediaService(Arc<answer::Plane>);
 impl MediaService {
     /// All bytes of a file, for whoever has a right to them other than a token: the same body that a BMC gets, counted
     /// and buffered with the others.
-    pub fn whole(&self, overlay: Arc<Overlay>, base: Option<Arc<BaseFile>>) -> ImageBody {
+    pub fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         self.0.whole(overlay, base)
     }
 }

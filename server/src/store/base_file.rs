@@ -11,17 +11,18 @@
 //!
 //! The file is never mapped: a truncated file is an error here, where a map would be a signal that kills the process.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, IoSliceMut, Seek as _, SeekFrom};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use imagelib::source::Source;
+use imagelib::source::{Role, Source};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,9 @@ impl Fingerprint {
         Self { device: metadata.dev(), inode: metadata.ino(), size, modified, changed }
     }
 }
+
+/// The files of a base, open, by what they are.
+pub type BaseFiles = BTreeMap<Role, Arc<BaseFile>>;
 
 /// An open base image.
 #[derive(Debug)]

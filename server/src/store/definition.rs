@@ -1,9 +1,11 @@
 //! What an operator says about a base: its name and its files.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use imagelib::source::Role;
 use serde::{Deserialize, Serialize};
 
 /// Why a text or a part of the configuration does not define a base.
@@ -16,11 +18,13 @@ pub enum DefinitionError {
     )]
     Name(String),
     /// No `=`.
-    #[error("{0:?} does not define a base: write NAME=PATH, or NAME=kernel:PATH,initrd:PATH[,rootfs:PATH]")]
+    #[error(
+        "{0:?} does not define a base: write NAME=PATH, or NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]"
+    )]
     Form(String),
     /// A part of a base of several files that is none of the known ones.
     #[error(
-        "base '{name}': {part:?} is none of kernel:PATH, initrd:PATH and rootfs:PATH \
+        "base '{name}': {part:?} is none of kernel:PATH, initrd:PATH, rootfs:PATH, esp:PATH and bios-loader:PATH \
          (a path that holds a comma can only be given in the configuration file)"
     )]
     Part {
@@ -103,58 +107,84 @@ impl fmt::Display for BaseName {
 
 /// A base as configured. Whether its files are there is another question.
 ///
-/// As text: `NAME=PATH` for an ISO, `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH]` otherwise. In the configuration file:
-/// `{name, iso}` or `{name, kernel, initrd, rootfs}`.
+/// As text: `NAME=PATH` for an ISO, and `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`
+/// otherwise. In the configuration file: `{name, iso}`, or `{name, kernel, initrd, rootfs, esp, bios-loader}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct BaseDefinition {
     /// What users call it.
     pub name: BaseName,
     /// Where it is.
-    pub files: BaseDefinitionFiles,
+    pub files: BasePaths,
 }
 
-/// Where the files of a base are.
+/// Where the files of a base are: either an ISO, or a kernel and an initrd with what else they need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BaseDefinitionFiles {
-    /// A bootable ISO.
-    Iso(PathBuf),
-    /// A kernel and its initramfs.
-    KernelInitrd {
-        /// The kernel.
-        kernel: PathBuf,
-        /// The initramfs.
-        initrd: PathBuf,
-        /// The root file system, where the initramfs fetches one.
-        rootfs: Option<PathBuf>,
-    },
+pub struct BasePaths(BTreeMap<Role, PathBuf>);
+
+impl BasePaths {
+    /// The base that is this ISO.
+    pub fn iso(path: PathBuf) -> Self {
+        Self(BTreeMap::from([(Role::Iso, path)]))
+    }
+
+    /// The files.
+    pub fn iter(&self) -> impl Iterator<Item = (Role, &Path)> {
+        self.0.iter().map(|(role, path)| (*role, path.as_path()))
+    }
+
+    /// The path, where the base is an ISO.
+    pub fn as_iso(&self) -> Option<&Path> {
+        self.0.get(&Role::Iso).map(PathBuf::as_path)
+    }
+
+    fn new(name: &BaseName, files: BTreeMap<Role, PathBuf>) -> Result<Self, DefinitionError> {
+        if files.values().any(|path| path.as_os_str().is_empty()) {
+            return Err(DefinitionError::EmptyPath(name.clone()));
+        }
+        let has = |role| files.contains_key(&role);
+        let iso = has(Role::Iso) && files.len() == 1;
+        let several = !has(Role::Iso) && has(Role::Kernel) && has(Role::Initrd);
+        if iso || several { Ok(Self(files)) } else { Err(DefinitionError::Combination(name.clone())) }
+    }
 }
+
+/// The parts of a base of several files, by the words that name them.
+const PARTS: [(&str, Role); 5] = [
+    ("kernel", Role::Kernel),
+    ("initrd", Role::Initrd),
+    ("rootfs", Role::Rootfs),
+    ("esp", Role::Esp),
+    ("bios-loader", Role::BiosLoader),
+];
 
 /// The configuration file's form.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Fields {
     name: BaseName,
     iso: Option<PathBuf>,
     kernel: Option<PathBuf>,
     initrd: Option<PathBuf>,
     rootfs: Option<PathBuf>,
+    esp: Option<PathBuf>,
+    bios_loader: Option<PathBuf>,
 }
 
 impl TryFrom<Fields> for BaseDefinition {
     type Error = DefinitionError;
 
     fn try_from(fields: Fields) -> Result<Self, DefinitionError> {
-        let Fields { name, iso, kernel, initrd, rootfs } = fields;
-        if [&iso, &kernel, &initrd, &rootfs].into_iter().flatten().any(|path| path.as_os_str().is_empty()) {
-            return Err(DefinitionError::EmptyPath(name));
-        }
-        let files = match (iso, kernel, initrd, rootfs) {
-            (Some(iso), None, None, None) => BaseDefinitionFiles::Iso(iso),
-            (None, Some(kernel), Some(initrd), rootfs) => BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs },
-            _ => return Err(DefinitionError::Combination(name)),
-        };
-        Ok(Self { name, files })
+        let files = [
+            (Role::Iso, fields.iso),
+            (Role::Kernel, fields.kernel),
+            (Role::Initrd, fields.initrd),
+            (Role::Rootfs, fields.rootfs),
+            (Role::Esp, fields.esp),
+            (Role::BiosLoader, fields.bios_loader),
+        ];
+        let files = files.into_iter().filter_map(|(role, path)| Some((role, path?))).collect();
+        Ok(Self { files: BasePaths::new(&fields.name, files)?, name: fields.name })
     }
 }
 
@@ -163,24 +193,26 @@ impl FromStr for BaseDefinition {
 
     fn from_str(text: &str) -> Result<Self, DefinitionError> {
         let (name, value) = text.split_once('=').ok_or_else(|| DefinitionError::Form(text.to_owned()))?;
-        let mut fields = Fields { name: name.parse()?, iso: None, kernel: None, initrd: None, rootfs: None };
-        let in_parts = ["kernel:", "initrd:", "rootfs:"].iter().any(|part| value.starts_with(part));
+        let name: BaseName = name.parse()?;
+        let in_parts = PARTS.iter().any(|(word, _)| value.strip_prefix(word).is_some_and(|rest| rest.starts_with(':')));
+        let mut files = BTreeMap::new();
         if !in_parts {
-            fields.iso = Some(value.into());
-            return fields.try_into();
+            files.insert(Role::Iso, value.into());
+            return Ok(Self { files: BasePaths::new(&name, files)?, name });
         }
         for part in value.split(',') {
-            let (slot, name, path) = match part.split_once(':') {
-                Some(("kernel", path)) => (&mut fields.kernel, "kernel", path),
-                Some(("initrd", path)) => (&mut fields.initrd, "initrd", path),
-                Some(("rootfs", path)) => (&mut fields.rootfs, "rootfs", path),
-                _ => return Err(DefinitionError::Part { name: fields.name, part: part.to_owned() }),
+            let known = part.split_once(':').and_then(|(word, path)| {
+                let (word, role) = PARTS.into_iter().find(|(known, _)| *known == word)?;
+                Some((word, role, path))
+            });
+            let Some((word, role, path)) = known else {
+                return Err(DefinitionError::Part { name, part: part.to_owned() });
             };
-            if slot.replace(path.into()).is_some() {
-                return Err(DefinitionError::PartTwice { name: fields.name, part: name });
+            if files.insert(role, path.into()).is_some() {
+                return Err(DefinitionError::PartTwice { name, part: word });
             }
         }
-        fields.try_into()
+        Ok(Self { files: BasePaths::new(&name, files)?, name })
     }
 }
 
@@ -192,13 +224,16 @@ mod tests {
     fn both_forms_of_the_text_are_read() {
         let iso: BaseDefinition = "fcos-42=/srv/fcos=live.iso".parse().unwrap();
         assert_eq!(iso.name.as_str(), "fcos-42");
-        assert_eq!(iso.files, BaseDefinitionFiles::Iso("/srv/fcos=live.iso".into()));
+        assert_eq!(iso.files, BasePaths::iso("/srv/fcos=live.iso".into()));
 
         let ipa: BaseDefinition = "ipa=initrd:i.img,kernel:/k:1,rootfs:r".parse().unwrap();
-        let (kernel, initrd, rootfs) = ("/k:1".into(), "i.img".into(), Some("r".into()));
-        assert_eq!(ipa.files, BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs });
+        let files: Vec<_> = ipa.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
+        assert_eq!(files, [(Role::Kernel, "/k:1"), (Role::Initrd, "i.img"), (Role::Rootfs, "r")]);
+        assert_eq!(ipa.files.as_iso(), None);
+        let loaders: BaseDefinition = "a=kernel:k,initrd:i,esp:e,bios-loader:b".parse().unwrap();
+        assert_eq!(loaders.files.iter().count(), 4);
         let comma: BaseDefinition = "a=/srv/a,b.iso".parse().unwrap();
-        assert_eq!(comma.files, BaseDefinitionFiles::Iso("/srv/a,b.iso".into()));
+        assert_eq!(comma.files.as_iso(), Some(Path::new("/srv/a,b.iso")));
     }
 
     #[test]
@@ -206,11 +241,14 @@ mod tests {
         let yaml = |text: &str| serde_yaml::from_str::<BaseDefinition>(text).map_err(|error| error.to_string());
         assert_eq!(yaml("{name: a, iso: /x.iso}"), Ok("a=/x.iso".parse().unwrap()));
         assert_eq!(yaml("{name: a, kernel: k, initrd: i}"), Ok("a=kernel:k,initrd:i".parse().unwrap()));
+        let loader = yaml("{name: a, kernel: k, initrd: i, bios-loader: b}");
+        assert_eq!(loader, Ok("a=kernel:k,initrd:i,bios-loader:b".parse().unwrap()));
         for (bad, reason) in [
             ("{name: a}", "give either"),
             ("{name: a, iso: x, kernel: k, initrd: i}", "give either"),
             ("{name: a, iso: x, rootfs: r}", "give either"),
             ("{name: a, kernel: k}", "give either"),
+            ("{name: a, iso: x, esp: e}", "give either"),
             ("{name: a, iso: ''}", "empty"),
             ("{name: A, iso: x}", "not a name"),
             ("{name: a, iso: x, size: 1}", "unknown field"),

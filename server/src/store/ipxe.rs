@@ -43,16 +43,14 @@ fn words(arguments: &str) -> Option<Vec<&str>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use imagelib::base::Role;
-    use imagelib::image::ImageFile;
-    use imagelib::overlay::Overlay;
+    use imagelib::overlay::{Overlay, Sizes};
     use imagelib::report::Report;
 
     use super::*;
 
-    fn image(files: &[(FileName, Role)], arguments: Option<&str>) -> Image {
-        let file = |role| ImageFile { role, overlay: Overlay::concatenated(0, vec![]).unwrap() };
-        let files: BTreeMap<_, _> = files.iter().map(|(name, role)| (*name, file(*role))).collect();
+    fn image(files: &[FileName], arguments: Option<&str>) -> Image {
+        let file = Overlay::concatenated(&Sizes::new(), vec![]).unwrap();
+        let files: BTreeMap<_, _> = files.iter().map(|name| (*name, file.clone())).collect();
         Image {
             files,
             embedded: vec![],
@@ -62,8 +60,7 @@ mod tests {
         }
     }
 
-    const ALL: [(FileName, Role); 3] =
-        [(FileName::Kernel, Role::Kernel), (FileName::Initrd, Role::Initrd), (FileName::Rootfs, Role::Rootfs)];
+    const ALL: [FileName; 3] = [FileName::Kernel, FileName::Initrd, FileName::Rootfs];
 
     fn of(image: &Image) -> Option<String> {
         script(image, |file| format!("http://[2001:db8::1]:8081/i/token/{file}"))
@@ -84,7 +81,7 @@ mod tests {
 
     #[test]
     fn there_is_no_script_without_a_kernel_or_for_arguments_that_ipxe_would_change() {
-        assert_eq!(of(&image(&[(FileName::BootIso, Role::Iso)], None)), None);
+        assert_eq!(of(&image(&[FileName::BootIso], None)), None);
         assert_eq!(of(&image(&ALL[1..], None)), None);
         for bad in ["a=${net0/mac}", "a #b", "a ; b", "a || b", "&& b", "a=\"b  c\"", "a\u{7}b"] {
             assert_eq!(of(&image(&ALL[..2], Some(bad))), None, "{bad}");

@@ -44,7 +44,7 @@ use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
 use tracing::{error, info, warn};
 
-pub use definition::{BaseDefinition, BaseDefinitionFiles, BaseName, DefinitionError};
+pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError};
 pub use directory::DirectoryError;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use key::{InstallationKey, KeyError};
@@ -296,7 +296,7 @@ fn refusal(id: &RecipeId, error: PlanError) -> StoreError {
             error!(image = %id, %error, "image is not served");
             StoreError::OtherBytes
         }
-        PlanError::Overlay(_) | PlanError::NoFile(_) => internal(&error),
+        PlanError::Overlay(_) | PlanError::NoFile => internal(&error),
     }
 }
 

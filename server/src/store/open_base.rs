@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use imagelib::base::{Base, BaseIdentity, BaseSources, Role};
+use imagelib::base::{Base, BaseIdentity, Role};
 use imagelib::digest::Digest;
-use imagelib::overlay::PrefixStates;
+use imagelib::overlay::{Overlay, PrefixStates};
 use imagelib::source::Source;
 use tracing::info;
 
-use super::base_file::{self, BaseFile};
-use super::definition::{BaseDefinition, BaseDefinitionFiles, BaseName};
+use super::base_file::{self, BaseFile, BaseFiles};
+use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 
 /// How often the log says how far reading a base has come.
@@ -88,36 +88,22 @@ impl OpenBase {
         digests: &DigestCache,
         fresh: Fresh,
     ) -> Result<Self, OpenBaseError> {
-        let open = |path: &PathBuf| {
+        let open = |path: &Path| {
             let file = BaseFile::open(path)?;
             if fresh == Fresh::Refuse && file.settling().is_some() {
-                return Err(OpenBaseError::BeingWritten(path.clone()));
+                return Err(OpenBaseError::BeingWritten(path.to_owned()));
             }
             Ok(file)
         };
+        let files = definition.files.iter().map(|(role, path)| Ok((role, open(path)?)));
+        let files: BTreeMap<Role, BaseFile> = files.collect::<Result<_, OpenBaseError>>()?;
         // Probing is cheap, so it comes before reading it all.
-        let (probed, files) = match &definition.files {
-            BaseDefinitionFiles::Iso(iso) => {
-                let iso = open(iso)?;
-                (Base::probe(BaseSources::Iso(&iso)), vec![(Role::Iso, iso)])
-            }
-            BaseDefinitionFiles::KernelInitrd { kernel, initrd, rootfs } => {
-                let (kernel, initrd) = (open(kernel)?, open(initrd)?);
-                let rootfs = rootfs.as_ref().map(open).transpose()?;
-                let probed = Base::probe(BaseSources::KernelInitrd {
-                    kernel: Some(&kernel),
-                    initrd: &initrd,
-                    rootfs: rootfs.as_ref().map(|rootfs| rootfs as &dyn Source),
-                });
-                let rootfs = rootfs.map(|rootfs| (Role::Rootfs, rootfs));
-                (probed, [(Role::Kernel, kernel), (Role::Initrd, initrd)].into_iter().chain(rootfs).collect())
-            }
-        };
-        let settled = files.iter().all(|(_, file)| file.settling().is_none());
+        let probed = Base::probe(&files);
+        let settled = files.values().all(|file| file.settling().is_none());
         let base = probed.map_err(|source| {
             // That a file changed is the better answer than what became of it.
-            let changed = files.iter().find_map(|(_, file)| file.check().err());
-            let paths: Vec<String> = files.iter().map(|(_, file)| file.path().display().to_string()).collect();
+            let changed = files.values().find_map(|file| file.check().err());
+            let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
             changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
         })?;
         let mut digested = BTreeMap::new();
@@ -133,6 +119,23 @@ impl OpenBase {
     /// Whether the files are still what they were when they were opened.
     pub(super) fn check(&self) -> Result<(), base_file::BaseError> {
         self.files.values().try_for_each(|file| file.file.check())
+    }
+
+    /// What the bytes of an image over this base are, in short; none where it needs a file that the base has not.
+    pub fn identity_of(&self, overlay: &Overlay) -> Option<Digest> {
+        overlay.identity(&self.files.iter().map(|(role, file)| (*role, file.digest)).collect())
+    }
+
+    /// The files that an image lies over.
+    pub fn files_of(&self, overlay: &Overlay) -> BaseFiles {
+        let used = overlay.files();
+        let files = self.files.iter().filter(|(role, _)| used.contains(role));
+        files.map(|(role, file)| (*role, Arc::clone(&file.file))).collect()
+    }
+
+    /// The SHA-256 of an image over this base. It reads the image.
+    pub(super) fn digest_of(&self, overlay: &Overlay) -> io::Result<Digest> {
+        overlay.digest(&self.files_of(overlay), |role| self.files.get(&role).map(|file| &file.states))
     }
 
     /// Whether the files were read so soon after a write that another write may have gone unseen, and whether that

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use imagelib::digest::Digest;
 use imagelib::overlay::Overlay;
 
-use super::base_file::BaseFile;
+use super::base_file::BaseFiles;
 
 /// A strong entity tag (RFC 9110 §8.8.3): equal for equal bytes only. Printed as it stands in the header, quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,8 @@ impl fmt::Display for ETag {
 pub struct ServedFile {
     /// Its bytes.
     pub overlay: Arc<Overlay>,
-    /// What the overlay lies over; none for a file that is all in memory, such as an iPXE script.
-    pub base: Option<Arc<BaseFile>>,
+    /// What the overlay lies over; nothing for a file that is all in memory, such as an iPXE script.
+    pub base: Arc<BaseFiles>,
     /// Changes with the bytes and with nothing else.
     pub etag: ETag,
     /// Whole seconds, the same on every replica and after every restart.

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use imagelib::base::Role;
 use imagelib::digest::Digest;
 use imagelib::image::{FileName, Image, ImageError};
-use imagelib::overlay::{Content, Overlay, OverlayError, Segment};
+use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RecipeId};
 
 use super::definition::BaseName;
@@ -69,8 +68,8 @@ pub(super) enum PlanError {
     #[error("the image does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
     /// Another mistake in dayone.
-    #[error("the image needs a {0}, which its base does not have")]
-    NoFile(Role),
+    #[error("the image needs a file that its base does not have")]
+    NoFile,
     /// Planned by another version, which made other bytes of it.
     #[error(
         "this version of dayone would make other bytes of it than it was published with; run the version that \
@@ -202,8 +201,7 @@ impl StoredImage {
         };
         let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the image has no file {file}"));
         let part = planned.image.files.get(&file).ok_or_else(missing)?;
-        let base = planned.base.files.get(&part.role).ok_or_else(missing)?;
-        let digest = part.overlay.digest(&*base.file, &base.states)?;
+        let digest = planned.base.digest_of(part)?;
         digests.insert(file, digest);
         Ok(digest)
     }
@@ -227,15 +225,12 @@ impl PlannedImage {
         let image = Image::plan(recipe, &base.base, base.identity)?;
         let mut served = BTreeMap::new();
         for (name, part) in &image.files {
-            let Some(file) = base.files.get(&part.role) else {
-                return Err(PlanError::NoFile(part.role));
-            };
-            let identity = part.overlay.identity(&file.digest);
+            let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
             served.insert(
                 name.as_str(),
                 ServedFile {
-                    overlay: Arc::new(part.overlay.clone()),
-                    base: Some(Arc::clone(&file.file)),
+                    overlay: Arc::new(part.clone()),
+                    base: Arc::new(base.files_of(part)),
                     etag: ETag::new(&identity),
                     last_modified: created,
                     media_type: "application/octet-stream",
@@ -248,8 +243,8 @@ impl PlannedImage {
             served.insert(
                 IPXE_SCRIPT,
                 ServedFile {
-                    overlay: Arc::new(Overlay::concatenated(0, vec![content])?),
-                    base: None,
+                    overlay: Arc::new(Overlay::concatenated(&Sizes::new(), vec![content])?),
+                    base: Arc::default(),
                     etag,
                     last_modified: created,
                     media_type: "text/plain; charset=utf-8",
@@ -261,9 +256,8 @@ impl PlannedImage {
 
     /// What the bytes of each file are, in short.
     pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
-        let identity = |role, overlay: &Overlay| self.base.files.get(role).map(|file| overlay.identity(&file.digest));
         let files = self.image.files.iter();
-        files.filter_map(|(name, part)| Some((name.to_string(), identity(&part.role, &part.overlay)?))).collect()
+        files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
     }
 
     /// Whether there is an iPXE script that boots it.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use imagelib::base::{Base, BaseIdentity, BaseSources, Format};
+use imagelib::base::{Base, BaseIdentity, Format, Role};
 use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image};
 use imagelib::kernel_arguments::KernelArgumentEdits;
@@ -23,11 +23,7 @@ pub(crate) fn host() -> String {
 fn expected(documents: &[u8], base: &[u8], format: Format) -> BTreeMap<FileName, Vec<u8>> {
     let host = imagelib::input::read(documents).hosts.remove(0);
     let network = imagelib::network::convert(&host).0.unwrap();
-    let sources = if base.get(32769..32774) == Some(b"CD001") {
-        BaseSources::Iso(&base)
-    } else {
-        BaseSources::KernelInitrd { kernel: None, initrd: &base, rootfs: None }
-    };
+    let role = if base.get(32769..32774) == Some(b"CD001") { Role::Iso } else { Role::Initrd };
     let identity = BaseIdentity::of(&BTreeMap::new());
     let additions = Additions {
         keyfiles: network.keyfiles,
@@ -43,10 +39,10 @@ fn expected(documents: &[u8], base: &[u8], format: Format) -> BTreeMap<FileName,
         kernel_arguments: KernelArgumentEdits::default(),
         replace_embedded: false,
     };
-    let image = Image::plan(&recipe, &Base::probe(sources).unwrap(), identity).unwrap();
+    let image = Image::plan(&recipe, &Base::probe(&(role, base)).unwrap(), identity).unwrap();
     let files = image.files.iter().map(|(name, file)| {
-        let mut bytes = vec![0; usize::try_from(file.overlay.size()).unwrap()];
-        assert_eq!(file.overlay.read_at(&base, 0, &mut bytes).unwrap(), bytes.len());
+        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+        assert_eq!(file.read_at(&(role, &base), 0, &mut bytes).unwrap(), bytes.len());
         (*name, bytes)
     });
     files.collect()

@@ -10,10 +10,11 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use dayone::listen::{Listener, Options};
 use dayone::media::{self, MediaMetrics};
-use dayone::store::base_file::BaseFile;
+use dayone::store::base_file::{BaseFile, BaseFiles};
 use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
+use imagelib::source::Role;
 use prometheus_client::registry::Registry;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
@@ -75,14 +76,20 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let patches = vec![Patch::zeros(100_000, 300_000), Patch::bytes(1_000_000, vec![0xAB; 200_000])];
     image[100_000..400_000].fill(0);
     image[1_000_000..1_200_000].fill(0xAB);
-    let overlay = Arc::new(Overlay::patched(SIZE as u64, patches).unwrap());
-    let etag = ETag::new(&overlay.identity(&Digest::of(b"base")));
+    let overlay = Arc::new(Overlay::patched(Role::Iso, SIZE as u64, patches).unwrap());
+    let etag = ETag::new(&Digest::of(b"base"));
     let last_modified = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
     let files = Files::default();
-    let iso = ServedFile { overlay, base: Some(base), etag, last_modified, media_type: "application/x-iso9660-image" };
+    let iso = ServedFile {
+        overlay,
+        base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
+        etag,
+        last_modified,
+        media_type: "application/x-iso9660-image",
+    };
     let script = ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from_static(b"#!ipxe\n"))),
-        base: None,
+        base: Arc::default(),
         media_type: "text/plain",
         ..iso.clone()
     };

@@ -131,10 +131,7 @@ pub(crate) fn look(store: &Store, token: &str, file: &str) -> Seen {
 
 fn bytes(served: &ServedFile) -> Vec<u8> {
     let mut bytes = vec![0xAA; usize::try_from(served.overlay.size()).unwrap()];
-    let count = match &served.base {
-        Some(base) => served.overlay.read_at(&**base, 0, &mut bytes),
-        None => served.overlay.read_at(&&[][..], 0, &mut bytes),
-    };
+    let count = served.overlay.read_at(&*served.base, 0, &mut bytes);
     assert_eq!(count.unwrap(), bytes.len());
     bytes
 }

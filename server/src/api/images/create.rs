@@ -124,16 +124,17 @@ fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
     let mut image = Image::plan(&recipe, &open.base, open.identity)?;
     let main = image.main_file().map(|(name, _)| name);
     let planned = main.and_then(|name| Some((name, image.files.remove(&name)?)));
-    let Some((name, file, part)) = planned.and_then(|(name, part)| Some((name, open.files.get(&part.role)?, part)))
-    else {
+    let planned = planned.and_then(|(name, part)| Some((name, open.identity_of(&part)?, part)));
+    let Some((name, identity, part)) = planned else {
         return Err(Problem::internal("an image without a main file"));
     };
-    file.file.check().map_err(|error| {
+    let files = open.files_of(&part);
+    files.values().try_for_each(|file| file.check()).map_err(|error| {
         Problem::new(ProblemKind::BaseUnavailable, "the base is not available at the moment").with_cause(error)
     })?;
-    let etag = ETag::new(&part.overlay.identity(&file.digest));
-    let size = part.overlay.size();
-    let body = api.media.whole(Arc::new(part.overlay), Some(Arc::clone(&file.file)));
+    let etag = ETag::new(&identity);
+    let size = part.size();
+    let body = api.media.whole(Arc::new(part), Arc::new(files));
     let headers = [
         (CONTENT_TYPE, IMAGE.to_owned()),
         (CONTENT_LENGTH, size.to_string()),

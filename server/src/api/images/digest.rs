@@ -69,10 +69,10 @@ pub(super) async fn digest(
         ImageState::Unavailable { reason } => return Err(super::unavailable(&reason)),
     };
     let (name, size) = match wanted {
-        None => planned.image.main_file().map(|(name, file)| (name, file.overlay.size())),
+        None => planned.image.main_file().map(|(name, file)| (name, file.size())),
         Some(wanted) => {
             let mut files = planned.image.files.iter();
-            files.find(|(name, _)| name.as_str() == wanted).map(|(name, file)| (*name, file.overlay.size()))
+            files.find(|(name, _)| name.as_str() == wanted).map(|(name, file)| (*name, file.size()))
         }
     }
     .ok_or_else(|| {

@@ -79,7 +79,7 @@ fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64,
     files
         .map(|(name, file)| {
             let name = name.as_str();
-            (name, file.overlay.size(), etags.get(name).cloned().unwrap_or_default())
+            (name, file.size(), etags.get(name).cloned().unwrap_or_default())
         })
         .collect()
 }

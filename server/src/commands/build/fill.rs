@@ -1,12 +1,13 @@
 //! An image's bytes, put into a file: as the base's own blocks where the file system can share them, copied in the
 //! kernel where it can do that, and through memory otherwise.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use imagelib::overlay::{Content, Overlay, Segment};
-use imagelib::source::Source as _;
+use imagelib::source::{Role, Source as _};
 use rustix::fs::{copy_file_range, ioctl_ficlone};
 use rustix::io::Errno;
 
@@ -25,21 +26,33 @@ const BUFFER: usize = 1 << 20;
 pub(super) fn fill(
     file: &File,
     overlay: &Overlay,
-    base: &BaseFile,
+    base: &BTreeMap<Role, BaseFile>,
     mut go_on: impl FnMut(u64) -> io::Result<()>,
 ) -> io::Result<()> {
-    let begins_as_the_base = matches!(overlay.segments(0..1).next(), Some(Segment::Base { offset: 0, .. }));
-    let shared = begins_as_the_base && ioctl_ficlone(file, base).is_ok();
+    // The blocks of the file that the image begins with, where the file system can share them.
+    let shared = match overlay.segments(0..1).next() {
+        Some(Segment::Base { file: role, offset: 0, .. }) => {
+            base.get(&role).is_some_and(|base| ioctl_ficlone(file, base).is_ok()).then_some(role)
+        }
+        _ => None,
+    };
     file.set_len(overlay.size())?;
-    let mut copier = Copier { file, base, in_kernel: true };
+    let mut in_kernel = true;
     let mut position = 0;
     for segment in overlay.segments(0..overlay.size()) {
         let length = segment.length();
         match segment {
-            Segment::Base { offset, .. } if shared && offset == position => {}
-            Segment::Base { offset, length } => copier.copy(offset, position, length, &mut go_on)?,
+            Segment::Base { file, offset, .. } if shared == Some(file) && offset == position => {}
+            Segment::Base { file: role, offset, length } => {
+                let Some(base) = base.get(&role) else {
+                    return Err(io::Error::new(io::ErrorKind::NotFound, format!("the base has no {role}")));
+                };
+                let mut copier = Copier { file, base, in_kernel };
+                copier.copy(offset, position, length, &mut go_on)?;
+                in_kernel = copier.in_kernel;
+            }
             // What set_len has just added is zero.
-            Segment::Own(Content::Zeros(_)) if !shared => {}
+            Segment::Own(Content::Zeros(_)) if shared.is_none() => {}
             Segment::Own(Content::Zeros(length)) => write_zeros(file, position, length)?,
             Segment::Own(Content::Bytes(bytes)) => file.write_all_at(&bytes, position)?,
         }
@@ -107,33 +120,35 @@ impl Copier<'_> {
 mod tests {
     use std::io::Write as _;
 
-    use imagelib::overlay::Patch;
+    use imagelib::overlay::{Patch, Sizes};
 
     use super::*;
 
     /// 3 MiB and a bit, none of it zero.
-    fn base() -> (tempfile::NamedTempFile, BaseFile, Vec<u8>) {
+    fn base() -> (tempfile::NamedTempFile, BTreeMap<Role, BaseFile>, Vec<u8>) {
         let bytes: Vec<u8> = (0..(3 << 20) + 77_u32).map(|n| u8::try_from(n % 251).unwrap() + 1).collect();
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&bytes).unwrap();
-        let base = BaseFile::open(file.path()).unwrap();
+        let base = BTreeMap::from([(Role::Iso, BaseFile::open(file.path()).unwrap())]);
         (file, base, bytes)
     }
 
     fn overlays(size: u64) -> Vec<Overlay> {
         let own = |bytes: &'static [u8]| Segment::Own(Content::Bytes(bytes.into()));
-        let range = |offset, length| Segment::Base { offset, length };
+        let sizes = Sizes::from([(Role::Iso, size)]);
+        let range = |offset, length| Segment::Base { file: Role::Iso, offset, length };
         vec![
-            Overlay::patched(size, vec![]).unwrap(),
-            Overlay::patched(size, vec![Patch::bytes(5000, &b"own"[..]), Patch::zeros(5003, 2 << 20)]).unwrap(),
-            Overlay::patched(size, vec![Patch::bytes(0, &b"own"[..]), Patch::zeros(size - 9, 9)]).unwrap(),
-            Overlay::concatenated(size, vec![range(0, size), own(b"behind")]).unwrap(),
-            Overlay::concatenated(size, vec![range(4097, 70_001), own(b"x"), range(3, 2_000_000)]).unwrap(),
-            Overlay::concatenated(size, vec![]).unwrap(),
+            Overlay::patched(Role::Iso, size, vec![]).unwrap(),
+            Overlay::patched(Role::Iso, size, vec![Patch::bytes(5000, &b"own"[..]), Patch::zeros(5003, 2 << 20)])
+                .unwrap(),
+            Overlay::patched(Role::Iso, size, vec![Patch::bytes(0, &b"own"[..]), Patch::zeros(size - 9, 9)]).unwrap(),
+            Overlay::concatenated(&sizes, vec![range(0, size), own(b"behind")]).unwrap(),
+            Overlay::concatenated(&sizes, vec![range(4097, 70_001), own(b"x"), range(3, 2_000_000)]).unwrap(),
+            Overlay::concatenated(&sizes, vec![]).unwrap(),
         ]
     }
 
-    fn read_through(overlay: &Overlay, base: &BaseFile) -> Vec<u8> {
+    fn read_through(overlay: &Overlay, base: &BTreeMap<Role, BaseFile>) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
         assert_eq!(overlay.read_at(base, 0, &mut bytes).unwrap(), bytes.len());
         bytes
@@ -159,7 +174,7 @@ mod tests {
     fn copying_through_memory_gives_the_same() {
         let (_file, base, bytes) = base();
         let target = tempfile::NamedTempFile::new().unwrap();
-        let mut copier = Copier { file: target.as_file(), base: &base, in_kernel: false };
+        let mut copier = Copier { file: target.as_file(), base: &base[&Role::Iso], in_kernel: false };
         copier.copy(11, 0, bytes.len() as u64 - 11, &mut |_| Ok(())).unwrap();
         assert!(std::fs::read(target.path()).unwrap() == bytes[11..]);
         let error = copier.copy(11, 0, bytes.len() as u64, &mut |_| Ok(())).unwrap_err();
@@ -170,7 +185,7 @@ mod tests {
     fn it_stops_when_it_is_told_to() {
         let (_file, base, bytes) = base();
         let target = tempfile::NamedTempFile::new().unwrap();
-        let overlay = Overlay::patched(bytes.len() as u64, vec![]).unwrap();
+        let overlay = Overlay::patched(Role::Iso, bytes.len() as u64, vec![]).unwrap();
         let error = fill(target.as_file(), &overlay, &base, |_| Err(io::ErrorKind::Interrupted.into())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }

@@ -1,11 +1,14 @@
 //! Where images go: files that are whole or not there, or standard output.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use imagelib::image::{Image, ImageFile};
+use imagelib::base::Role;
+use imagelib::image::Image;
+use imagelib::overlay::Overlay;
 use indicatif::ProgressBar;
 use tempfile::NamedTempFile;
 
@@ -29,19 +32,21 @@ pub(super) fn refuse_terminal() -> Result<(), Failure> {
 pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::system("cannot write the image to standard output", &error);
     let Some((_, file)) = image.main_file() else { return Err(no_file()) };
-    let base = base_of(file, base)?;
     let mut out = io::stdout().lock();
     let mut buffer = vec![0; 1 << 20];
     let mut position = 0;
     loop {
-        let count = file.overlay.read_at(base, position, &mut buffer).map_err(|error| unreadable(base, &error))?;
+        let count = file
+            .read_at(&base.files, position, &mut buffer)
+            .map_err(|error| Failure::system("cannot read the base", &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
         out.write_all(bytes).map_err(failed)?;
         position += count as u64;
     }
     out.flush().map_err(failed)?;
     // What was sent is what the base was; that it still is says that the image can be built again.
-    base.check().map_err(|error| Failure::system("the image is not the base's any more", &error))
+    let mut files = base.files.values();
+    files.try_for_each(BaseFile::check).map_err(|error| Failure::system("the image is not the base's any more", &error))
 }
 
 /// Writes the image's main file to `path`, or all of its files into it if it is a directory, and says which files
@@ -53,7 +58,7 @@ pub(super) fn write(
     force: bool,
     quiet: bool,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let files: Vec<(PathBuf, &ImageFile)> = if path.is_dir() {
+    let files: Vec<(PathBuf, &Overlay)> = if path.is_dir() {
         image.files.iter().map(|(name, file)| (path.join(name.as_str()), file)).collect()
     } else {
         image.main_file().map(|(_, file)| (path.to_owned(), file)).into_iter().collect()
@@ -62,10 +67,10 @@ pub(super) fn write(
         check_target(path, base, force)?;
     }
     let interrupt = Interrupt::catch().map_err(|error| Failure::system("cannot handle signals", &error))?;
-    let bar = progress::bar(files.iter().map(|(_, file)| file.overlay.size()).sum(), quiet);
+    let bar = progress::bar(files.iter().map(|(_, file)| file.size()).sum(), quiet);
     let mut complete = Vec::new();
     for (path, file) in files {
-        let temporary = write_temporary(&path, file, base_of(file, base)?, &interrupt, &bar);
+        let temporary = write_temporary(&path, file, &base.files, &interrupt, &bar);
         complete.push((temporary.inspect_err(|_| bar.finish_and_clear())?, path));
     }
     bar.finish_and_clear();
@@ -101,8 +106,8 @@ fn check_target(path: &Path, base: &OpenedBase, force: bool) -> Result<(), Failu
 
 fn write_temporary(
     path: &Path,
-    file: &ImageFile,
-    base: &BaseFile,
+    file: &Overlay,
+    base: &BTreeMap<Role, BaseFile>,
     interrupt: &Interrupt,
     bar: &ProgressBar,
 ) -> Result<NamedTempFile, Failure> {
@@ -115,9 +120,9 @@ fn write_temporary(
     let temporary = tempfile::Builder::new().prefix(".dayone-").suffix(".partial").tempfile_in(directory);
     let temporary = temporary.map_err(|error| cannot_write(path, &error))?;
     let before = bar.position();
-    let filled = fill(temporary.as_file(), &file.overlay, base, |position| {
+    let filled = fill(temporary.as_file(), file, base, |position| {
         bar.set_position(before + position);
-        base.check()?;
+        base.values().try_for_each(BaseFile::check)?;
         if interrupt.is_wanted() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     });
     filled.map_err(failed)?;
@@ -134,10 +139,6 @@ fn put_in_place(temporary: NamedTempFile, path: PathBuf, force: bool) -> Result<
     }
 }
 
-fn base_of<'a>(file: &ImageFile, base: &'a OpenedBase) -> Result<&'a BaseFile, Failure> {
-    base.files.get(&file.role).ok_or_else(no_file)
-}
-
 fn no_file() -> Failure {
     Failure::Input("the base does not have the file that the image is made of".to_owned())
 }
@@ -148,8 +149,4 @@ fn exists(path: &Path) -> Failure {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::system(&format!("cannot write {}", path.display()), error)
-}
-
-fn unreadable(base: &BaseFile, error: &io::Error) -> Failure {
-    Failure::system(&format!("cannot read {}", base.path().display()), error)
 }

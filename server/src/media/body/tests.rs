@@ -2,24 +2,25 @@ use std::io::Write as _;
 
 use http_body_util::BodyExt as _;
 use imagelib::overlay::Patch;
-use imagelib::source::Source;
+use imagelib::source::Source as _;
 use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::super::metrics::MediaMetrics;
 use super::*;
+use crate::store::base_file::BaseFile;
 
-fn base(length: usize) -> (NamedTempFile, Arc<BaseFile>) {
+fn base(length: usize) -> (NamedTempFile, Arc<BaseFiles>) {
     let mut file = NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = (0..length).map(|i| (i * 7 % 253).to_le_bytes()[0]).collect();
     file.write_all(&bytes).unwrap();
     let base = BaseFile::open(file.path()).unwrap();
-    (file, Arc::new(base))
+    (file, Arc::new(BaseFiles::from([(Role::Iso, Arc::new(base))])))
 }
 
-fn body(overlay: &Arc<Overlay>, base: &Arc<BaseFile>, parts: Vec<Part>) -> ImageBody {
+fn body(overlay: &Arc<Overlay>, base: &Arc<BaseFiles>, parts: Vec<Part>) -> ImageBody {
     let transfer = MediaMetrics::default().transfer();
-    ImageBody::new(Arc::clone(overlay), Some(Arc::clone(base)), parts.into(), Arc::default(), transfer)
+    ImageBody::new(Arc::clone(overlay), Arc::clone(base), parts.into(), Arc::default(), transfer)
 }
 
 fn collect(body: ImageBody) -> io::Result<Vec<u8>> {
@@ -37,7 +38,7 @@ proptest! {
     ) {
         let (_file, base) = base(300_000);
         let patches = vec![Patch::zeros(1000, zeros), Patch::bytes(150_000 + 1000, vec![0xEE; own.min(100_000)])];
-        let overlay = Arc::new(Overlay::patched(300_000, patches).unwrap());
+        let overlay = Arc::new(Overlay::patched(Role::Iso, 300_000, patches).unwrap());
         let mut image = vec![0; 300_000];
         overlay.read_at(&*base, 0, &mut image).unwrap();
 
@@ -62,16 +63,16 @@ fn bytes_that_are_not_cached_come_from_another_thread() {
     let (file, base) = base(5 * BUFFER + 17);
     file.as_file().sync_all().unwrap();
     rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
-    let overlay = Arc::new(Overlay::patched(base.size(), vec![]).unwrap());
-    let body = body(&overlay, &base, vec![Part::Image(0..base.size())]);
+    let overlay = Arc::new(Overlay::patched(Role::Iso, base[&Role::Iso].size(), vec![]).unwrap());
+    let body = body(&overlay, &base, vec![Part::Image(0..base[&Role::Iso].size())]);
     assert!(collect(body).unwrap() == std::fs::read(file.path()).unwrap());
 }
 
 #[test]
 fn a_base_that_changes_ends_the_body_with_an_error_and_not_with_its_bytes() {
     let (file, base) = base(10 * BUFFER);
-    let overlay = Arc::new(Overlay::patched(base.size(), vec![]).unwrap());
-    let mut body = body(&overlay, &base, vec![Part::Image(0..base.size())]);
+    let overlay = Arc::new(Overlay::patched(Role::Iso, base[&Role::Iso].size(), vec![]).unwrap());
+    let mut body = body(&overlay, &base, vec![Part::Image(0..base[&Role::Iso].size())]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let first = runtime.block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
     assert!(!first.is_empty());
@@ -81,8 +82,8 @@ fn a_base_that_changes_ends_the_body_with_an_error_and_not_with_its_bytes() {
 
 #[test]
 fn an_overlay_without_its_base_is_an_error() {
-    let overlay = Arc::new(Overlay::patched(10, vec![]).unwrap());
+    let overlay = Arc::new(Overlay::patched(Role::Iso, 10, vec![]).unwrap());
     let parts = VecDeque::from([Part::Image(0..10)]);
-    let body = ImageBody::new(overlay, None, parts, Arc::default(), MediaMetrics::default().transfer());
+    let body = ImageBody::new(overlay, Arc::default(), parts, Arc::default(), MediaMetrics::default().transfer());
     assert_eq!(collect(body).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
 }

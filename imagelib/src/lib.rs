@@ -7,6 +7,7 @@ pub mod base;
 pub mod compression;
 pub mod cpio;
 pub mod digest;
+pub mod disk;
 pub mod host;
 pub mod ignition;
 pub mod image;

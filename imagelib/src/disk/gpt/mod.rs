@@ -1,0 +1,247 @@
+//! The GUID partition table (UEFI 2.10 §5.3).
+//!
+//! The table of a foreign disk is kept as it is, wherever it has its entries and however many: an ISO image's is not
+//! laid out as a disk's. What changes is given as patches. (The crate gpt would lay it out anew: docs/adr/0005.)
+
+mod partition;
+
+use std::io;
+use std::ops::Range;
+
+use super::SECTOR;
+use super::fields::{array, put, u32_at, u64_at};
+use super::guid::Guid;
+use crate::overlay::{Content, Patch, Segment};
+use crate::source::Source;
+
+pub use partition::Partition;
+
+const SIGNATURE: [u8; 8] = *b"EFI PART";
+const REVISION: u32 = 0x0001_0000;
+const HEADER_SIZE: u32 = 92;
+const HEADER: usize = HEADER_SIZE as usize;
+const ENTRY_SIZE: u32 = 128;
+const ENTRY: usize = ENTRY_SIZE as usize;
+/// How many entries a new table has room for: the least that UEFI allows.
+const NEW_ENTRIES: u32 = 128;
+/// More entries than any tool makes room for.
+const MAX_ENTRIES: u32 = 1024;
+/// The first sector behind a new table.
+const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
+
+/// Why a disk's GPT cannot be used. Offsets are in bytes from the beginning of the disk.
+#[derive(Debug, thiserror::Error)]
+pub enum GptError {
+    /// The disk's bytes could not be read.
+    #[error("the partition table (GPT) cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// A checksum that is not that of the bytes.
+    #[error("the partition table (GPT) is damaged: the checksum of its {0} is wrong")]
+    Checksum(&'static str),
+    /// A number that makes no sense.
+    #[error("the partition table (GPT) is damaged: its {0}")]
+    Damaged(&'static str),
+    /// Entries of another size than everybody's.
+    #[error(
+        "the partition table (GPT) has {count} entries of {size} bytes; up to {MAX_ENTRIES} of {ENTRY} are supported"
+    )]
+    Entries {
+        /// How many.
+        count: u32,
+        /// How long each is.
+        size: u32,
+    },
+    /// A disk that ends before its table does.
+    #[error("a disk of {size} bytes has no room for its partition table (GPT)")]
+    TooSmall {
+        /// The disk's size.
+        size: u64,
+    },
+    /// More partitions than entries.
+    #[error("there is room for {NEW_ENTRIES} partitions, not for {0}")]
+    TooMany(usize),
+    /// A partition that lies outside the disk, or on top of a table or of another partition.
+    #[error("there is no room for a partition from sector {first} to sector {last}")]
+    NoRoom {
+        /// Its first sector.
+        first: u64,
+        /// Its last sector.
+        last: u64,
+    },
+}
+
+/// A disk's primary GPT.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpt {
+    header: Vec<u8>,
+    entries: Vec<u8>,
+}
+
+/// What gives a disk's GPT a new size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizedGpt {
+    /// Changes to the primary header and its entries.
+    pub patches: Vec<Patch>,
+    /// The backup: the end of the resized disk.
+    pub backup: Vec<Segment>,
+}
+
+impl Gpt {
+    /// The primary table of a disk with sectors of 512 bytes; none where there is none.
+    pub fn read(source: &dyn Source) -> Result<Option<Self>, GptError> {
+        if source.size() < 2 * SECTOR {
+            return Ok(None);
+        }
+        let mut header = source.read_vec(SECTOR, SECTOR)?;
+        if array(&header, 0) != Some(SIGNATURE) {
+            return Ok(None);
+        }
+        if u32_at(&header, 12) != Some(HEADER_SIZE) {
+            return Err(GptError::Damaged("header has another length than 92 bytes"));
+        }
+        header.truncate(HEADER);
+        let checksum = u32_at(&header, 16);
+        if checksum != Some(header_checksum(&header)) {
+            return Err(GptError::Checksum("header"));
+        }
+        if u64_at(&header, 24) != Some(1) {
+            return Err(GptError::Damaged("header does not know where it stands"));
+        }
+        let (count, size) = (u32_at(&header, 80).unwrap_or(0), u32_at(&header, 84).unwrap_or(0));
+        if count == 0 || count > MAX_ENTRIES || size != ENTRY_SIZE {
+            return Err(GptError::Entries { count, size });
+        }
+        let start = u64_at(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
+        let start = start.ok_or(GptError::Damaged("entries begin nowhere"))?;
+        let entries = source.read_vec(start, u64::from(count) * u64::from(size))?;
+        if u32_at(&header, 88) != Some(crc32fast::hash(&entries)) {
+            return Err(GptError::Checksum("entries"));
+        }
+        Ok(Some(Self { header, entries }))
+    }
+
+    /// The table of a disk that has none, around partitions that do not overlap. Their order gives them their numbers.
+    pub fn new(disk: Guid, partitions: &[Partition]) -> Result<Self, GptError> {
+        let mut sorted: Vec<&Partition> = partitions.iter().collect();
+        sorted.sort_by_key(|partition| partition.first);
+        let mut free = FIRST_USABLE;
+        for &&Partition { first, last, .. } in &sorted {
+            if first < free || last < first || last == u64::MAX {
+                return Err(GptError::NoRoom { first, last });
+            }
+            free = last + 1;
+        }
+        if partitions.len() > NEW_ENTRIES as usize {
+            return Err(GptError::TooMany(partitions.len()));
+        }
+        let mut entries: Vec<u8> = partitions.iter().flat_map(Partition::to_bytes).collect();
+        entries.resize(NEW_ENTRIES as usize * ENTRY, 0);
+        let mut header = vec![0; HEADER];
+        put(&mut header, 0, &SIGNATURE);
+        put(&mut header, 8, &REVISION.to_le_bytes());
+        put(&mut header, 12, &HEADER_SIZE.to_le_bytes());
+        put(&mut header, 24, &1_u64.to_le_bytes());
+        put(&mut header, 40, &FIRST_USABLE.to_le_bytes());
+        put(&mut header, 56, disk.as_bytes());
+        put(&mut header, 72, &2_u64.to_le_bytes());
+        put(&mut header, 80, &NEW_ENTRIES.to_le_bytes());
+        put(&mut header, 84, &ENTRY_SIZE.to_le_bytes());
+        Ok(Self { header, entries })
+    }
+
+    /// The partitions with their numbers, from 0 on, by which [`Gpt::place`] finds them.
+    pub fn partitions(&self) -> impl Iterator<Item = (usize, Partition)> {
+        let (entries, _) = self.entries.as_chunks::<ENTRY>();
+        entries.iter().enumerate().filter_map(|(index, entry)| Some((index, Partition::read(entry)?)))
+    }
+
+    /// The sectors of the primary header and its entries.
+    pub fn sectors(&self) -> [Range<u64>; 2] {
+        let start = self.entries_start();
+        [1..2, start..start + self.entries_sectors()]
+    }
+
+    /// Where the backup header stands, in sectors.
+    pub fn backup_sector(&self) -> u64 {
+        u64_at(&self.header, 32).unwrap_or(0)
+    }
+
+    /// How many bytes the backup takes at the end of the disk.
+    pub fn backup_size(&self) -> u64 {
+        (self.entries_sectors() + 1) * SECTOR
+    }
+
+    /// Lays the partition of this number from its first to its last sector. One that there is not stays so.
+    pub fn place(&mut self, index: usize, first: u64, last: u64) {
+        if let Some(entry) = self.entries.as_chunks_mut::<ENTRY>().0.get_mut(index) {
+            put(entry, 32, &first.to_le_bytes());
+            put(entry, 40, &last.to_le_bytes());
+        }
+    }
+
+    /// What makes it the table of a disk of `size` bytes, a multiple of 512, with the partitions as they have been
+    /// placed. The backup is part of this size and the end of it.
+    pub fn resized(&self, size: u64) -> Result<ResizedGpt, GptError> {
+        let too_small = || GptError::TooSmall { size };
+        let last = (size / SECTOR).checked_sub(1).filter(|_| size.is_multiple_of(SECTOR)).ok_or_else(too_small)?;
+        let backup_entries = last.checked_sub(self.entries_sectors()).ok_or_else(too_small)?;
+        let [_, primary_entries] = self.sectors();
+        if backup_entries < primary_entries.end {
+            return Err(too_small());
+        }
+        if let Some((_, Partition { first, last, .. })) = self
+            .partitions()
+            .find(|(_, partition)| partition.first > partition.last || partition.last >= backup_entries)
+        {
+            return Err(GptError::NoRoom { first, last });
+        }
+        let mut primary = self.header.clone();
+        put(&mut primary, 32, &last.to_le_bytes());
+        put(&mut primary, 48, &(backup_entries - 1).to_le_bytes());
+        put(&mut primary, 88, &crc32fast::hash(&self.entries).to_le_bytes());
+        seal(&mut primary);
+        let mut backup_header = primary.clone();
+        put(&mut backup_header, 24, &last.to_le_bytes());
+        put(&mut backup_header, 32, &1_u64.to_le_bytes());
+        put(&mut backup_header, 72, &backup_entries.to_le_bytes());
+        seal(&mut backup_header);
+
+        let used = self.used_entries().to_vec();
+        let sectors = |bytes: Vec<u8>, sectors: u64| {
+            let padding = (sectors * SECTOR).saturating_sub(bytes.len() as u64);
+            [Segment::Own(Content::Bytes(bytes.into())), Segment::Own(Content::Zeros(padding))]
+        };
+        let backup = [sectors(used.clone(), self.entries_sectors()), sectors(backup_header, 1)];
+        let patches = vec![Patch::bytes(SECTOR, primary), Patch::bytes(primary_entries.start * SECTOR, used)];
+        Ok(ResizedGpt { patches, backup: backup.concat() })
+    }
+
+    fn entries_start(&self) -> u64 {
+        u64_at(&self.header, 72).unwrap_or(0)
+    }
+
+    fn entries_sectors(&self) -> u64 {
+        (self.entries.len() as u64).div_ceil(SECTOR)
+    }
+
+    /// The entries up to the last that is used.
+    fn used_entries(&self) -> &[u8] {
+        let used = self.partitions().last().map_or(0, |(index, _)| index + 1);
+        self.entries.get(..used * ENTRY).unwrap_or_default()
+    }
+}
+
+/// The checksum of a header, which counts as zero in it.
+fn header_checksum(header: &[u8]) -> u32 {
+    let mut header = header.to_vec();
+    put(&mut header, 16, &[0; 4]);
+    crc32fast::hash(&header)
+}
+
+fn seal(header: &mut [u8]) {
+    let checksum = header_checksum(header);
+    put(header, 16, &checksum.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests;

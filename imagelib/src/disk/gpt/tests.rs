@@ -1,0 +1,130 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::digest::Digest;
+use crate::disk::mbr::{Mbr, MbrPartition};
+
+fn partition(first: u64, last: u64) -> Partition {
+    let identity = Digest::of(&first.to_le_bytes());
+    Partition { kind: Guid::EFI_SYSTEM, id: Guid::derived(&identity, "p"), first, last, name: "EFI System".to_owned() }
+}
+
+fn apply(disk: &mut [u8], patch: Patch) {
+    let Content::Bytes(bytes) = patch.content else { panic!("bytes") };
+    put(disk, usize::try_from(patch.offset).unwrap(), &bytes);
+}
+
+fn own(segments: Vec<Segment>) -> Vec<u8> {
+    let bytes = |segment| match segment {
+        Segment::Own(Content::Bytes(bytes)) => bytes.to_vec(),
+        Segment::Own(other) => vec![0; usize::try_from(other.len()).unwrap()],
+        Segment::Base { .. } => panic!("no base"),
+    };
+    segments.into_iter().flat_map(bytes).collect()
+}
+
+/// The disk of `size` bytes that `gpt` is laid over.
+fn disk(gpt: &Gpt, size: u64) -> Result<Vec<u8>, GptError> {
+    let ResizedGpt { patches, backup } = gpt.resized(size)?;
+    let mut disk = vec![0; usize::try_from(size).unwrap()];
+    for patch in patches {
+        apply(&mut disk, patch);
+    }
+    let backup = own(backup);
+    assert_eq!(backup.len() as u64, gpt.backup_size());
+    let start = disk.len() - backup.len();
+    put(&mut disk, start, &backup);
+    apply(&mut disk, Mbr { partitions: [Some(MbrPartition::protective(size)), None, None, None] }.table());
+    Ok(disk)
+}
+
+#[test]
+fn what_is_written_is_read_and_can_be_resized() {
+    let guid = Guid::derived(&Digest::of(b""), "disk");
+    let partitions = [partition(64, 99), partition(34, 63)];
+    let gpt = Gpt::new(guid, &partitions).unwrap();
+    let small = disk(&gpt, 1 << 20).unwrap();
+    let mut read = Gpt::read(&small).unwrap().unwrap();
+    assert_eq!(read.partitions().map(|(_, partition)| partition).collect::<Vec<_>>(), partitions);
+    assert_eq!(read.sectors(), [1..2, 2..34]);
+    assert_eq!(read.backup_sector(), 2047);
+
+    read.place(0, 64, 2500);
+    assert!(matches!(read.resized(1 << 20), Err(GptError::NoRoom { first: 64, last: 2500 })));
+    let large = disk(&read, 2 << 20).unwrap();
+    let again = Gpt::read(&large).unwrap().unwrap();
+    assert_eq!(again.partitions().next().unwrap().1.last, 2500);
+    assert_eq!(again.backup_sector(), 4095);
+    // The backup points back.
+    let backup = &large[4095 * 512..];
+    assert_eq!((u64_at(backup, 24), u64_at(backup, 32), u64_at(backup, 72)), (Some(4095), Some(1), Some(4095 - 32)));
+    assert_eq!(u32_at(backup, 16), Some(header_checksum(&backup[..HEADER])));
+}
+
+#[test]
+fn partitions_that_overlap_are_refused() {
+    let gpt = |partitions: &[Partition]| Gpt::new(Guid::BASIC_DATA, partitions);
+    assert!(matches!(gpt(&[partition(34, 70), partition(70, 80)]), Err(GptError::NoRoom { first: 70, last: 80 })));
+    assert!(matches!(gpt(&[partition(33, 70)]), Err(GptError::NoRoom { .. })));
+    assert!(matches!(gpt(&[partition(50, 49)]), Err(GptError::NoRoom { .. })));
+    assert!(matches!(gpt(&vec![partition(34, 34); 129]), Err(GptError::NoRoom { .. })));
+    let many: Vec<Partition> = (0..129).map(|n| partition(34 + n, 34 + n)).collect();
+    assert!(matches!(gpt(&many), Err(GptError::TooMany(129))));
+    assert!(gpt(&many[..128]).is_ok());
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_refused() {
+    let gpt = Gpt::new(Guid::BASIC_DATA, &[]).unwrap();
+    for size in [0, 511, 512, 66 * 512, (1 << 20) + 1] {
+        assert!(matches!(gpt.resized(size), Err(GptError::TooSmall { .. })), "{size}");
+    }
+    assert!(gpt.resized(67 * 512).is_ok());
+}
+
+#[test]
+fn damage_is_told_from_absence() {
+    let gpt = Gpt::new(Guid::BASIC_DATA, &[partition(34, 40)]).unwrap();
+    let good = disk(&gpt, 1 << 20).unwrap();
+    let with = |at: usize, byte: u8| {
+        let mut disk = good.clone();
+        disk[at] ^= byte;
+        Gpt::read(&disk)
+    };
+    assert!(with(512, 1).unwrap().is_none());
+    assert!(matches!(with(512 + 60, 1), Err(GptError::Checksum("header"))));
+    assert!(matches!(with(1024 + 60, 1), Err(GptError::Checksum("entries"))));
+    assert!(matches!(Gpt::read(&good[..2000].to_vec()), Err(GptError::Read(_))));
+    assert!(Gpt::read(&good[..1000].to_vec()).unwrap().is_none());
+    let sealed = |at: usize, value: &[u8]| {
+        let mut disk = good.clone();
+        put(&mut disk, 512 + at, value);
+        seal(&mut disk[512..512 + HEADER]);
+        Gpt::read(&disk)
+    };
+    assert!(matches!(sealed(84, &256_u32.to_le_bytes()), Err(GptError::Entries { size: 256, .. })));
+    assert!(matches!(sealed(80, &u32::MAX.to_le_bytes()), Err(GptError::Entries { .. })));
+    assert!(matches!(sealed(24, &2_u64.to_le_bytes()), Err(GptError::Damaged(_))));
+    assert!(matches!(sealed(72, &u64::MAX.to_le_bytes()), Err(GptError::Damaged(_))));
+    assert!(matches!(sealed(12, &512_u32.to_le_bytes()), Err(GptError::Damaged(_))));
+}
+
+proptest! {
+    #[test]
+    fn any_header_with_right_checksums_gives_an_answer(
+        start in any::<u64>(), count in 0_u32..2000, last in any::<u64>(), size in any::<u64>(),
+    ) {
+        let gpt = Gpt::new(Guid::BASIC_DATA, &[partition(34, 40)]).unwrap();
+        let mut disk = disk(&gpt, 1 << 20).unwrap();
+        put(&mut disk, 512 + 72, &start.to_le_bytes());
+        put(&mut disk, 512 + 80, &count.to_le_bytes());
+        put(&mut disk, 1024 + 40, &last.to_le_bytes());
+        let entries = crc32fast::hash(disk.get(1024..1024 + count as usize * ENTRY).unwrap());
+        put(&mut disk, 512 + 88, &entries.to_le_bytes());
+        seal(&mut disk[512..512 + HEADER]);
+        if let Ok(Some(gpt)) = Gpt::read(&disk) {
+            prop_assert!(gpt.partitions().count() <= count as usize);
+            let _ = gpt.resized(size);
+        }
+    }
+}

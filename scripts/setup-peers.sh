@@ -13,7 +13,7 @@ packages=(
   # building dayone and the cargo-installed peers
   build-essential pkg-config libssl-dev libzstd-dev liblzma-dev git ca-certificates
   # ISO images: making the fixtures, and reading what comes out
-  xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools
+  xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools p7zip-full fdisk
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
   # initramfs

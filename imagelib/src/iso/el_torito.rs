@@ -136,7 +136,8 @@ fn entry(source: &dyn Source, volume: &Volume, platform: Platform, record: &[u8]
         record: offset,
         platform,
         bootable,
-        no_emulation: record.get(1)? & 0x0f == 0,
+        // The lower half of the byte names the medium that is emulated.
+        no_emulation: record.get(1)? % 16 == 0,
         load_size,
         image: Extent { offset: start, length: load_size.min(room) },
         path: None,

@@ -2,8 +2,9 @@
 //!
 //! Everything read is foreign: sizes, depths and counts are bounded, so that garbage gives an error in good time.
 //! What is found carries its byte offsets in the image, because an edit is a set of patches over an image that is
-//! never rebuilt.
+//! never rebuilt. [`author`] writes images where there is none to edit.
 
+pub mod author;
 pub mod coreos;
 mod descriptor;
 mod directory;

@@ -40,6 +40,10 @@ seed_iso() {
   for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
 }
 
+seed_minimal_iso() {
+  xz -dc fixtures/bases/coreos-packed.iso.xz | bsdtar -xOf - coreos/miniso.dat > "$1/miniso.dat"
+}
+
 seed_range() {
   printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
 }

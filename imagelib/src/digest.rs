@@ -42,6 +42,11 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// A digest that is recorded as its 32 bytes.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

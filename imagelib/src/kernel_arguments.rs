@@ -147,6 +147,12 @@ impl KernelArguments {
         self.0.push(argument.0.clone());
     }
 
+    /// These arguments without those of a key, whatever their values.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Self {
+        Self(self.0.iter().filter(|argument| key_of(argument) != key).cloned().collect())
+    }
+
     /// Removes every copy of an argument.
     pub fn delete(&mut self, argument: &str) -> Result<(), KernelArgumentError> {
         let argument = argument.trim();

@@ -29,9 +29,11 @@ fn installer(arguments: &[&str], iso: &Path) -> Command {
 
 /// All layouts there are: what our generator makes, and what was published since 2020.
 fn isos() -> Vec<(String, Vec<u8>)> {
-    let options: [&[&str]; 6] = [
+    let options: [&[&str]; 8] = [
         &[],
         &["--layout", "headers"],
+        &["--layout", "aarch64"],
+        &["--layout", "ppc64le"],
         &["--layout", "s390x"],
         &["--no-features", "--size-mib", "8"],
         &["--area-size", "2048", "--ignition-size", "1048576"],

@@ -81,9 +81,7 @@ fn network_boot(
         files.insert(FileName::Rootfs, range(rootfs)?);
     }
     // There is no medium to find the root file system on; the boot script names its address instead.
-    let without_medium: Vec<&str> =
-        published.iter().filter(|argument| !argument.starts_with("coreos.liveiso=")).collect();
-    let arguments = recipe.kernel_arguments.apply_to(&without_medium.join(" ").parse()?)?;
+    let arguments = recipe.kernel_arguments.apply_to(&published.without("coreos.liveiso"))?;
     Ok((files, arguments))
 }
 

@@ -6,6 +6,7 @@
 mod patch;
 mod prefix;
 mod segments;
+mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 pub use patch::{Content, Patch};
 pub use prefix::PrefixStates;
 pub use segments::Segments;
+pub use source::OverlaySource;
 
 use crate::digest::Digest;
 use crate::source::{Role, Sources};
@@ -35,6 +37,16 @@ pub enum OverlayError {
         /// How many they are.
         length: u64,
         /// The file's size; 0 where the base has no such file.
+        size: u64,
+    },
+    /// A patch that reaches past the end of the image that it is laid over.
+    #[error("{length} bytes at offset {offset} do not fit in the image of {size} bytes")]
+    OutOfImage {
+        /// Where they begin.
+        offset: u64,
+        /// How many they are.
+        length: u64,
+        /// The image's size.
         size: u64,
     },
     /// Two patches of the same bytes.
@@ -106,22 +118,48 @@ impl Overlay {
 
     /// Segments one after the other, over files of these sizes. Empty segments are dropped.
     pub fn concatenated(sizes: &Sizes, segments: Vec<Segment>) -> Result<Self, OverlayError> {
-        let mut placed = Vec::with_capacity(segments.len());
-        let mut total = 0_u64;
-        for segment in segments {
-            let length = segment.length();
-            if let Segment::Base { file, offset, length } = segment {
+        for segment in &segments {
+            if let Segment::Base { file, offset, length } = *segment {
                 let size = sizes.get(&file).copied().unwrap_or(0);
                 if offset.checked_add(length).is_none_or(|end| end > size) {
                     return Err(OverlayError::OutOfBase { file, offset, length, size });
                 }
             }
+        }
+        Self::placed(segments)
+    }
+
+    fn placed(segments: Vec<Segment>) -> Result<Self, OverlayError> {
+        let mut placed = Vec::with_capacity(segments.len());
+        let mut total = 0_u64;
+        for segment in segments {
+            let length = segment.length();
             if length > 0 {
                 placed.push(Placed { start: total, segment });
                 total = total.checked_add(length).ok_or(OverlayError::TooLarge)?;
             }
         }
         Ok(Self { segments: placed, size: total })
+    }
+
+    /// This image, but for `patches`, whose order does not matter.
+    pub fn with_patches(&self, mut patches: Vec<Patch>) -> Result<Self, OverlayError> {
+        patches.sort_by_key(|patch| patch.offset);
+        let mut segments = Vec::with_capacity(self.segments.len() + patches.len() * 2);
+        let mut position = 0;
+        for Patch { offset, content } in patches {
+            let (length, size) = (content.len(), self.size);
+            let end = offset.checked_add(length).filter(|end| *end <= size);
+            let end = end.ok_or(OverlayError::OutOfImage { offset, length, size })?;
+            if offset < position {
+                return Err(OverlayError::Overlap(offset));
+            }
+            segments.extend(self.segments(position..offset));
+            segments.push(Segment::Own(content));
+            position = end;
+        }
+        segments.extend(self.segments(position..self.size));
+        Self::placed(segments)
     }
 
     /// Bytes in memory, over no base.

@@ -34,7 +34,7 @@ struct Json {
 
 impl Features {
     pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, CoreosIsoError> {
-        let Some(json) = super::read_json::<Json>(source, volume, FEATURES)? else { return Ok(Self::default()) };
+        let Some((json, _)) = super::read_json::<Json>(source, volume, FEATURES)? else { return Ok(Self::default()) };
         Ok(Self {
             live_initrd_network: json.live_initrd_network,
             installer_config: json.installer_config,

@@ -38,7 +38,7 @@ pub struct IgnitionArea {
 impl IgnitionArea {
     pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, CoreosIsoError> {
         let (by, json) = match super::read_json::<Json>(source, volume, IGNINFO)? {
-            Some(json) => (IGNINFO, json),
+            Some((json, _)) => (IGNINFO, json),
             None if super::find(source, volume, DEFAULT_FILE)?.is_some() => {
                 (DEFAULT_FILE, Json { file: DEFAULT_FILE.to_owned(), offset: None, length: None })
             }

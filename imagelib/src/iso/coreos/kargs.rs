@@ -3,12 +3,12 @@
 //! An area holds the arguments, an end (a line break) and padding (`#`, which makes the rest a comment).
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CoreosIsoError;
 use super::ignition::within;
-use crate::iso::Volume;
 use crate::iso::fields::u64_le;
+use crate::iso::{FileEntry, Volume};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::Patch;
 use crate::source::Source;
@@ -25,29 +25,40 @@ const HEADER_LENGTH: u64 = 72;
 const HEADER_MAGIC: &[u8] = b"coreKarg";
 const HEADER_MOST_AREAS: usize = 6;
 
-#[derive(Deserialize)]
+/// `kargs.json`. The order of the fields is that in which coreos-installer writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 struct Json {
     default: String,
     files: Vec<JsonFile>,
     size: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 struct JsonFile {
     path: String,
     offset: u64,
-    #[serde(default = "default_pad")]
-    pad: char,
-    #[serde(default = "default_end")]
-    end: char,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pad: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<char>,
 }
 
-fn default_pad() -> char {
-    '#'
+impl JsonFile {
+    /// What fills an area, and what ends the arguments in it. Before July 2023 nothing said so.
+    fn padding(&self) -> Result<(u8, u8), CoreosIsoError> {
+        match (u8::try_from(self.pad.unwrap_or('#')), u8::try_from(self.end.unwrap_or('\n'))) {
+            (Ok(pad), Ok(end)) if pad.is_ascii() && end.is_ascii() => Ok((pad, end)),
+            _ => Err(CoreosIsoError::KernelArgumentAreas("are padded or ended with more than one byte")),
+        }
+    }
 }
 
-fn default_end() -> char {
-    '\n'
+/// `kargs.json`, and where it stands in the image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Description {
+    json: Json,
+    offset: u64,
+    length: u64,
 }
 
 /// One area for kernel arguments.
@@ -95,33 +106,37 @@ pub struct KernelArgumentAreas {
     default: KernelArguments,
     current: KernelArguments,
     areas: Vec<KernelArgumentArea>,
+    description: Option<Box<Description>>,
 }
 
 impl KernelArgumentAreas {
     pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, CoreosIsoError> {
         match super::read_json::<Json>(source, volume, KARGS)? {
-            Some(json) => Self::from_json(source, volume, json).map(Some),
+            Some((json, entry)) => Self::from_json(source, volume, json, &entry).map(Some),
             None => Self::from_header(source),
         }
     }
 
-    fn from_json(source: &dyn Source, volume: &Volume, json: Json) -> Result<Self, CoreosIsoError> {
-        check_size(json.size)?;
+    fn from_json(source: &dyn Source, volume: &Volume, json: Json, entry: &FileEntry) -> Result<Self, CoreosIsoError> {
+        let size = json.size;
+        check_size(size)?;
         let mut areas = Vec::new();
-        for JsonFile { path, offset: start, pad, end } in json.files {
+        for file in &json.files {
+            let path = file.path.clone();
+            let (pad, end) = file.padding()?;
             let Some(entry) = super::find(source, volume, &path)? else {
                 return Err(CoreosIsoError::NoFile { by: KARGS, path });
             };
-            let (Ok(pad), Ok(end), true) = (u8::try_from(pad), u8::try_from(end), pad.is_ascii() && end.is_ascii())
-            else {
-                return Err(CoreosIsoError::KernelArgumentAreas("are padded or ended with more than one byte"));
-            };
-            let Some(offset) = within(&entry.extents, start, json.size) else {
-                return Err(CoreosIsoError::Outside { by: KARGS, path, offset: start, length: json.size });
+            let Some(offset) = within(&entry.extents, file.offset, size) else {
+                return Err(CoreosIsoError::Outside { by: KARGS, path, offset: file.offset, length: size });
             };
             areas.push(KernelArgumentArea { file: Some(path), offset, pad, end });
         }
-        Self::new(source, json.size, parse(json.default.trim())?, areas)
+        let mut found = Self::new(source, size, parse(json.default.trim())?, areas)?;
+        let length = entry.size();
+        found.description =
+            within(&entry.extents, 0, length).map(|offset| Box::new(Description { json, offset, length }));
+        Ok(found)
     }
 
     fn from_header(source: &dyn Source) -> Result<Option<Self>, CoreosIsoError> {
@@ -170,7 +185,22 @@ impl KernelArgumentAreas {
                 ));
             }
         }
-        Ok(Self { size, default, current, areas })
+        Ok(Self { size, default, current, areas, description: None })
+    }
+
+    /// The patch after which `kargs.json` calls these the arguments of the image as it was published; none where it has
+    /// no such file. What coreos-installer resets the image to is that.
+    pub(super) fn describe_default(&self, default: &KernelArguments) -> Result<Option<Patch>, CoreosIsoError> {
+        let Some(description) = &self.description else { return Ok(None) };
+        let json = Json { default: default.to_string(), ..description.json.clone() };
+        // As coreos-installer does it: the length of the file stays.
+        let mut text = serde_json::to_vec_pretty(&json).map_err(|error| CoreosIsoError::Json { path: KARGS, error })?;
+        let (size, capacity) = (text.len() as u64, description.length);
+        if size > capacity {
+            return Err(CoreosIsoError::KernelArgumentsTooLong { size, capacity });
+        }
+        text.resize(usize::try_from(capacity).unwrap_or_default(), b' ');
+        Ok(Some(Patch::bytes(description.offset, text)))
     }
 
     /// The size of each area, in bytes.

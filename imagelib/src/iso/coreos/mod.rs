@@ -7,6 +7,7 @@ mod error;
 mod features;
 mod ignition;
 mod kargs;
+mod minimal;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use error::CoreosIsoError;
 pub use features::Features;
 pub use ignition::IgnitionArea;
 pub use kargs::{KernelArgumentArea, KernelArgumentAreas};
+pub use minimal::{MinimalIso, MinimalIsoError};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -130,13 +132,15 @@ fn level_1(path: &str) -> String {
     parts.join("/").to_ascii_uppercase()
 }
 
-/// One of the files that describe the image.
+/// One of the files that describe the image, and what it says.
 fn read_json<T: DeserializeOwned>(
     source: &dyn Source,
     volume: &Volume,
     path: &'static str,
-) -> Result<Option<T>, CoreosIsoError> {
+) -> Result<Option<(T, FileEntry)>, CoreosIsoError> {
     let Some(entry) = find(source, volume, path)? else { return Ok(None) };
     let content = entry.read(source, LARGEST_JSON)?;
-    serde_json::from_slice(&content).map(Some).map_err(|error| CoreosIsoError::Json { path, error })
+    serde_json::from_slice(&content)
+        .map(|json| Some((json, entry)))
+        .map_err(|error| CoreosIsoError::Json { path, error })
 }

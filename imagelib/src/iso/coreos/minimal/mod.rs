@@ -1,0 +1,135 @@
+//! The minimal ISO: a CoreOS live ISO without its root file system, of about a hundred MiB, which fetches that over
+//! the network. The full ISO holds a description of it (`/coreos/miniso.dat`), and so it is an overlay: most of it are
+//! ranges of the full ISO.
+//!
+//! What comes out is, to the byte, what `coreos-installer iso extract minimal-iso` writes.
+
+mod error;
+mod format;
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+
+pub use error::MinimalIsoError;
+
+use self::format::PackedIso;
+use super::CoreosIso;
+use crate::compression::Compression;
+use crate::digest::Digest;
+use crate::iso::Volume;
+use crate::kernel_arguments::KernelArguments;
+use crate::overlay::{Content, Overlay, OverlaySource, Patch, Segment, Sizes};
+use crate::source::{Role, Source};
+
+const MINISO: &str = "coreos/miniso.dat";
+
+/// The largest description that makes sense, in bytes. coreos-installer sets the same bound; real ones have 16 KiB.
+const LARGEST_DESCRIPTION: u64 = 1 << 20;
+
+/// The most that can lie between the files of a minimal ISO: descriptors, directories, and the padding of `isohybrid`
+/// to a multiple of one MiB.
+const LARGEST_BETWEEN: u64 = 4 << 20;
+
+/// The argument by which the system finds its medium, which holds no root file system here.
+const MEDIUM_ARGUMENT: &str = "coreos.liveiso";
+
+/// Runs of zeros from this length on are not kept in memory, in bytes.
+const ZEROS: usize = 2048;
+
+const NOT_COREOS: MinimalIsoError =
+    MinimalIsoError::Damaged("describes an ISO that is no CoreOS live ISO with /coreos/kargs.json");
+
+/// The minimal ISO that goes with a full one.
+#[derive(Debug, Clone)]
+pub struct MinimalIso {
+    /// As it is packed. It differs from the final one in its kernel arguments.
+    packed: Overlay,
+    digest: Digest,
+    areas: CoreosIso,
+    kernel_arguments: KernelArguments,
+    default: Patch,
+}
+
+impl MinimalIso {
+    /// Reads the description of the minimal ISO, where the ISO has one: those of the end of 2021 and later do. What it
+    /// describes is looked into and not read in whole: see [`MinimalIso::verify`].
+    pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, MinimalIsoError> {
+        let Some(entry) = super::find(source, volume, MINISO)? else { return Ok(None) };
+        let description = entry.read(source, LARGEST_DESCRIPTION)?;
+        let description = format::parse(&description)?;
+        let packed = unpacked(&description, source.size())?;
+        let minimal = OverlaySource::new(&packed, (Role::Iso, source));
+        let Some(areas) = CoreosIso::probe(&minimal, &Volume::open(&minimal)?)? else { return Err(NOT_COREOS) };
+        let Some(published) = areas.kernel_arguments() else { return Err(NOT_COREOS) };
+        let kernel_arguments = published.default().without(MEDIUM_ARGUMENT);
+        let Some(default) = published.describe_default(&kernel_arguments)? else { return Err(NOT_COREOS) };
+        Ok(Some(Self { packed, digest: description.digest, areas, kernel_arguments, default }))
+    }
+
+    /// Its length, in bytes.
+    pub fn size(&self) -> u64 {
+        self.packed.size()
+    }
+
+    /// Its embed areas, with their offsets in it.
+    pub fn areas(&self) -> &CoreosIso {
+        &self.areas
+    }
+
+    /// The kernel arguments of the full ISO as it was published, without that of the medium. What is missing is
+    /// `coreos.live.rootfs_url`.
+    pub fn kernel_arguments(&self) -> &KernelArguments {
+        &self.kernel_arguments
+    }
+
+    /// Reads all of it and compares its SHA-256 with the one recorded. Nothing of what may be embedded in the full ISO
+    /// counts, nor is it in [`MinimalIso::plan`].
+    pub fn verify(&self, source: &dyn Source) -> Result<(), MinimalIsoError> {
+        let published = self.areas.kernel_arguments().map(super::KernelArgumentAreas::default);
+        let pristine = self.packed.with_patches(self.areas.embed(Bytes::new(), published)?)?;
+        let found = pristine.digest(&(Role::Iso, source), |_| None)?;
+        if found == self.digest { Ok(()) } else { Err(MinimalIsoError::Digest { expected: self.digest, found }) }
+    }
+
+    /// The minimal ISO with this archive and these kernel arguments, over the full one.
+    pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Overlay, MinimalIsoError> {
+        let mut patches = self.areas.embed(archive, Some(arguments))?;
+        patches.push(self.default.clone());
+        Ok(self.packed.with_patches(patches)?)
+    }
+}
+
+/// What lies between the common files, and ranges of the full ISO, which has `full_size` bytes.
+fn unpacked(description: &PackedIso<'_>, full_size: u64) -> Result<Overlay, MinimalIsoError> {
+    let between = Bytes::from(Compression::Xz.decompress(description.between, LARGEST_BETWEEN)?);
+    let mut segments = Vec::new();
+    let mut position = 0_u64;
+    let mut taken = 0_usize;
+    for file in &description.files {
+        let gap = file.minimal.checked_sub(position).ok_or(MinimalIsoError::Damaged("has files that overlap"))?;
+        let end = usize::try_from(gap).ok().and_then(|gap| taken.checked_add(gap)).filter(|end| *end <= between.len());
+        let end = end.ok_or(MinimalIsoError::Damaged("has less between the files than their places ask for"))?;
+        push_own(&mut segments, between.slice(taken..end));
+        segments.push(Segment::Base { file: Role::Iso, offset: file.full, length: file.length });
+        (position, taken) = (file.minimal + file.length, end);
+    }
+    push_own(&mut segments, between.slice(taken..));
+    let packed = Overlay::concatenated(&Sizes::from([(Role::Iso, full_size)]), segments)?;
+    // It is the full one without a file.
+    if packed.size() > full_size {
+        return Err(MinimalIsoError::Damaged("describes an ISO that is larger than this one"));
+    }
+    Ok(packed)
+}
+
+/// Bytes of our own, without the long runs of zeros among them, which need no memory.
+fn push_own(segments: &mut Vec<Segment>, mut bytes: Bytes) {
+    while !bytes.is_empty() {
+        let is_zero = |chunk: &[u8]| chunk.len() == ZEROS && chunk.iter().all(|byte| *byte == 0);
+        let zeros = is_zero(bytes.chunks(ZEROS).next().unwrap_or_default());
+        let run = bytes.chunks(ZEROS).take_while(|chunk| is_zero(chunk) == zeros).map(<[u8]>::len).sum();
+        let run = bytes.split_to(run);
+        segments.push(Segment::Own(if zeros { Content::Zeros(run.len() as u64) } else { Content::Bytes(run) }));
+    }
+}

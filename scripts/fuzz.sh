@@ -31,6 +31,19 @@ seed_documents() {
   done
 }
 
+# Each behind a byte that says which loader reads it.
+seed_boot_config() {
+  local file loader
+  while read -r file; do
+    case "$file" in
+      */loader/entries/*) loader='\x02' ;;
+      *grub* | *EFI*) loader='\x01' ;;
+      *) loader='\x00' ;;
+    esac
+    { printf "$loader"; cat "$file"; } > "$1/${file//\//_}"
+  done < <(find fixtures/boot-config/media -type f)
+}
+
 seed_ignition() {
   cp fixtures/ignition/*.ign "$1/"
 }

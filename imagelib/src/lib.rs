@@ -4,6 +4,7 @@
 //! no asynchronous work, and reads neither a clock nor the environment: the same inputs give the same bytes.
 
 pub mod base;
+pub mod boot_config;
 pub mod compression;
 pub mod cpio;
 pub mod digest;

@@ -1,0 +1,110 @@
+//! Changes to a text by byte ranges: whatever lies outside them stays as it is.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::text::slice;
+
+/// Bytes to be put in place of others.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) span: Range<usize>,
+    pub(super) text: Vec<u8>,
+}
+
+/// The part `range` of `text` with `changes`, which lie in it.
+///
+/// Two entries that share a command ask for the same change, which is made once. Of changes at one place the first comes
+/// first.
+pub(super) fn apply(text: &[u8], range: Range<usize>, mut changes: Vec<Change>) -> Vec<u8> {
+    changes.sort_by_key(|change| (change.span.start, change.span.end));
+    let mut output = Vec::with_capacity(range.len() + changes.iter().map(|change| change.text.len()).sum::<usize>());
+    let mut at = range.start;
+    let mut made: Vec<Change> = Vec::new();
+    for change in changes {
+        if made.last().is_some_and(|last| last.span != change.span) {
+            made.clear();
+        }
+        if made.contains(&change) {
+            continue;
+        }
+        output.extend_from_slice(slice(text, &(at..change.span.start)));
+        output.extend_from_slice(&change.text);
+        at = change.span.end;
+        made.push(change);
+    }
+    output.extend_from_slice(slice(text, &(at..range.end)));
+    output
+}
+
+/// A kernel argument where it stands in a configuration.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The argument as written, quotes and all.
+    pub(super) span: Range<usize>,
+    /// What goes when it is deleted: with the white space before it, if another word stands there.
+    pub(super) cut: Range<usize>,
+    /// What the kernel is given.
+    pub(super) text: String,
+}
+
+impl fmt::Debug for Word {
+    /// Without the text, as for [`crate::kernel_arguments::KernelArguments`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Word({:?})", self.span)
+    }
+}
+
+impl Word {
+    /// Whether what follows is not for the live system: for `init`, or in Debian's installer for the installed system.
+    pub(super) fn is_separator(&self) -> bool {
+        matches!(self.text.as_str(), "--" | "---")
+    }
+
+    pub(super) fn replaced(&self, text: &str) -> Change {
+        Change { span: self.span.clone(), text: text.into() }
+    }
+
+    pub(super) fn deleted(&self) -> Change {
+        Change { span: self.cut.clone(), text: Vec::new() }
+    }
+}
+
+/// Where more can be written, and what must stand around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) at: Range<usize>,
+    pub(super) before: String,
+    pub(super) between: String,
+    pub(super) after: &'static str,
+}
+
+impl Slot {
+    /// Behind the byte before `at`, each with `before` in front.
+    pub(super) fn behind(at: usize, before: impl Into<String>) -> Self {
+        let before = before.into();
+        Self { at: at..at, between: before.clone(), before, after: "" }
+    }
+
+    /// On a line of its own, which begins with `before`.
+    pub(super) fn line(at: usize, before: String) -> Self {
+        Self { at: at..at, before, between: " ".to_owned(), after: "" }
+    }
+
+    /// Behind the last of `words`, but before a separator.
+    pub(super) fn among(words: &[Word]) -> Option<Self> {
+        let separator = words.iter().find(|word| word.is_separator());
+        let Some(separator) = separator else { return words.last().map(|last| Self::behind(last.span.end, " ")) };
+        let (cut, start) = (separator.cut.start, separator.span.start);
+        if cut < start {
+            return Some(Self::behind(cut, " "));
+        }
+        Some(Self { at: start..start, before: String::new(), between: " ".to_owned(), after: " " })
+    }
+
+    pub(super) fn filled(&self, items: &[impl AsRef<str>]) -> Change {
+        let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+        let text = [&self.before, items.join(&self.between).as_str(), self.after].concat();
+        Change { span: self.at.clone(), text: text.into_bytes() }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which files of a medium are boot configurations.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{BootConfig, Loader};
+
+/// The longest file that is read as a configuration.
+pub const MAX_CONFIG_SIZE: usize = 1 << 20;
+
+/// How many files are read at most.
+pub const MAX_CONFIGS: usize = 256;
+
+/// A configuration that a medium has.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Its path, as the medium writes it.
+    pub path: String,
+    /// What its relative paths are relative to; see [`BootConfig::resolve`].
+    pub directory: String,
+    /// What it says.
+    pub config: BootConfig,
+}
+
+/// The boot configurations among the `paths` of a medium, or of the EFI system partition in it: those with the names that
+/// boot loaders look for, and what these include, as far as it lies on the same medium.
+///
+/// Paths begin with `/`. `read` gives a file's content, or nothing if the file is longer than [`MAX_CONFIG_SIZE`].
+pub fn discover<'a>(
+    paths: impl IntoIterator<Item = &'a str>,
+    mut read: impl FnMut(&str) -> Option<Vec<u8>>,
+) -> Vec<Found> {
+    // Firmware and loaders often know a medium without Rock Ridge, or as FAT.
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    for path in paths {
+        names.entry(path.to_ascii_lowercase()).or_insert(path);
+    }
+    let mut queue: VecDeque<(Loader, &str, String)> = names
+        .iter()
+        .filter_map(|(name, path)| Some((loader_of(name)?, *path, directory_of(path).to_owned())))
+        .collect();
+    let mut seen: BTreeSet<&str> = queue.iter().map(|(_, path, _)| *path).collect();
+    let mut found = Vec::new();
+    let mut reads = 0;
+    while let Some((loader, path, directory)) = queue.pop_front() {
+        reads += 1;
+        if reads > MAX_CONFIGS {
+            break;
+        }
+        let Some(text) = read(path).filter(|text| text.len() <= MAX_CONFIG_SIZE) else { continue };
+        let config = BootConfig::parse(loader, text);
+        for written in config.includes() {
+            let included = config.resolve(written, &directory);
+            if let Some(path) = included.and_then(|path| names.get(&path.to_ascii_lowercase()).copied())
+                && seen.insert(path)
+            {
+                queue.push_back((loader, path, directory.clone()));
+            }
+        }
+        found.push(Found { path: path.to_owned(), directory, config });
+    }
+    found
+}
+
+fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// By the names under which the loaders look for them; `name` is in lower case.
+fn loader_of(name: &str) -> Option<Loader> {
+    let directory = directory_of(name);
+    let file = name.rsplit('/').next()?;
+    match file {
+        "isolinux.cfg" | "syslinux.cfg" | "extlinux.conf" => Some(Loader::Syslinux),
+        "default" if directory.ends_with("/pxelinux.cfg") => Some(Loader::Syslinux),
+        "grub.cfg" | "loopback.cfg" => Some(Loader::Grub),
+        // lorax's copy of grub.cfg, under the name of the loader.
+        "boot.conf" if directory.ends_with("/efi/boot") => Some(Loader::Grub),
+        _ if directory.ends_with("/loader/entries") && file.rsplit('.').next() == Some("conf") => {
+            Some(Loader::SystemdBoot)
+        }
+        _ => None,
+    }
+}

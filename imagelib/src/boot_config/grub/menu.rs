@@ -1,0 +1,159 @@
+//! From commands to what the menu entries boot.
+
+use std::ops::RangeInclusive;
+
+use super::argument::passed_on;
+use super::lexer::ScriptWord;
+use super::script::{Event, events};
+use crate::boot_config::change::{Slot, Word};
+use crate::boot_config::entry::{BootEntry, Boots, Places};
+use crate::boot_config::error::NotEditable;
+use crate::boot_config::text::lossy;
+use crate::boot_config::{MAX_ENTRIES, Parsed};
+
+/// More initrds than anyone loads; those behind are not seen.
+const MAX_INITRDS: usize = 64;
+
+struct Menu {
+    title: String,
+    id: Option<String>,
+    lines: RangeInclusive<usize>,
+    steps: Vec<Step>,
+}
+
+/// A command that loads something.
+enum Step {
+    Kernel { path: String, words: Vec<Word>, slot: Slot, line: usize },
+    Initrd { paths: Vec<String>, slot: Slot },
+}
+
+pub(in super::super) fn parse(text: &[u8]) -> Parsed {
+    let line_ends: Vec<usize> = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
+    let line_of = |at: usize| line_ends.partition_point(|end| *end < at) + 1;
+    let mut parsed = Parsed::default();
+    // Commands outside any menu entry come first.
+    let mut menus = vec![Menu { title: String::new(), id: None, lines: 1..=1, steps: Vec::new() }];
+    for event in events(text) {
+        match event {
+            Event::Menu { header, end } => {
+                let (title, id) = title_and_id(&header);
+                let first = header.first().map_or(0, |word| word.span.start);
+                menus.push(Menu { title, id, lines: line_of(first)..=line_of(end), steps: Vec::new() });
+            }
+            Event::Command { words, menu, certain } => {
+                parsed.variables.note(&words, certain);
+                match words.as_slice() {
+                    [command, path, ..] if matches!(command.value.as_str(), "source" | "configfile" | ".") => {
+                        parsed.includes.push(path.value.clone());
+                    }
+                    [command, rest @ ..] => {
+                        let step = step(text, command, rest, line_of(command.span.start));
+                        let menu = menus.get_mut(menu.map_or(0, |index| index + 1));
+                        if let (Some(step), Some(menu)) = (step, menu) {
+                            menu.steps.push(step);
+                        }
+                    }
+                    [] => {}
+                }
+            }
+        }
+    }
+    for (index, menu) in menus.into_iter().enumerate() {
+        entries(menu, index == 0, &mut parsed.entries);
+    }
+    parsed.entries.truncate(MAX_ENTRIES);
+    parsed
+}
+
+fn title_and_id(header: &[ScriptWord]) -> (String, Option<String>) {
+    let (mut title, mut id) = (None, None);
+    let mut words = header.iter().skip(1).map(|word| word.value.as_str());
+    while let Some(word) = words.next() {
+        match word {
+            // The variable is how scripts name the option where old GRUB does not know it.
+            "--id" | "$menuentry_id_option" | "${menuentry_id_option}" => id = words.next(),
+            "--class" | "--users" | "--hotkey" | "--source" => drop(words.next()),
+            _ if word.starts_with("--id=") => id = word.strip_prefix("--id="),
+            _ if word.starts_with("--") => {}
+            _ if title.is_none() => title = Some(word),
+            _ => {}
+        }
+    }
+    (title.unwrap_or_default().to_owned(), id.map(str::to_owned))
+}
+
+fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> Option<Step> {
+    match command.value.as_str() {
+        // The variables are kiwi's, which holds the command for the firmware in them.
+        "linux" | "linuxefi" | "linux16" | "$linux" | "${linux}" => {
+            let options = rest.iter().take_while(|word| word.value.starts_with("--")).count();
+            let (path, arguments) = rest.get(options..)?.split_first()?;
+            let mut end = path.span.end;
+            let mut words = Vec::with_capacity(arguments.len());
+            for argument in arguments {
+                let cut = end..argument.span.end;
+                end = argument.span.end;
+                // GRUB gives an empty word to the kernel as a space.
+                if !argument.value.is_empty() {
+                    let text = passed_on(&argument.value);
+                    words.push(Word { span: argument.span.clone(), cut, text });
+                }
+            }
+            let slot = Slot::among(&words).unwrap_or_else(|| Slot::behind(end, " "));
+            Some(Step::Kernel { path: path.value.clone(), words, slot, line })
+        }
+        "initrd" | "initrdefi" | "initrd16" | "$initrd" | "${initrd}" => {
+            let last = rest.last()?;
+            let paths = rest.iter().take(MAX_INITRDS).map(|word| word.value.clone()).collect();
+            // What is loaded besides comes from the same device.
+            let written = lossy(text, &last.span);
+            let device = match written.split_once(')') {
+                Some((device, _)) if written.starts_with('(') => format!("{device})"),
+                _ => String::new(),
+            };
+            Some(Step::Initrd { paths, slot: Slot::behind(last.span.end, format!(" {device}")) })
+        }
+        _ => None,
+    }
+}
+
+/// The entries of one menu entry: one for each kernel.
+///
+/// A kernel's initrds are those loaded behind it and before the next kernel. If there are none, both kernels stand in the
+/// branches of a condition, and the initrds behind it are for both.
+fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
+    let Menu { title, id, lines, steps } = menu;
+    if !outside && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
+        entries.push(BootEntry { title, id, lines, boots: Boots::Other(NotEditable::NoKernel) });
+        return;
+    }
+    // From the last command to the first, so that the initrds are known when their kernel comes.
+    let (mut initrds, mut initrd_slots): (Vec<String>, Vec<Slot>) = Default::default();
+    let mut after_kernel = false;
+    let first = entries.len();
+    for step in steps.into_iter().rev() {
+        match step {
+            Step::Initrd { paths, slot } => {
+                if std::mem::take(&mut after_kernel) {
+                    initrds.clear();
+                    initrd_slots.clear();
+                }
+                if initrd_slots.len() < MAX_INITRDS {
+                    initrds.splice(0..0, paths);
+                    initrd_slots.push(slot);
+                }
+            }
+            Step::Kernel { path, words, slot, line } => {
+                after_kernel = true;
+                let initrd_slots = initrd_slots.clone();
+                let places = Places { words, argument_slot: slot, initrd_slots, inherited: None };
+                let lines = if outside { line..=line } else { lines.clone() };
+                let boots = Boots::linux(path, initrds.clone(), places);
+                entries.push(BootEntry { title: title.clone(), id: id.clone(), lines, boots });
+            }
+        }
+    }
+    if let Some(found) = entries.get_mut(first..) {
+        found.reverse();
+    }
+}

@@ -1,0 +1,88 @@
+//! GRUB's variables, as far as a script alone says what they hold.
+
+use std::collections::BTreeMap;
+
+use super::lexer::ScriptWord;
+use crate::boot_config::path::absolute;
+
+/// Longer paths are nobody's.
+const LONGEST_PATH: usize = 4096;
+/// How many variables are looked up for one path: they may be made of each other.
+const MAX_LOOKUPS: usize = 64;
+
+/// The variables that a script assigns; those without a value more than once, or on a condition, or by a command.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Variables(BTreeMap<String, Option<String>>);
+
+impl Variables {
+    /// Notes what a command does to variables.
+    pub(super) fn note(&mut self, words: &[ScriptWord], certain: bool) {
+        let mut words = words.iter().map(|word| word.value.as_str());
+        let Some(command) = words.next() else { return };
+        // `set name=value`, or without `set`.
+        let assignment = if command == "set" { words.clone().next() } else { Some(command) };
+        if let Some((name, value)) = assignment.and_then(|assignment| assignment.split_once('=')) {
+            self.assign(name, Some(value).filter(|_| certain));
+            return;
+        }
+        match command {
+            "for" | "read" | "unset" => self.assign(words.next().unwrap_or_default(), None),
+            _ => {
+                while let Some(option) = words.next() {
+                    let name = match option {
+                        "--set" | "-s" => words.next(),
+                        _ => option.strip_prefix("--set="),
+                    };
+                    if let Some(name) = name {
+                        // `regexp` numbers its results.
+                        self.assign(name.rsplit(':').next().unwrap_or(name), None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, name: &str, value: Option<&str>) {
+        let assigned_before = self.0.contains_key(name);
+        self.0.insert(name.to_owned(), value.filter(|_| !assigned_before).map(str::to_owned));
+    }
+
+    /// See [`crate::boot_config::BootConfig::resolve`].
+    pub(in super::super) fn resolve(&self, written: &str, directory: &str) -> Option<String> {
+        let path = self.expanded(without_device(written), directory)?;
+        let path = without_device(&path);
+        if path.starts_with('/') { absolute(path) } else { None }
+    }
+
+    fn expanded(&self, text: &str, directory: &str) -> Option<String> {
+        let mut text = text.to_owned();
+        for _ in 0..MAX_LOOKUPS {
+            let Some(start) = text.find('$') else { return Some(text) };
+            let rest = text.get(start + 1..)?;
+            let (name, end) = if let Some(inner) = rest.strip_prefix('{') {
+                let (name, _) = inner.split_once('}')?;
+                (name, start + name.len() + 3)
+            } else {
+                let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                (rest.get(..length)?, start + 1 + length)
+            };
+            let value = match self.0.get(name) {
+                Some(value) => value.as_deref()?,
+                // Where the loader found this script, which is where it stands unless someone says otherwise.
+                None if matches!(name, "prefix" | "config_directory") => directory,
+                None => return None,
+            };
+            // A device, which the variable may begin with, is not part of the path.
+            let value = if start == 0 { without_device(value) } else { value };
+            text = [text.get(..start)?, value, text.get(end..)?].concat();
+            if text.len() > LONGEST_PATH {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+fn without_device(path: &str) -> &str {
+    path.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(path, |(_, path)| path)
+}

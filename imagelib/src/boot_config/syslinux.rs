@@ -1,0 +1,186 @@
+//! SYSLINUX and its siblings, as `com32/menu/readconfig.c` and `doc/syslinux.txt`, `doc/menu.txt` of SYSLINUX 6 have it.
+
+use std::ops::Range;
+
+use super::change::{Slot, Word};
+use super::entry::{BootEntry, Boots, Inherited, Places};
+use super::error::NotEditable;
+use super::text::{Line, first_word, kernel_words, line_end, lines, lossy, slice};
+use super::{MAX_ENTRIES, Parsed};
+
+/// SYSLINUX cuts longer lines off.
+const LONGEST_LINE: usize = 4095;
+
+const INITRD: &str = "initrd=";
+
+/// What `KERNEL` takes for another kind of file, by its name.
+const NOT_LINUX: [&str; 9] = [".c32", ".0", ".bin", ".bs", ".bss", ".com", ".cbt", ".img", ".efi"];
+
+struct Directive {
+    line: Line,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+#[derive(Default)]
+struct Label {
+    name: String,
+    title: Option<String>,
+    first_line: usize,
+    last_line: usize,
+    kernel: Option<Directive>,
+    append: Option<Directive>,
+    initrd: Option<Range<usize>>,
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    in_help: bool,
+    /// The value of an `APPEND` outside any label: what labels without their own have.
+    default_append: Option<Range<usize>>,
+    label: Option<Label>,
+    parsed: Parsed,
+}
+
+pub(super) fn parse(text: &[u8]) -> Parsed {
+    let mut reader = Reader { text, in_help: false, default_append: None, label: None, parsed: Parsed::default() };
+    for line in lines(text) {
+        reader.read(&line);
+    }
+    reader.end_label();
+    reader.parsed
+}
+
+impl Reader<'_> {
+    fn read(&mut self, line: &Line) {
+        let (key, value) = first_word(self.text, line.span.clone());
+        let keyword = lossy(self.text, &key).to_ascii_lowercase();
+        if self.in_help {
+            self.in_help = keyword != "endtext";
+            return;
+        }
+        match keyword.as_str() {
+            "text" => self.in_help = true,
+            "label" => {
+                self.end_label();
+                let name = lossy(self.text, &value);
+                self.label = Some(Label { name, first_line: line.number, ..Label::default() });
+            }
+            "menu" => self.read_menu(value),
+            "include" => self.include(value),
+            "config" if self.label.is_none() => self.include(value),
+            _ => self.read_setting(&keyword, Directive { line: line.clone(), key, value }),
+        }
+        if let Some(label) = self.label.as_mut().filter(|_| !keyword.is_empty() && !keyword.starts_with('#')) {
+            label.last_line = line.number;
+        }
+    }
+
+    fn read_menu(&mut self, rest: Range<usize>) {
+        let (key, value) = first_word(self.text, rest);
+        match lossy(self.text, &key).to_ascii_lowercase().as_str() {
+            "begin" | "end" => self.end_label(),
+            "include" => self.include(value),
+            // The letter behind a caret is the entry's key.
+            "label" => {
+                let title = lossy(self.text, &value).replace('^', "");
+                if let Some(label) = &mut self.label {
+                    label.title = Some(title);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read_setting(&mut self, keyword: &str, directive: Directive) {
+        let Some(label) = &mut self.label else {
+            if keyword == "append" {
+                self.default_append = Some(directive.value);
+            }
+            return;
+        };
+        match keyword {
+            "append" => label.append = Some(directive),
+            "initrd" => label.initrd = Some(directive.value),
+            "linux" => label.kernel = Some(directive),
+            "kernel" => {
+                let name = lossy(self.text, &first_word(self.text, directive.value.clone()).0).to_ascii_lowercase();
+                label.kernel = Some(directive).filter(|_| !NOT_LINUX.iter().any(|suffix| name.ends_with(suffix)));
+            }
+            "boot" | "bss" | "pxe" | "fdimage" | "comboot" | "com32" | "localboot" => label.kernel = None,
+            "config" => {
+                label.kernel = None;
+                self.include(directive.value);
+            }
+            _ => {}
+        }
+    }
+
+    fn include(&mut self, value: Range<usize>) {
+        self.parsed.includes.push(lossy(self.text, &first_word(self.text, value).0));
+    }
+
+    fn end_label(&mut self) {
+        let Some(label) = self.label.take() else { return };
+        if self.parsed.entries.len() < MAX_ENTRIES {
+            let boots = match &label.kernel {
+                Some(kernel) if !kernel.value.is_empty() => self.linux(&label, kernel),
+                _ => Boots::Other(NotEditable::NoKernel),
+            };
+            let title = label.title.filter(|title| !title.is_empty()).unwrap_or_else(|| label.name.clone());
+            let lines = label.first_line..=label.last_line;
+            self.parsed.entries.push(BootEntry { title, id: Some(label.name), lines, boots });
+        }
+    }
+
+    /// SYSLINUX's command line is what stands behind the kernel, and then what is appended; the last `initrd=` in it
+    /// counts more than the directive `INITRD`.
+    fn linux(&self, label: &Label, kernel: &Directive) -> Boots {
+        let text = self.text;
+        let (path, rest) = first_word(text, kernel.value.clone());
+        let mut words = kernel_words(text, rest);
+        if let Some(first) = words.first_mut() {
+            first.cut = path.end..first.span.end;
+        }
+        let default = self.default_append.as_ref().filter(|value| value.len() <= LONGEST_LINE);
+        let append = label.append.as_ref().map_or(default, |own| Some(&own.value));
+        let appended: Vec<Word> = match append {
+            Some(value) if slice(text, value) != b"-" => kernel_words(text, value.clone()),
+            _ => Vec::new(),
+        };
+        let inherits = label.append.is_none() && !appended.is_empty();
+        let new_line = self.new_append(kernel);
+        let first_slot = match &label.append {
+            None => Slot::line(kernel.line.span.end, new_line.clone()),
+            Some(own) if own.value.is_empty() => Slot::behind(own.key.end, " "),
+            Some(own) => Slot { at: own.value.clone(), ..Slot::line(own.value.end, String::new()) },
+        };
+        let separated = words.iter().any(Word::is_separator);
+        let use_first = appended.is_empty() && !separated;
+        words.extend(appended);
+        let argument_slot = Slot::among(&words).filter(|_| !use_first).unwrap_or(first_slot);
+
+        let initrd = words.iter().rfind(|word| word.text.starts_with(INITRD));
+        let initrd = initrd.map(|word| word.span.start + INITRD.len()..word.span.end).or_else(|| label.initrd.clone());
+        let initrd = initrd.unwrap_or_default();
+        let list = lossy(text, &initrd);
+        let initrds = list.split(',').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+        words.retain(|word| !word.text.starts_with(INITRD));
+
+        let inherited = append.filter(|_| inherits).map(|from| Inherited {
+            from: from.clone(),
+            to: kernel.line.span.end,
+            before: new_line,
+        });
+        let initrd_slots = vec![Slot::behind(initrd.end, ",")];
+        Boots::linux(lossy(text, &path), initrds, Places { words, argument_slot, initrd_slots, inherited })
+    }
+
+    /// What begins a line `APPEND` behind the line `KERNEL`, in its style.
+    fn new_append(&self, kernel: &Directive) -> String {
+        let line_end = line_end(self.text, kernel.line.span.end);
+        let indent = lossy(self.text, &(kernel.line.span.start..kernel.key.start));
+        let upper = slice(self.text, &kernel.key).iter().all(u8::is_ascii_uppercase);
+        format!("{line_end}{indent}{} ", if upper { "APPEND" } else { "append" })
+    }
+}

@@ -1,0 +1,77 @@
+//! Type 1 entries of the Boot Loader Specification, as systemd-boot reads them (`src/boot/boot.c`).
+
+use std::ops::Range;
+
+use super::Parsed;
+use super::change::Slot;
+use super::entry::{BootEntry, Boots, Places};
+use super::error::NotEditable;
+use super::text::{Line, first_word, kernel_words, line_end, lines, lossy, slice};
+
+struct Setting {
+    line: Line,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+/// One file is one entry; its id is the file's name.
+pub(super) fn parse(text: &[u8]) -> Parsed {
+    let (mut title, mut linux, mut efi) = (String::new(), None, false);
+    let (mut options, mut initrds) = (Vec::new(), Vec::new());
+    let mut last_line = 1;
+    for line in lines(text) {
+        let (key, value) = first_word(text, line.span.clone());
+        let value = unquoted(text, value);
+        if key.is_empty() || value.is_empty() {
+            continue;
+        }
+        last_line = line.number;
+        match slice(text, &key) {
+            b"title" => title = lossy(text, &value),
+            b"linux" => {
+                efi = false;
+                linux = Some(Setting { line, key, value });
+            }
+            b"efi" | b"uki" | b"uki-url" => efi = true,
+            b"options" => options.push(Setting { line, key, value }),
+            b"initrd" => initrds.push(Setting { line, key, value }),
+            _ => {}
+        }
+    }
+    let boots = match linux {
+        _ if efi => Boots::Other(NotEditable::EfiProgram),
+        Some(linux) => boots(text, &linux, &options, &initrds),
+        None => return Parsed::default(),
+    };
+    let entry = BootEntry { title, id: None, lines: 1..=last_line, boots };
+    Parsed { entries: vec![entry], ..Parsed::default() }
+}
+
+fn boots(text: &[u8], linux: &Setting, options: &[Setting], initrds: &[Setting]) -> Boots {
+    let words: Vec<_> = options.iter().flat_map(|line| kernel_words(text, line.value.clone())).collect();
+    let argument_slot = Slot::among(&words).unwrap_or_else(|| {
+        let end = linux.line.span.end;
+        Slot::line(end, format!("{}options{}", line_end(text, end), gap(text, linux)))
+    });
+    let initrd_slots = initrds.last().map(|last| {
+        let end = last.line.span.end;
+        Slot::behind(end, format!("{}initrd{}", line_end(text, end), gap(text, last)))
+    });
+    let places = Places { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
+    let initrds = initrds.iter().map(|line| lossy(text, &line.value)).collect();
+    Boots::linux(lossy(text, &linux.value), initrds, places)
+}
+
+/// The white space between key and value.
+fn gap(text: &[u8], setting: &Setting) -> String {
+    let between = slice(text, &(setting.key.end..setting.value.start));
+    String::from_utf8_lossy(between).chars().filter(|c| *c == ' ' || *c == '\t').collect()
+}
+
+/// A value in double quotes is what stands between them.
+fn unquoted(text: &[u8], value: Range<usize>) -> Range<usize> {
+    match slice(text, &value) {
+        [b'"', .., b'"'] => value.start + 1..value.end - 1,
+        _ => value,
+    }
+}

@@ -2,6 +2,8 @@
 //!
 //! The engine is the `nmstate` crate itself. Around it stand the checks of what it does not check, or drops without
 //! a word, and the repair of what it leaves out: file names and GKeyFile escapes.
+//!
+//! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager.
 
 mod document;
 mod engine;
@@ -11,6 +13,7 @@ mod interfaces;
 mod keyfile;
 mod mac;
 mod names;
+pub mod networkd;
 mod networkd_unit;
 mod references;
 mod rules;
@@ -47,6 +50,19 @@ pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
 }
 
 fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
+    check(host, report)?.keyfiles(&host.network.path, report)
+}
+
+/// A document that passed every check that needs no engine.
+struct Checked {
+    /// With every type written down, and every `copy-mac-from` resolved that nmstate could not follow.
+    document: Mapping,
+    /// How many values it holds.
+    values: usize,
+    hostname: Option<HostName>,
+}
+
+fn check(host: &HostSpec, report: &mut Report) -> Option<Checked> {
     let path = &host.network.path;
     let values = document::check(&host.network.value, path, report);
     if report.has_errors() {
@@ -78,19 +94,31 @@ fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
     let mut prepared = document.clone();
     name_types(&mut prepared);
     mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
-    let holders = rules::assign(&mut prepared, &interfaces, path, report);
-    if report.has_errors() {
-        return None;
+    (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
+}
+
+impl Checked {
+    /// The interfaces of the document that get a profile. What there is to say about them has been said.
+    fn interfaces(&self, path: &DocumentPath) -> Vec<interfaces::Interface<'_>> {
+        interfaces::read(&self.document, path, &mut Report::new())
     }
-    let files = engine::convert(&Value::Mapping(prepared), values, path, report)?;
-    holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
-    let finish = |(name, content): (String, String)| (name, escape::escape(&holders.settle(&content)));
-    let keyfiles = names::name_files(files.into_iter().map(finish).collect());
-    if keyfiles.is_empty() {
-        report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
-        return None;
+
+    fn keyfiles(&self, path: &DocumentPath, report: &mut Report) -> Option<HostNetwork> {
+        let mut prepared = self.document.clone();
+        let holders = rules::assign(&mut prepared, &self.interfaces(path), path, report);
+        if report.has_errors() {
+            return None;
+        }
+        let files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+        let finish = |(name, content): (String, String)| (name, escape::escape(&holders.settle(&content)));
+        let keyfiles = names::name_files(files.into_iter().map(finish).collect());
+        if keyfiles.is_empty() {
+            report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
+            return None;
+        }
+        Some(HostNetwork { keyfiles, hostname: self.hostname.clone() })
     }
-    Some(HostNetwork { keyfiles, hostname })
 }
 
 /// The host name that the document wants.

@@ -17,20 +17,35 @@ pub(super) fn name_files(mut files: Vec<(String, String)>) -> Vec<Keyfile> {
     files.sort();
     let (safe, unsafe_): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|(name, _)| name.parse::<KeyfileName>().is_ok());
-    let mut taken = BTreeSet::new();
+    let mut stems = Stems::default();
     let mut keyfiles: Vec<Keyfile> = Vec::with_capacity(safe.len() + unsafe_.len());
     for (name, content) in safe.into_iter().chain(unsafe_) {
-        let stem = sanitise(name.strip_suffix(KeyfileName::SUFFIX).unwrap_or(&name));
-        let name = (1_usize..).find_map(|count| {
-            let suffix = if count == 1 { String::new() } else { format!("-{count}") };
-            let stem: String = stem.chars().take(MAX_STEM.saturating_sub(suffix.len())).collect();
-            let name = format!("{stem}{suffix}{}", KeyfileName::SUFFIX);
-            if taken.insert(name.to_ascii_lowercase()) { name.parse().ok() } else { None }
-        });
-        keyfiles.extend(name.map(|name| Keyfile { name, content }));
+        let stem = stems.take(name.strip_suffix(KeyfileName::SUFFIX).unwrap_or(&name), MAX_STEM);
+        keyfiles.extend(format!("{stem}{}", KeyfileName::SUFFIX).parse().ok().map(|name| Keyfile { name, content }));
     }
     keyfiles.sort();
     keyfiles
+}
+
+/// Names of files in one directory, without their suffixes.
+#[derive(Debug, Default)]
+pub(super) struct Stems(BTreeSet<String>);
+
+impl Stems {
+    /// A safe stem of at most `longest` bytes for `name`, which nobody else has.
+    pub(super) fn take(&mut self, name: &str, longest: usize) -> String {
+        let safe = sanitise(name);
+        let mut count = 1_usize;
+        loop {
+            let suffix = if count == 1 { String::new() } else { format!("-{count}") };
+            let stem: String = safe.chars().take(longest.saturating_sub(suffix.len())).collect();
+            let stem = stem + &suffix;
+            if self.0.insert(stem.to_ascii_lowercase()) {
+                return stem;
+            }
+            count += 1;
+        }
+    }
 }
 
 fn sanitise(stem: &str) -> String {

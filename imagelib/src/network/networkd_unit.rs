@@ -23,6 +23,13 @@ pub struct NetworkdUnitName(String);
 
 checked_text!(NetworkdUnitName, NetworkdUnitNameError);
 
+impl NetworkdUnitName {
+    /// The name of a stem that is safe and short enough.
+    pub(super) fn of(stem: &str, suffix: &str) -> Self {
+        Self(format!("{stem}{suffix}"))
+    }
+}
+
 impl FromStr for NetworkdUnitName {
     type Err = NetworkdUnitNameError;
 

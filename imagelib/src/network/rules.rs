@@ -91,10 +91,10 @@ pub(super) fn assign(
 }
 
 /// Which families and tables each interface has routes in.
-struct Routes(BTreeMap<String, BTreeSet<(&'static str, u64)>>);
+pub(super) struct Routes(BTreeMap<String, BTreeSet<(&'static str, u64)>>);
 
 impl Routes {
-    fn of(routes: &[Value]) -> Self {
+    pub(super) fn of(routes: &[Value]) -> Self {
         let mut of: BTreeMap<String, BTreeSet<(&'static str, u64)>> = BTreeMap::new();
         for route in routes.iter().filter(|route| text_of(route, "state") != Some("absent")) {
             if let Some(via) = text_of(route, "next-hop-interface") {
@@ -140,33 +140,48 @@ impl Rule {
 
     /// The interface that shall hold the rule.
     fn holder<'a>(&self, interfaces: &[Interface<'a>], routes: &Routes) -> Holder<'a> {
-        let enabled = |interface: &&Interface<'_>| is_true(ip(interface, self.family).and_then(|ip| ip.get("enabled")));
-        let automatic = |interface: &&Interface<'_>| {
-            table(ip(interface, self.family).and_then(|ip| ip.get("auto-route-table-id"))) == self.table
-        };
-        let in_table = |interface: &&Interface<'_>| {
-            routes.of_interface(interface.name).is_some_and(|of| of.contains(&(self.family, self.table)))
-        };
         // What nmstate chooses from, in its order.
         let first: Vec<_> = interfaces
             .iter()
             .filter(|interface| routes.of_interface(interface.name).is_some())
-            .filter(|interface| in_table(interface) || automatic(interface))
+            .filter(|interface| self.in_table(interface, routes) || self.automatic(interface))
             .collect();
         let certain = match first.as_slice() {
-            [] => !interfaces.iter().any(|interface| automatic(&interface)) && interfaces.iter().any(|i| enabled(&i)),
-            [only] => enabled(only),
+            [] => !interfaces.iter().any(|i| self.automatic(i)) && interfaces.iter().any(|i| self.enabled(i)),
+            [only] => self.enabled(only),
             _ => false,
         };
         if certain {
             return Holder::Certain;
         }
-        let holds = |condition: &dyn Fn(&&Interface<'a>) -> bool| {
-            interfaces.iter().find(|interface| enabled(interface) && condition(interface)).map(|found| found.name)
-        };
-        let chosen = holds(&in_table).or_else(|| holds(&automatic)).or_else(|| holds(&|_| true));
-        chosen.map_or(Holder::Nobody, Holder::Chosen)
+        self.preferred(interfaces, routes).map_or(Holder::Nobody, Holder::Chosen)
     }
+
+    /// The first interface with a route in the rule's table, else the first of that table, else the first.
+    fn preferred<'a>(&self, interfaces: &[Interface<'a>], routes: &Routes) -> Option<&'a str> {
+        let holds = |condition: &dyn Fn(&Interface<'a>) -> bool| {
+            interfaces.iter().find(|i| self.enabled(i) && condition(i)).map(|found| found.name)
+        };
+        holds(&|i| self.in_table(i, routes)).or_else(|| holds(&|i| self.automatic(i))).or_else(|| holds(&|_| true))
+    }
+
+    fn enabled(&self, interface: &Interface<'_>) -> bool {
+        is_true(ip(interface, self.family).and_then(|ip| ip.get("enabled")))
+    }
+
+    /// Whether the interface's automatic routes are in the rule's table.
+    fn automatic(&self, interface: &Interface<'_>) -> bool {
+        table(ip(interface, self.family).and_then(|ip| ip.get("auto-route-table-id"))) == self.table
+    }
+
+    fn in_table(&self, interface: &Interface<'_>, routes: &Routes) -> bool {
+        routes.of_interface(interface.name).is_some_and(|of| of.contains(&(self.family, self.table)))
+    }
+}
+
+/// The interface that holds a rule which names none.
+pub(super) fn holder<'a>(rule: &Value, routes: &Routes, interfaces: &[Interface<'a>]) -> Option<&'a str> {
+    Rule::of(rule).preferred(interfaces, routes)
 }
 
 fn ip<'a>(interface: &Interface<'a>, family: &str) -> Option<&'a Mapping> {

@@ -1,0 +1,191 @@
+//! Reading a document so that nothing is forgotten: whoever takes a member answers for it, and what nobody took is
+//! refused.
+//!
+//! The document is of NMState's schema already: nmstate's own engine has read it.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use serde_yaml::{Mapping, Value};
+
+use crate::network::document::{is_true, number, quoted};
+use crate::report::{DocumentPath, Report};
+
+/// The code of findings about what a unit cannot say.
+const CODE: &str = "not-in-networkd-units";
+
+/// Settings of which the reason is not obvious: the key, and why no unit says it.
+const REASONS: &[(&str, &str)] = &[
+    ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
+    ("ethernet", LINK_FILE),
+    ("ethtool", LINK_FILE),
+    ("options", "systemd-resolved takes no options of resolv.conf"),
+    ("ports-config", "it knows no settings of a bond's ports but the primary one"),
+    ("weight", "give one route, or set the others after the installation"),
+];
+const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
+                         name";
+
+/// The report, and what earlier steps have said about settings that take no effect anyway.
+pub(super) struct Findings<'r> {
+    report: &'r mut Report,
+    told: BTreeSet<DocumentPath>,
+}
+
+impl<'r> Findings<'r> {
+    pub(super) fn new(report: &'r mut Report) -> Self {
+        let effectless = |code| matches!(code, "reported-only" | "not-in-keyfiles");
+        let told = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
+        Self { report, told }
+    }
+
+    /// What stands at `path` cannot be said in units.
+    pub(super) fn refuse(&mut self, path: &DocumentPath, reason: &str) {
+        self.report.error(CODE, path, format!("cannot be said exactly in systemd-networkd units: {reason}"));
+    }
+
+    pub(super) fn warn(&mut self, code: &'static str, path: &DocumentPath, message: &str) {
+        self.report.warning(code, path, message);
+    }
+}
+
+/// A mapping of the document, and which of its members have been taken.
+pub(super) struct Fields<'a> {
+    map: Option<&'a Mapping>,
+    path: DocumentPath,
+    taken: Vec<&'a str>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(map: &'a Mapping, path: DocumentPath) -> Self {
+        Self { map: Some(map), path, taken: Vec::new() }
+    }
+
+    pub(super) fn path(&self) -> &DocumentPath {
+        &self.path
+    }
+
+    /// The path of a member.
+    pub(super) fn at(&self, key: &str) -> DocumentPath {
+        self.path.key(key)
+    }
+
+    /// Whether there is a mapping at all.
+    pub(super) fn exists(&self) -> bool {
+        self.map.is_some()
+    }
+
+    /// A member that is not null.
+    pub(super) fn take(&mut self, key: &'a str) -> Option<&'a Value> {
+        self.taken.push(key);
+        self.map?.get(key).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn ignore(&mut self, keys: &[&'a str]) {
+        self.taken.extend(keys);
+    }
+
+    pub(super) fn text(&mut self, key: &'a str) -> Option<&'a str> {
+        self.take(key).and_then(Value::as_str)
+    }
+
+    pub(super) fn flag(&mut self, key: &'a str) -> Option<bool> {
+        self.take(key).map(|value| is_true(Some(value)))
+    }
+
+    /// A number for which networkd takes what is within `range`.
+    pub(super) fn number(
+        &mut self,
+        key: &'a str,
+        range: RangeInclusive<u64>,
+        findings: &mut Findings<'_>,
+    ) -> Option<u64> {
+        let value = self.take(key)?;
+        let found = number(Some(value)).filter(|number| range.contains(number));
+        if found.is_none() {
+            let (least, greatest) = range.into_inner();
+            findings.refuse(&self.at(key), &format!("the number must be within {least} and {greatest}"));
+        }
+        found
+    }
+
+    /// [`Self::number`], where NMState writes -1 for the usual.
+    pub(super) fn number_or_usual(
+        &mut self,
+        key: &'a str,
+        range: RangeInclusive<u64>,
+        findings: &mut Findings<'_>,
+    ) -> Option<u64> {
+        let usual = |value: &Value| value.as_i64() == Some(-1) || value.as_str() == Some("-1");
+        if self.map?.get(key).is_some_and(usual) {
+            self.taken.push(key);
+            return None;
+        }
+        self.number(key, range, findings)
+    }
+
+    /// What units call a word of NMState: the pairs are (NMState's, units').
+    pub(super) fn word(
+        &mut self,
+        key: &'a str,
+        words: &[(&str, &'static str)],
+        findings: &mut Findings<'_>,
+    ) -> Option<&'static str> {
+        let word = match self.take(key)? {
+            Value::String(word) => word.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(value) => value.to_string(),
+            _ => String::new(),
+        };
+        let found = words.iter().find(|(nmstate, _)| *nmstate == word).map(|(_, unit)| *unit);
+        if found.is_none() {
+            findings.refuse(&self.at(key), &format!("there is nothing like {}", quoted(&word)));
+        }
+        found
+    }
+
+    /// A member that is a mapping; empty where there is none. Schemas have aliases: the first that is there counts.
+    pub(super) fn section(&mut self, keys: &[&'a str]) -> Fields<'a> {
+        for key in keys {
+            if let Some(map) = self.take(key).and_then(Value::as_mapping) {
+                return Self::of(map, self.at(key));
+            }
+        }
+        let path = keys.first().map_or_else(DocumentPath::root, |key| self.at(key));
+        Fields { map: None, path, taken: Vec::new() }
+    }
+
+    /// The elements of a member that is a list.
+    pub(super) fn list(&mut self, keys: &[&'a str]) -> Vec<(DocumentPath, &'a Value)> {
+        for key in keys {
+            if let Some(list) = self.take(key).and_then(Value::as_sequence) {
+                let at = self.at(key);
+                return list.iter().enumerate().map(|(index, value)| (at.index(index), value)).collect();
+            }
+        }
+        Vec::new()
+    }
+
+    /// The elements of a member that is a list of mappings.
+    pub(super) fn entries(&mut self, keys: &[&'a str]) -> Vec<Fields<'a>> {
+        let entries = self.list(keys).into_iter();
+        entries.filter_map(|(path, value)| Some(Self::of(value.as_mapping()?, path))).collect()
+    }
+
+    /// Refuses everything that nobody took.
+    pub(super) fn finish(self, findings: &mut Findings<'_>) {
+        self.finish_because("they have no setting like it", findings);
+    }
+
+    pub(super) fn finish_because(self, why: &str, findings: &mut Findings<'_>) {
+        for (key, value) in self.map.into_iter().flatten() {
+            let Some(key) = key.as_str().filter(|key| !self.taken.contains(key) && !value.is_null()) else { continue };
+            let path = self.path.key(key);
+            if findings.told.contains(&path) {
+                continue;
+            }
+            let reason = REASONS.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
+            findings.refuse(&path, reason);
+        }
+    }
+}

@@ -17,7 +17,7 @@ packages=(
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
   # initramfs
-  cpio xz-utils zstd gzip busybox-static
+  cpio xz-utils zstd gzip busybox-static shellcheck
   # range clients
   nbdkit curl jq
 )

@@ -7,6 +7,7 @@ pub mod base;
 pub mod boot_config;
 pub mod compression;
 pub mod cpio;
+pub mod delivery;
 pub mod digest;
 pub mod disk;
 pub mod host;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use imagelib::base::{Base, BaseIdentity, DeliveryProfile, Format, IsoSystem, Role};
 use imagelib::cpio::{Archive, MemberPath};
+use imagelib::delivery::DeliveryError;
 use imagelib::digest::Digest;
 use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
@@ -270,7 +271,10 @@ fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
         Recipe { ignition: Some(user), ..plain.clone() },
         Recipe { additions: Additions { units: vec![unit], ..additions() }, ..plain.clone() },
     ] {
-        assert!(matches!(Image::plan(&recipe, &base, identity), Err(ImageError::NeedsIgnition { .. })));
+        assert!(matches!(
+            Image::plan(&recipe, &base, identity),
+            Err(ImageError::Delivery(DeliveryError::NeedsIgnition { .. }))
+        ));
     }
     let iso = Recipe { format: Format::Iso, ..plain };
     assert!(matches!(Image::plan(&iso, &base, identity), Err(ImageError::Format { .. })));

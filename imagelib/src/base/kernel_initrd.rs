@@ -1,28 +1,13 @@
 //! Bases that are a kernel and an initramfs.
 
-use serde::{Deserialize, Serialize};
-
 use super::{BaseError, Role};
 use crate::cpio::MemberPath;
-use crate::initramfs::{self, Ending, Node, Tree};
+use crate::delivery::{self, DeliveryProfile, Detected};
+use crate::initramfs::{self, Ending, Tree};
 use crate::source::{Source, Sources};
 
-/// Says that an initramfs is that of a CoreOS live system; coreos-installer looks for the same file.
-const COREOS_MARK: &str = "etc/coreos-live-initramfs";
 /// What carries a CoreOS live system's configuration once somebody has put it there.
 const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network"];
-/// NetworkManager's daemon, where distributions install it.
-const NETWORK_MANAGER: [&str; 2] = ["usr/sbin/NetworkManager", "usr/bin/NetworkManager"];
-
-/// Where a system that boots from an initramfs looks for its network configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeliveryProfile {
-    /// A CoreOS live initramfs: `config.ign` and `etc/coreos-firstboot-network`.
-    Coreos,
-    /// The initramfs is the whole system and stays its root: `etc/NetworkManager/system-connections`, `etc/hostname`.
-    RootInInitramfs,
-}
 
 /// A kernel and an initramfs.
 #[derive(Debug, Clone)]
@@ -33,8 +18,10 @@ pub struct KernelInitrdBase {
     pub kernel_size: Option<u64>,
     /// Length of the root file system in bytes.
     pub rootfs_size: Option<u64>,
-    /// Where its system looks for keyfiles.
+    /// Where its system takes its configuration from.
     pub profile: DeliveryProfile,
+    /// How that shows, as lines for a person to read.
+    pub evidence: Vec<String>,
     /// Whether NetworkManager is in the initramfs. Without it, keyfiles have no effect, unless a root file system that
     /// is fetched later brings it.
     pub has_network_manager: bool,
@@ -50,21 +37,20 @@ impl KernelInitrdBase {
         if let Some(kernel) = kernel {
             check_kernel(kernel)?;
         }
-        let survey = initramfs::survey(initrd, &[], 0)?;
+        let survey = initramfs::survey(initrd, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT)?;
         if let Ending::Stopped { offset, reason } = survey.ending {
             return Err(BaseError::UnreadableInitramfs { offset, reason });
         }
+        let Detected { profile, evidence } = delivery::detect(&survey);
         let tree = survey.tree;
         let has = |path: &str| path.parse::<MemberPath>().is_ok_and(|path| tree.resolve(&path).is_some());
-        let is_file =
-            |path: &str| path.parse::<MemberPath>().is_ok_and(|path| tree.resolve(&path) == Some(&Node::File));
-        let profile = if has(COREOS_MARK) { DeliveryProfile::Coreos } else { DeliveryProfile::RootInInitramfs };
         Ok(Self {
             initrd_size: initrd.size(),
             kernel_size: kernel.map(Source::size),
             rootfs_size: files.source(Role::Rootfs).map(Source::size),
             profile,
-            has_network_manager: NETWORK_MANAGER.iter().any(|path| is_file(path)),
+            evidence,
+            has_network_manager: delivery::has_network_manager(&tree),
             customised: profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
             tree,
         })

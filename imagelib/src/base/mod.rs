@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub use iso::{IsoBase, IsoSystem, LiveFiles};
-pub use kernel_initrd::{DeliveryProfile, KernelInitrdBase};
+pub use kernel_initrd::KernelInitrdBase;
 
+pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
 use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;

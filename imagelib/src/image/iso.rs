@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::kernel_initrd::grown;
-use super::payload::Payload;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{Format, IsoBase, IsoSystem, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
+use crate::delivery::{self, Members};
 use crate::iso::coreos::{CoreosIso, KernelArgumentAreas};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
-use crate::report::{DocumentPath, Report};
+use crate::report::DocumentPath;
 
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError> {
     let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
@@ -22,10 +22,9 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError>
     if !areas.is_pristine() && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: customisation(areas) });
     }
+    let Members { archive, embedded, report: delivery } = members(recipe, areas)?;
     let mut report = base.report();
-    let payload = payload(recipe, areas, &mut report)?;
-    let embedded = payload.embedded();
-    let archive = payload.archive()?;
+    report.append(delivery);
     let published = areas.kernel_arguments().map_or(KernelArguments::default(), |areas| areas.default().clone());
     let (files, arguments) = match (recipe.format, live) {
         (Format::Iso, _) => iso(recipe, base, areas, &archive, &published)?,
@@ -85,17 +84,19 @@ fn network_boot(
     Ok((files, arguments))
 }
 
-fn payload(recipe: &Recipe, areas: &CoreosIso, report: &mut Report) -> Result<Payload, ImageError> {
-    if areas.features().live_initrd_network {
-        return Payload::coreos(recipe);
+fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {
+    let reads_keyfiles = areas.features().live_initrd_network;
+    let mut members = delivery::embed_area(&recipe.additions, recipe.ignition.as_ref(), reads_keyfiles)?;
+    if reads_keyfiles {
+        return Ok(members);
     }
-    report.warning(
+    members.report.warning(
         "no-live-initrd-network",
         &DocumentPath::document("base"),
         "is an older CoreOS whose initramfs does not read keyfiles: the network is configured from the booted system on, \
          and an Ignition config that fetches parts over the network finds none",
     );
-    Payload::coreos_ignition_only(recipe)
+    Ok(members)
 }
 
 fn customisation(areas: &CoreosIso) -> String {

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::payload::Payload;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
-use crate::base::{DeliveryProfile, Format, KernelInitrdBase, Role};
+use crate::base::{Format, KernelInitrdBase, Role};
+use crate::delivery::{self, DeliveryProfile, Members};
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Content, Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
-use crate::report::{DocumentPath, Report};
-
-/// What Ignition waits for on the kernel's command line; a CoreOS ISO has them there already.
-const IGNITION_ARGUMENTS: &str = "ignition.firstboot ignition.platform.id=metal";
 
 pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, ImageError> {
     if recipe.format != Format::Initrd {
@@ -22,13 +18,10 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
     if base.customised && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: "an Ignition config or keyfiles in its initramfs".to_owned() });
     }
-    let (payload, arguments) = match base.profile {
-        DeliveryProfile::Coreos => (Payload::coreos(recipe)?, IGNITION_ARGUMENTS),
-        DeliveryProfile::RootInInitramfs => (Payload::root_in_initramfs(recipe)?, ""),
-    };
-    let arguments = recipe.kernel_arguments.apply_to(&arguments.parse::<KernelArguments>()?)?;
-    let embedded = payload.embedded();
-    let archive = payload.archive_for(&base.tree)?;
+    let Members { archive, embedded, report } =
+        delivery::members(base.profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
+    let needed: KernelArguments = base.profile.kernel_arguments().parse()?;
+    let arguments = recipe.kernel_arguments.apply_to(&needed)?;
     let mut files = BTreeMap::from([(
         FileName::Initrd,
         Overlay::concatenated(
@@ -42,15 +35,6 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
         if let Some(size) = size {
             files.insert(name, Overlay::patched(role, size, vec![])?);
         }
-    }
-    let mut report = Report::new();
-    if base.profile == DeliveryProfile::RootInInitramfs && !base.has_network_manager {
-        report.warning(
-            "no-network-manager",
-            &DocumentPath::document("initrd"),
-            "has no NetworkManager: nothing there reads keyfiles; use an initramfs with NetworkManager, or make sure \
-             that the root file system that follows has it",
-        );
     }
     let fetches_rootfs = base.profile == DeliveryProfile::Coreos && base.rootfs_size.is_some();
     let rootfs_argument = fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT);

@@ -1,21 +1,17 @@
 //! From a recipe and a base to an image: which bytes stand where. Nothing is read and nothing is written here; the
 //! plan follows from the recipe and from what probing the base has found.
 
-mod embedded;
 mod iso;
 mod kernel_initrd;
-mod payload;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use embedded::{DeliveredBy, EmbeddedFile};
-
 use crate::base::{Base, BaseIdentity, Format};
 use crate::compression::CompressionError;
-use crate::cpio::{ArchiveError, MemberPathError};
-use crate::ignition::{IgnitionError, UserConfig};
-use crate::initramfs::PlacementError;
+use crate::delivery::DeliveryError;
+pub use crate::delivery::{DeliveredBy, EmbeddedFile};
+use crate::ignition::UserConfig;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::KernelArgumentError;
 use crate::overlay::{Overlay, OverlayError};
@@ -41,14 +37,6 @@ pub enum ImageError {
         /// Why it cannot be.
         reason: &'static str,
     },
-    /// Something that only Ignition delivers, for a base that has no Ignition.
-    #[error(
-        "{what} cannot be delivered: this base does not read an Ignition config; leave them out, or use a CoreOS base"
-    )]
-    NeedsIgnition {
-        /// What it is.
-        what: &'static str,
-    },
     /// The base carries a configuration already.
     #[error(
         "the base is customised already ({found}); use the pristine image, or allow what it carries to be replaced"
@@ -57,21 +45,12 @@ pub enum ImageError {
         /// What it carries.
         found: String,
     },
-    /// A file that cannot be put where it is asked for.
+    /// The base's system cannot get what is to be added.
     #[error(transparent)]
-    Archive(#[from] ArchiveError),
+    Delivery(#[from] DeliveryError),
     /// The archive does not fit as it is and could not be compressed.
     #[error(transparent)]
     Compression(#[from] CompressionError),
-    /// A path that is no place in the initramfs.
-    #[error(transparent)]
-    Path(#[from] MemberPathError),
-    /// A place that the base's initramfs has not.
-    #[error(transparent)]
-    Placement(#[from] PlacementError),
-    /// Something is wrong with what Ignition is to deliver.
-    #[error(transparent)]
-    Ignition(#[from] IgnitionError),
     /// The kernel arguments cannot be changed so.
     #[error(transparent)]
     KernelArguments(#[from] KernelArgumentError),

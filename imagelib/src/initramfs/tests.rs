@@ -290,7 +290,8 @@ fn the_tree_tells_which_directories_are_missing_and_where_links_lead() {
     assert_eq!(place("usr/lib64/x"), placed("usr/lib/x", ""));
     assert_eq!(place("gone/x"), placed("var/gone/x", "var var/gone"));
     assert_eq!(place("root/x"), placed("root/x", ""));
-    assert_eq!(place("lib"), placed("lib", ""), "a file may take a link's place");
+    assert_eq!(place("gone"), placed("gone", ""), "a file may take a link's place");
+    assert_eq!(place("lib"), Err(PlacementError::Directory(path("lib"))), "but not hide what is behind the link");
     let (loop_x, etc, init_x) = (path("loop/x"), path("etc"), path("init/x/y"));
     assert_eq!(place("loop/x"), Err(PlacementError::Links(loop_x)));
     assert_eq!(place("etc"), Err(PlacementError::Directory(etc)));

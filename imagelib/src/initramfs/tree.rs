@@ -47,7 +47,7 @@ pub enum PlacementError {
         /// The path above it.
         parent: String,
     },
-    /// The path itself is taken by a directory.
+    /// The path itself is taken by a directory, or by a symbolic link to one.
     #[error("{0} cannot be added to this initramfs: it is a directory there")]
     Directory(MemberPath),
     /// Symbolic links that lead nowhere.
@@ -120,7 +120,7 @@ impl Tree {
             return Err(not_directory(&followed.real));
         }
         let real = join(&followed.real, name);
-        if self.is_directory(&real) {
+        if self.is_directory(&real) || self.leads_to_directory(&real) {
             return Err(PlacementError::Directory(path.clone()));
         }
         let member = |path: &[u8]| String::from_utf8_lossy(path).parse::<MemberPath>();
@@ -161,6 +161,10 @@ impl Tree {
 
     fn is_directory(&self, real: &[u8]) -> bool {
         real.is_empty() || matches!(self.nodes.get(real), Some(Node::Directory { .. }))
+    }
+
+    fn leads_to_directory(&self, real: &[u8]) -> bool {
+        self.follow(real).is_ok_and(|followed| followed.missing.is_empty() && self.is_directory(&followed.real))
     }
 
     fn has_children(&self, real: &[u8]) -> bool {

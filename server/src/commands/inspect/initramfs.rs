@@ -10,6 +10,9 @@ use super::{Common, Inspection, Member, carried};
 /// Where each kind of system takes its configuration from: files, and directories (with a slash) of them.
 const COREOS: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network/"];
 const ROOT_IN_INITRAMFS: [&str; 1] = ["etc/NetworkManager/system-connections/"];
+const NETWORKD: [&str; 1] = ["etc/systemd/network/"];
+const FLATCAR: [&str; 1] = ["usr/share/oem/config.ign"];
+const HANDED_OVER: [&str; 1] = ["usr/lib/dayone/root/"];
 
 pub(super) fn inspect(
     base: &KernelInitrdBase,
@@ -19,6 +22,10 @@ pub(super) fn inspect(
     let places = match base.profile {
         DeliveryProfile::Coreos => COREOS.as_slice(),
         DeliveryProfile::RootInInitramfs => ROOT_IN_INITRAMFS.as_slice(),
+        DeliveryProfile::Networkd => NETWORKD.as_slice(),
+        DeliveryProfile::Flatcar => FLATCAR.as_slice(),
+        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => HANDED_OVER.as_slice(),
+        DeliveryProfile::Unknown => &[],
     };
     let wanted =
         |path: &str| places.iter().any(|place| path == *place || (place.ends_with('/') && path.starts_with(place)));

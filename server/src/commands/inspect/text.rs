@@ -50,6 +50,11 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
                 match profile {
                     DeliveryProfile::Coreos => "CoreOS live initramfs",
                     DeliveryProfile::RootInInitramfs => "stays in the initramfs",
+                    DeliveryProfile::Networkd => "stays in the initramfs, with systemd-networkd",
+                    DeliveryProfile::Dracut => "started by dracut",
+                    DeliveryProfile::InitramfsTools => "started by initramfs-tools",
+                    DeliveryProfile::Flatcar => "Flatcar",
+                    DeliveryProfile::Unknown => "unknown",
                 },
             );
             table.row("NetworkManager", yes_no(*network_manager));

@@ -12,11 +12,11 @@ pub struct EmbeddedFile {
     pub path: String,
     /// Who puts it there.
     pub delivered_by: DeliveredBy,
-    /// Permission bits, as octal digits: `0600`.
+    /// Permission bits, as octal digits: `0600`; those of a symbolic link are `0777`.
     pub mode: String,
     /// Length in bytes.
     pub size: u64,
-    /// SHA-256 of the content.
+    /// SHA-256 of the content; of a symbolic link, that is what it points at.
     pub sha256: Digest,
 }
 
@@ -26,6 +26,8 @@ pub struct EmbeddedFile {
 pub enum DeliveredBy {
     /// The kernel, when it unpacks the initramfs.
     Initramfs,
+    /// A script in the initramfs, which copies it to the root file system before the system there is started.
+    Handover,
     /// Ignition, in the booted system.
     Ignition,
 }

@@ -1,0 +1,44 @@
+//! CoreOS live systems: `coreos-copy-firstboot-network.service` and Ignition read what is added to the initramfs.
+
+use super::contents::Contents;
+use super::{DeliveredBy, DeliveryError, Members};
+use crate::ignition::{self, Additions, UserConfig};
+use crate::report::Report;
+
+/// The Ignition config of a CoreOS initramfs.
+const IGNITION_CONFIG: &str = "config.ign";
+/// From here a CoreOS live system takes keyfiles before anything else configures the network. No directory may be in
+/// it, nor anything else that `cp` without `-r` refuses: the boot would end in the emergency shell.
+const KEYFILES: &str = "etc/coreos-firstboot-network";
+
+/// What to put into the embed area of a CoreOS ISO, whose initramfs takes keyfiles where `live_initrd_network` is among
+/// its features.
+pub fn embed_area(
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    live_initrd_network: bool,
+) -> Result<Members, DeliveryError> {
+    let contents = contents(additions, ignition, live_initrd_network)?;
+    let (embedded, archive) = (contents.embedded(), contents.archive()?);
+    Ok(Members { archive, embedded, report: Report::new() })
+}
+
+/// Keyfiles for the initramfs where it takes any, and an Ignition config that brings them, and all else, to the booted
+/// system.
+pub(super) fn contents(
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    live_initrd_network: bool,
+) -> Result<Contents, DeliveryError> {
+    let mut contents = Contents::default();
+    contents.file(IGNITION_CONFIG, 0o600, ignition::config(additions, ignition)?)?;
+    for file in ignition::files(additions)? {
+        contents.delivered_later(file.path.as_str(), DeliveredBy::Ignition, file.mode, &file.contents);
+    }
+    if live_initrd_network {
+        for keyfile in &additions.keyfiles {
+            contents.file(&format!("{KEYFILES}/{}", keyfile.name), 0o600, keyfile.content.clone())?;
+        }
+    }
+    Ok(contents)
+}

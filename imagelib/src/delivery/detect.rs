@@ -1,0 +1,129 @@
+//! Which system an initramfs starts.
+
+use std::collections::BTreeMap;
+
+use super::DeliveryProfile;
+use super::signs::{dracut_hooks, has_directory, has_file, has_network_manager, starts_networkd};
+use crate::cpio::MemberPath;
+use crate::initramfs::{Survey, Tree};
+
+/// Says that an initramfs is that of a CoreOS live system; coreos-installer looks for the same file.
+const COREOS_MARK: &str = "etc/coreos-live-initramfs";
+/// What a system says about itself (`os-release(5)`): first as an initramfs, then as a whole.
+const RELEASE_FILES: [&str; 4] =
+    ["etc/initrd-release", "usr/lib/initrd-release", "etc/os-release", "usr/lib/os-release"];
+/// The longest of these files that is read.
+pub const RELEASE_FILE_LIMIT: u64 = 1 << 20;
+
+/// What an initramfs was found to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// Its kind.
+    pub profile: DeliveryProfile,
+    /// How it shows, as lines for a person to read.
+    pub evidence: Vec<String>,
+}
+
+/// The files whose contents [`detect`] looks at: a survey should be asked for them.
+pub fn release_files() -> Vec<MemberPath> {
+    RELEASE_FILES.iter().filter_map(|path| path.parse().ok()).collect()
+}
+
+/// Tells from its files which system an initramfs starts.
+///
+/// What has no sign of starting another root file system is taken for a system that stays in its initramfs.
+pub fn detect(survey: &Survey) -> Detected {
+    let tree = &survey.tree;
+    let mut evidence = Vec::new();
+    let release = Release::read(&survey.files);
+    if let Some(Release { path, name, .. }) = &release {
+        evidence.push(format!("{path}: {name}"));
+    }
+    let profile = kind(tree, release.as_ref(), &mut evidence);
+    if profile != DeliveryProfile::Unknown {
+        let found = if has_network_manager(tree) { "NetworkManager is in it" } else { "NetworkManager is not in it" };
+        evidence.push(found.to_owned());
+    }
+    Detected { profile, evidence }
+}
+
+fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> DeliveryProfile {
+    let mut found = |profile, signs: &[(&str, &str)]| {
+        evidence.extend(signs.iter().map(|(path, meaning)| format!("{path}: {meaning}")));
+        profile
+    };
+    if has_file(tree, COREOS_MARK) {
+        return found(DeliveryProfile::Coreos, &[(COREOS_MARK, "the initramfs of a CoreOS live system")]);
+    }
+    if release.is_some_and(|release| release.id == "flatcar") {
+        return found(DeliveryProfile::Flatcar, &[]);
+    }
+    // Flatcar's kernel brings the rest.
+    if has_file(tree, "usr.squashfs") && !has_file(tree, "init") {
+        return found(
+            DeliveryProfile::Flatcar,
+            &[("usr.squashfs", "a whole system beside no init, as Flatcar has it")],
+        );
+    }
+    if let Some(hooks) = dracut_hooks(tree) {
+        let mut signs = vec![(hooks, "made by dracut")];
+        let live = "sbin/dmsquash-live-root";
+        if has_file(tree, live) || has_file(tree, "usr/sbin/dmsquash-live-root") {
+            signs.push((live, "the root file system is an image on a live medium"));
+        }
+        return found(DeliveryProfile::Dracut, &signs);
+    }
+    if has_file(tree, "conf/initramfs.conf") && has_directory(tree, "scripts") {
+        let mut signs = vec![("conf/initramfs.conf", "made by initramfs-tools")];
+        for (path, meaning) in [
+            ("scripts/live", "starts a live system with live-boot"),
+            ("scripts/casper", "starts a live system with casper"),
+        ] {
+            if has_file(tree, path) {
+                signs.push((path, meaning));
+            }
+        }
+        return found(DeliveryProfile::InitramfsTools, &signs);
+    }
+    if has_file(tree, "init_functions") && has_directory(tree, "hooks") {
+        return found(
+            DeliveryProfile::Unknown,
+            &[("init_functions", "made by mkinitcpio, which has no place for files from outside")],
+        );
+    }
+    if release.is_some_and(|release| release.of_initramfs) {
+        return found(
+            DeliveryProfile::Unknown,
+            &[("initrd-release", "starts another root file system, and is not made by dracut")],
+        );
+    }
+    if !has_network_manager(tree) && starts_networkd(tree) {
+        let meaning = "stays in its initramfs, and its network is run by systemd-networkd";
+        return found(DeliveryProfile::Networkd, &[("etc/systemd/system/*.wants/systemd-networkd.service", meaning)]);
+    }
+    found(DeliveryProfile::RootInInitramfs, &[("init", "nothing shows that another root file system follows")])
+}
+
+/// What a system says about itself.
+struct Release {
+    path: String,
+    /// Whether it says so as an initramfs.
+    of_initramfs: bool,
+    id: String,
+    name: String,
+}
+
+impl Release {
+    fn read(files: &BTreeMap<MemberPath, Vec<u8>>) -> Option<Self> {
+        let (path, content) = RELEASE_FILES.iter().find_map(|path| files.get(*path).map(|content| (*path, content)))?;
+        let text = String::from_utf8_lossy(content);
+        let value = |key: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+            let shown = value.trim().trim_matches(['"', '\'']).chars().filter(|c| !c.is_control());
+            Some(shown.take(100).collect::<String>())
+        };
+        let id = value("ID").unwrap_or_default();
+        let name = value("PRETTY_NAME").unwrap_or_else(|| id.clone());
+        Some(Self { path: path.to_owned(), of_initramfs: path.ends_with("initrd-release"), id, name })
+    }
+}

@@ -1,0 +1,97 @@
+//! Systems whose initramfs starts another root file system: a script in the initramfs copies the files there.
+
+use std::collections::BTreeSet;
+
+use super::contents::Contents;
+use super::signs::{dracut_hooks, has_file, has_network_manager};
+use super::{DeliveryError, DeliveryProfile};
+use crate::ignition::{self, AddedFile, Additions};
+use crate::initramfs::Tree;
+
+/// Where what belongs to the script lies in the initramfs. Nobody else reads it.
+const DIRECTORY: &str = "usr/lib/dayone";
+const SCRIPT: &[u8] = include_bytes!("deliver.sh");
+
+/// `dracut-pre-pivot` reads every `*.sh` in this directory of hooks, in order of their names, when the root file system
+/// is mounted at `$NEWROOT` and about to be started (`dracut.modules(7)`). 20 is `/updates` of live systems, 50 the
+/// policy of SELinux.
+const DRACUT_HOOK: &str = "pre-pivot/90-dayone.sh";
+const DRACUT_HOOK_CONTENT: &[u8] = b"#!/bin/sh\n/bin/sh /usr/lib/dayone/deliver \"${NEWROOT:-/sysroot}\"\n";
+/// Read by NetworkManager in the initramfs, where it is started there: it needs `rd.neednet=1`, a root file system on
+/// the network, or, from 1.54 on, nothing else than a keyfile. The directory must never be empty: its existence alone
+/// keeps the initramfs from falling back to DHCP.
+const DRACUT_KEYFILES: &str = "etc/NetworkManager/system-connections";
+
+/// `init` of initramfs-tools reads every file here before it does anything else (`initramfs.conf(5)`), and runs the
+/// scripts of a stage by reading the stage's `ORDER` (`initramfs-tools(7)`). `init-bottom` is the last stage before the
+/// root file system, mounted at `$rootmnt`, is started. `ORDER` cannot be replaced without losing what it has; so it
+/// gets one line more at boot.
+const INITRAMFS_TOOLS_HOOK: &str = "conf/conf.d/zz-dayone";
+const INITRAMFS_TOOLS_HOOK_CONTENT: &[u8] = b"\
+# Written by dayone: lets its files be copied to the root file system once that is mounted.
+mkdir -p /scripts/init-bottom
+echo '/bin/sh /usr/lib/dayone/deliver \"${rootmnt}\"' >> /scripts/init-bottom/ORDER
+";
+
+pub(super) fn dracut(additions: &Additions, tree: &Tree) -> Result<Contents, DeliveryError> {
+    let mut contents = Contents::default();
+    let files = ignition::files(additions)?;
+    if files.is_empty() {
+        return Ok(contents);
+    }
+    let missing = "directory of dracut hooks (usr/lib/dracut/hooks)";
+    let hooks = dracut_hooks(tree).ok_or(DeliveryError::OtherSystem { profile: DeliveryProfile::Dracut, missing })?;
+    if has_network_manager(tree) {
+        for keyfile in &additions.keyfiles {
+            contents.file(&format!("{DRACUT_KEYFILES}/{}", keyfile.name), 0o600, keyfile.content.clone())?;
+        }
+    }
+    contents.file(&format!("{hooks}/{DRACUT_HOOK}"), 0o755, DRACUT_HOOK_CONTENT)?;
+    contents.file(&format!("{DIRECTORY}/labels.conf"), 0o644, labels(&files))?;
+    hand_over(contents, files)
+}
+
+pub(super) fn initramfs_tools(additions: &Additions, tree: &Tree) -> Result<Contents, DeliveryError> {
+    let mut contents = Contents::default();
+    let files = ignition::files(additions)?;
+    if files.is_empty() {
+        return Ok(contents);
+    }
+    for (paths, missing) in [
+        (["conf/initramfs.conf"].as_slice(), "conf/initramfs.conf"),
+        // klibc alone, without busybox, has none.
+        (&["bin/cp", "usr/bin/cp", "sbin/cp", "usr/sbin/cp"], "program 'cp' (busybox)"),
+    ] {
+        if !paths.iter().any(|path| has_file(tree, path)) {
+            return Err(DeliveryError::OtherSystem { profile: DeliveryProfile::InitramfsTools, missing });
+        }
+    }
+    contents.file(INITRAMFS_TOOLS_HOOK, 0o644, INITRAMFS_TOOLS_HOOK_CONTENT)?;
+    hand_over(contents, files)
+}
+
+/// Adds the files, their list, and the script.
+fn hand_over(mut contents: Contents, files: Vec<AddedFile>) -> Result<Contents, DeliveryError> {
+    let list: String = files.iter().flat_map(|file| [file.path.as_str(), "\n"]).collect();
+    contents.file(&format!("{DIRECTORY}/files"), 0o644, list)?;
+    contents.file(&format!("{DIRECTORY}/deliver"), 0o755, SCRIPT)?;
+    for file in files {
+        contents.handed_over(&format!("{DIRECTORY}/root"), file)?;
+    }
+    Ok(contents)
+}
+
+/// Lines for `tmpfiles.d(5)` by which files, and the directories that may have been made for them, get the labels that
+/// SELinux's policy has for them, and nothing else is changed. Paths with characters that have a meaning there are left
+/// out.
+fn labels(files: &[AddedFile]) -> String {
+    let plain = |path: &&str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+@:,=".contains(&b));
+    let mut paths = BTreeSet::new();
+    for path in files.iter().map(|file| file.path.as_str()).filter(plain) {
+        let directories =
+            path.match_indices('/').filter_map(|(end, _)| path.get(..end)).filter(|path| !path.is_empty());
+        paths.extend(directories);
+        paths.insert(path);
+    }
+    paths.into_iter().flat_map(|path| ["z ", path, " - - - -\n"]).collect()
+}

@@ -1,0 +1,159 @@
+//! How a system that boots from an initramfs comes by what is added to it.
+//!
+//! [`detect`] tells from the files of an initramfs which system it starts. A [`DeliveryProfile`] says where that system
+//! takes its configuration from, and [`members`] makes of it the archive that goes behind the initramfs. Where another
+//! root file system replaces the initramfs, a script in the archive carries the files over.
+
+mod contents;
+mod coreos;
+mod detect;
+mod embedded;
+mod flatcar;
+mod handover;
+mod profile;
+mod root;
+mod signs;
+
+pub use coreos::embed_area;
+pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
+pub use embedded::{DeliveredBy, EmbeddedFile};
+pub use profile::{DeliveryProfile, NetworkFiles};
+pub use signs::has_network_manager;
+
+use crate::cpio::{Archive, ArchiveError, MemberPathError};
+use crate::ignition::{Additions, IgnitionError, UserConfig};
+use crate::initramfs::{PlacementError, Tree};
+use crate::report::{DocumentPath, Report};
+
+/// Why a system cannot get what is to be added to it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// Nobody knows how.
+    #[error(
+        "it is not known how the system in this initramfs takes files from outside; if you know its kind, say so as the \
+         base's delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
+    )]
+    UnknownSystem,
+    /// Something that only Ignition delivers, for a base that has no Ignition.
+    #[error(
+        "{what} cannot be delivered: this base does not read an Ignition config; leave them out, or use a CoreOS base"
+    )]
+    NeedsIgnition {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Keyfiles, and nothing that reads them.
+    #[error(
+        "the network of this base is run by systemd-networkd, which reads no NetworkManager keyfiles; give the network as \
+         units of systemd-networkd, or use a base with NetworkManager"
+    )]
+    NeedsNetworkdUnits,
+    /// The initramfs is not of the kind that the profile says.
+    #[error(
+        "files cannot be added as the delivery profile '{profile}' does it: this initramfs has no {missing}; choose \
+         another profile, or leave it to be detected"
+    )]
+    OtherSystem {
+        /// The profile.
+        profile: DeliveryProfile,
+        /// What such an initramfs has.
+        missing: &'static str,
+    },
+    /// A file that cannot be put where it is asked for.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// A path that is no place in the initramfs.
+    #[error(transparent)]
+    Path(#[from] MemberPathError),
+    /// A place that the base's initramfs has not.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    /// Something is wrong with the files, or with what Ignition is to deliver.
+    #[error(transparent)]
+    Ignition(#[from] IgnitionError),
+}
+
+/// What goes behind an initramfs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Members {
+    /// The archive.
+    pub archive: Archive,
+    /// What it brings to the initramfs, and, by way of Ignition or of the script in it, to the system.
+    pub embedded: Vec<EmbeddedFile>,
+    /// What the user should know about it.
+    pub report: Report,
+}
+
+/// What to put behind an initramfs with this tree so that its system gets the additions.
+///
+/// Nothing in the archive replaces a directory or changes its mode, nor a symbolic link that leads to a directory: its
+/// directories are those that the tree lacks, and its files stand behind the links.
+pub fn members(
+    profile: DeliveryProfile,
+    additions: &Additions,
+    ignition: Option<&UserConfig>,
+    tree: &Tree,
+) -> Result<Members, DeliveryError> {
+    if profile.network_files() == NetworkFiles::NetworkdUnits
+        && additions.networkd_units.is_empty()
+        && !additions.keyfiles.is_empty()
+    {
+        return Err(DeliveryError::NeedsNetworkdUnits);
+    }
+    if !profile.reads_ignition() && profile != DeliveryProfile::Unknown {
+        needs_no_ignition(additions, ignition)?;
+    }
+    let contents = match profile {
+        DeliveryProfile::Coreos => coreos::contents(additions, ignition, true),
+        DeliveryProfile::Flatcar => flatcar::contents(additions, ignition),
+        DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd => root::contents(profile, additions, tree),
+        DeliveryProfile::Dracut => handover::dracut(additions, tree),
+        DeliveryProfile::InitramfsTools => handover::initramfs_tools(additions, tree),
+        DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
+    }?;
+    let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
+    Ok(Members { archive, embedded, report: report(profile, tree) })
+}
+
+/// What the user should know about the delivery to an initramfs with this tree, whatever is delivered.
+pub fn report(profile: DeliveryProfile, tree: &Tree) -> Report {
+    let mut report = Report::new();
+    let path = DocumentPath::document("initrd");
+    let with_network_manager = has_network_manager(tree);
+    match profile {
+        DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
+            "no-network-manager",
+            &path,
+            "has no NetworkManager: nothing there reads keyfiles; use an initramfs with NetworkManager, or make sure \
+             that the root file system that follows has it",
+        ),
+        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools if !with_network_manager => report.warning(
+            "network-manager-assumed",
+            &path,
+            "is not the system that is booted, only its beginning: that the root file system after it has \
+             NetworkManager, which reads the keyfiles, cannot be seen here and is taken for granted",
+        ),
+        DeliveryProfile::Flatcar => report.warning(
+            "flatcar-untested",
+            &path,
+            "is of Flatcar, whose delivery profile follows its documentation and has not been tried on the real system",
+        ),
+        _ => {}
+    }
+    report
+}
+
+fn needs_no_ignition(additions: &Additions, ignition: Option<&UserConfig>) -> Result<(), DeliveryError> {
+    let found = [
+        (ignition.is_some(), "an Ignition config"),
+        (!additions.ssh_authorized_keys.is_empty(), "SSH keys"),
+        (!additions.units.is_empty(), "systemd units"),
+    ];
+    match found.into_iter().find(|(present, _)| *present) {
+        Some((_, what)) => Err(DeliveryError::NeedsIgnition { what }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! The kinds of system, as far as they differ in where they take their configuration from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a system that boots from an initramfs takes its configuration from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryProfile {
+    /// A CoreOS live initramfs: `config.ign` and `etc/coreos-firstboot-network`.
+    Coreos,
+    /// The initramfs is the whole system and stays its root: `etc/NetworkManager/system-connections`, `etc/hostname`.
+    RootInInitramfs,
+    /// An initramfs of dracut (Fedora, RHEL and SUSE: live systems and installers), which starts another root file
+    /// system. Its NetworkManager, if it has one, reads the keyfiles, and a hook copies them to the root.
+    Dracut,
+    /// An initramfs of initramfs-tools (Debian with live-boot, Ubuntu with casper), which starts another root file
+    /// system. A script copies the files there.
+    InitramfsTools,
+    /// As [`DeliveryProfile::RootInInitramfs`], with systemd-networkd in NetworkManager's place: `etc/systemd/network`.
+    Networkd,
+    /// Flatcar: an Ignition config, with units of systemd-networkd among its files.
+    Flatcar,
+    /// A system that takes nothing from outside, or nobody knows how.
+    Unknown,
+}
+
+/// In what form a system takes its network configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkFiles {
+    /// NetworkManager's keyfiles.
+    Keyfiles,
+    /// Units of systemd-networkd.
+    NetworkdUnits,
+}
+
+impl DeliveryProfile {
+    /// All of them, for those who choose.
+    pub const ALL: [Self; 7] = [
+        Self::Coreos,
+        Self::RootInInitramfs,
+        Self::Dracut,
+        Self::InitramfsTools,
+        Self::Networkd,
+        Self::Flatcar,
+        Self::Unknown,
+    ];
+
+    /// In what form such a system takes its network configuration. Others of its form go there as well, but nothing is
+    /// known to read them.
+    pub fn network_files(self) -> NetworkFiles {
+        match self {
+            Self::Networkd | Self::Flatcar => NetworkFiles::NetworkdUnits,
+            _ => NetworkFiles::Keyfiles,
+        }
+    }
+
+    /// Whether such a system reads an Ignition config, and so takes systemd units and SSH keys.
+    pub fn reads_ignition(self) -> bool {
+        matches!(self, Self::Coreos | Self::Flatcar)
+    }
+
+    /// The kernel arguments without which such a system would not look at what it is given. On an ISO of it, they may
+    /// be there already.
+    pub fn kernel_arguments(self) -> &'static str {
+        match self {
+            Self::Coreos => "ignition.firstboot ignition.platform.id=metal",
+            Self::Flatcar => "flatcar.first_boot=1",
+            _ => "",
+        }
+    }
+
+    /// The kernel arguments, with or without a value, by which such a system compares its medium with a check sum on
+    /// it. Once an ISO has been changed they must go, or the system stops, or asks, at boot.
+    pub fn medium_checks(self) -> &'static [&'static str] {
+        match self {
+            Self::Dracut => &["rd.live.check"],
+            Self::InitramfsTools => &["verify-checksums", "integrity-check"],
+            _ => &[],
+        }
+    }
+
+    /// The name as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Coreos => "coreos",
+            Self::RootInInitramfs => "root-in-initramfs",
+            Self::Dracut => "dracut",
+            Self::InitramfsTools => "initramfs-tools",
+            Self::Networkd => "networkd",
+            Self::Flatcar => "flatcar",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for DeliveryProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

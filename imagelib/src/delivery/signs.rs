@@ -1,0 +1,61 @@
+//! Signs by which an initramfs shows what is in it.
+
+use crate::cpio::MemberPath;
+use crate::initramfs::{Node, Tree};
+
+/// NetworkManager's daemon, where distributions install it.
+const NETWORK_MANAGER: [&str; 2] = ["usr/sbin/NetworkManager", "usr/bin/NetworkManager"];
+/// systemd-networkd's daemon.
+const NETWORKD: [&str; 2] = ["usr/lib/systemd/systemd-networkd", "lib/systemd/systemd-networkd"];
+/// Where dracut has its hooks: in releases of 2025 and later, and before.
+const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
+
+/// Whether NetworkManager is in an initramfs. Without it, keyfiles have no effect there.
+pub fn has_network_manager(tree: &Tree) -> bool {
+    NETWORK_MANAGER.iter().any(|path| has_file(tree, path))
+}
+
+/// Whether systemd-networkd is in an initramfs, and starts when its system does.
+pub(super) fn starts_networkd(tree: &Tree) -> bool {
+    NETWORKD.iter().any(|path| has_file(tree, path))
+        && names(tree).any(|(directory, name)| {
+            directory.starts_with(b"etc/systemd/system/")
+                && directory.ends_with(b".wants")
+                && matches!(name, b"systemd-networkd.service" | b"systemd-networkd.socket")
+        })
+}
+
+/// The directory of dracut's hooks.
+pub(super) fn dracut_hooks(tree: &Tree) -> Option<&'static str> {
+    DRACUT_HOOKS.into_iter().find(|path| has_directory(tree, path))
+}
+
+/// The units by which glean configures NICs. Its udev rule starts them, whatever directory they are in.
+pub(super) fn glean_units(tree: &Tree) -> Vec<&'static str> {
+    const UNITS: [&str; 2] = ["glean@.service", "glean-nm@.service"];
+    let has = |wanted: &[u8]| names(tree).any(|(_, name)| name == wanted);
+    let units: Vec<_> = UNITS.into_iter().filter(|unit| has(unit.as_bytes())).collect();
+    if units.is_empty() && has(b"99-glean.rules") { vec![UNITS[0]] } else { units }
+}
+
+/// Whether a path leads to a regular file.
+pub(super) fn has_file(tree: &Tree, path: &str) -> bool {
+    resolve(tree, path) == Some(&Node::File)
+}
+
+/// Whether a path leads to a directory.
+pub(super) fn has_directory(tree: &Tree, path: &str) -> bool {
+    matches!(resolve(tree, path), Some(Node::Directory { .. }))
+}
+
+fn resolve<'t>(tree: &'t Tree, path: &str) -> Option<&'t Node> {
+    path.parse::<MemberPath>().ok().and_then(|path| tree.resolve(&path))
+}
+
+/// Directory and name of everything there is.
+fn names(tree: &Tree) -> impl Iterator<Item = (&[u8], &[u8])> {
+    tree.nodes().filter_map(|(path, _)| {
+        let slash = path.iter().rposition(|byte| *byte == b'/')?;
+        Some((path.get(..slash)?, path.get(slash + 1..)?))
+    })
+}

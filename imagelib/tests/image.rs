@@ -49,14 +49,7 @@ fn additions() -> Additions {
 fn recipe(base: BaseIdentity, format: Format) -> Recipe {
     let kernel_arguments =
         serde_json::from_str(r#"{"append": ["console=ttyS0"], "delete": ["mitigations=auto,nosmt"]}"#);
-    Recipe {
-        base,
-        format,
-        additions: additions(),
-        ignition: None,
-        kernel_arguments: kernel_arguments.unwrap(),
-        replace_embedded: false,
-    }
+    Recipe { kernel_arguments: kernel_arguments.unwrap(), ..Recipe::new(base, format, additions()) }
 }
 
 fn materialise(image: &Image, name: FileName, base: &dyn Sources) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! A base image: opened, understood and digested once, and never changed.
 
+mod format;
 mod iso;
 mod kernel_initrd;
 
@@ -10,6 +11,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+pub use format::{Format, UnknownFormat};
 pub use iso::{IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
 
@@ -51,25 +53,6 @@ pub enum BaseError {
     /// Nothing that a boot loader would start.
     #[error("the kernel is not a bootable kernel image: {0}")]
     Kernel(&'static str),
-}
-
-/// What kind of image is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// A bootable ISO, for virtual media.
-    Iso,
-    /// A kernel and an initramfs, for network boot.
-    Initrd,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Iso => "iso",
-            Self::Initrd => "initrd",
-        })
-    }
 }
 
 /// The identity of a base: a digest over the digests of its files. Two bases with the same bytes are the same base,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::changes::{self, Change};
 use super::kernel_initrd::grown;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{Format, IsoBase, IsoSystem, LiveFiles, Role};
@@ -26,16 +27,18 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError>
     let mut report = base.report();
     report.append(delivery);
     let published = areas.kernel_arguments().map_or(KernelArguments::default(), |areas| areas.default().clone());
-    let (files, arguments) = match (recipe.format, live) {
+    let (files, arguments, changes) = match (recipe.format, live) {
         (Format::Iso, _) => iso(recipe, base, areas, &archive, &published)?,
         (Format::Initrd, Some(live)) => network_boot(recipe, base, live, &archive, &published)?,
         (Format::Initrd, None) => return refuse("it has no /images/pxeboot with a kernel and an initrd"),
+        (Format::MinimalIso | Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
     let rootfs_argument = files.contains_key(&FileName::Rootfs).then_some(COREOS_ROOTFS_ARGUMENT);
-    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, report })
+    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
 }
 
-type Plan = (BTreeMap<FileName, Overlay>, KernelArguments);
+/// The files, the kernel arguments of their boot entries, and what is changed of the base.
+type Plan = (BTreeMap<FileName, Overlay>, KernelArguments, Vec<Change>);
 
 fn iso(
     recipe: &Recipe,
@@ -48,10 +51,18 @@ fn iso(
     // else that it carries.
     let edited = recipe.kernel_arguments.apply_to(published)?;
     let current = areas.kernel_arguments().map(KernelArgumentAreas::current);
-    let changed = current.unwrap_or(published) != &edited;
-    let patches = areas.embed(fitting(archive, areas.ignition().length())?, changed.then_some(&edited))?;
+    let differ = current.unwrap_or(published) != &edited;
+    let mut changes =
+        vec![Change::embedded(format!("/{}", areas.ignition().file()), areas.ignition().length(), changes::ADDITIONS)];
+    if let Some(areas) = areas.kernel_arguments().filter(|_| differ) {
+        for area in areas.areas() {
+            let place = area.file().map_or_else(|| format!("offset {}", area.offset()), |file| format!("/{file}"));
+            changes.push(Change::embedded(place, areas.size(), changes::KERNEL_ARGUMENTS));
+        }
+    }
+    let patches = areas.embed(fitting(archive, areas.ignition().length())?, differ.then_some(&edited))?;
     let file = Overlay::patched(Role::Iso, base.size, patches)?;
-    Ok((BTreeMap::from([(FileName::BootIso, file)]), edited))
+    Ok((BTreeMap::from([(FileName::BootIso, file)]), edited, changes))
 }
 
 /// The archive as it is where it fits, and compressed where it does not.
@@ -75,13 +86,15 @@ fn network_boot(
         Ok(Overlay::concatenated(&sizes, vec![segment])?)
     };
     let initrd = Overlay::concatenated(&sizes, grown(Role::Iso, live.initrd.clone(), archive))?;
+    let initrd_size = initrd.size();
     let mut files = BTreeMap::from([(FileName::Kernel, range(&live.kernel)?), (FileName::Initrd, initrd)]);
     if let Some(rootfs) = &live.rootfs {
         files.insert(FileName::Rootfs, range(rootfs)?);
     }
     // There is no medium to find the root file system on; the boot script names its address instead.
     let arguments = recipe.kernel_arguments.apply_to(&published.without("coreos.liveiso"))?;
-    Ok((files, arguments))
+    let (old, new) = (live.initrd.end.saturating_sub(live.initrd.start), initrd_size);
+    Ok((files, arguments, vec![Change::grown(FileName::Initrd.as_str(), old, new)]))
 }
 
 fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {

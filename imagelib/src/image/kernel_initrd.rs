@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::changes::Change;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::delivery::{self, DeliveryProfile, Members};
@@ -22,13 +23,10 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
         delivery::members(base.profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = base.profile.kernel_arguments().parse()?;
     let arguments = recipe.kernel_arguments.apply_to(&needed)?;
-    let mut files = BTreeMap::from([(
-        FileName::Initrd,
-        Overlay::concatenated(
-            &Sizes::from([(Role::Initrd, base.initrd_size)]),
-            grown(Role::Initrd, 0..base.initrd_size, &archive),
-        )?,
-    )]);
+    let sizes = Sizes::from([(Role::Initrd, base.initrd_size)]);
+    let initrd = Overlay::concatenated(&sizes, grown(Role::Initrd, 0..base.initrd_size, &archive))?;
+    let changes = vec![Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size())];
+    let mut files = BTreeMap::from([(FileName::Initrd, initrd)]);
     for (name, role, size) in
         [(FileName::Kernel, Role::Kernel, base.kernel_size), (FileName::Rootfs, Role::Rootfs, base.rootfs_size)]
     {
@@ -38,7 +36,7 @@ pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, Im
     }
     let fetches_rootfs = base.profile == DeliveryProfile::Coreos && base.rootfs_size.is_some();
     let rootfs_argument = fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT);
-    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, report })
+    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
 }
 
 /// The initramfs that lies at `initrd` in a file of the base, with `archive` as one more member behind it.

@@ -1,11 +1,14 @@
 //! From a recipe and a base to an image: which bytes stand where. Nothing is read and nothing is written here; the
 //! plan follows from the recipe and from what probing the base has found.
 
+mod changes;
 mod iso;
 mod kernel_initrd;
 
 use std::collections::BTreeMap;
 use std::fmt;
+
+pub use changes::Change;
 
 use crate::base::{Base, BaseIdentity, Format};
 use crate::compression::CompressionError;
@@ -15,7 +18,7 @@ use crate::ignition::UserConfig;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::KernelArgumentError;
 use crate::overlay::{Overlay, OverlayError};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, RootfsUrl};
 use crate::report::{DocumentPath, Report};
 
 /// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
@@ -73,6 +76,12 @@ pub enum FileName {
     Initrd,
     /// `rootfs.img`
     Rootfs,
+    /// `boot.img`
+    BootDisk,
+    /// `data.iso`
+    DataIso,
+    /// `data.img`
+    DataDisk,
 }
 
 impl FileName {
@@ -83,6 +92,9 @@ impl FileName {
             Self::Kernel => "vmlinuz",
             Self::Initrd => "initrd.img",
             Self::Rootfs => "rootfs.img",
+            Self::BootDisk => "boot.img",
+            Self::DataIso => "data.iso",
+            Self::DataDisk => "data.img",
         }
     }
 }
@@ -108,6 +120,8 @@ pub struct Image {
     pub kernel_arguments: Option<String>,
     /// The kernel argument that must name the address of [`FileName::Rootfs`], where the system fetches it from there.
     pub rootfs_argument: Option<&'static str>,
+    /// What it changes of the base.
+    pub changes: Vec<Change>,
     /// What the user should know about it.
     pub report: Report,
 }
@@ -115,9 +129,21 @@ pub struct Image {
 impl Image {
     /// Plans the image that `recipe` describes over `base`, whose identity is `identity`.
     pub fn plan(recipe: &Recipe, base: &Base, identity: BaseIdentity) -> Result<Self, ImageError> {
+        Self::plan_at(recipe, base, identity, None)
+    }
+
+    /// Plans an image that is served, so that it can name the URL of its own `rootfs.img`.
+    pub fn plan_at(
+        recipe: &Recipe,
+        base: &Base,
+        identity: BaseIdentity,
+        rootfs_url: Option<&RootfsUrl>,
+    ) -> Result<Self, ImageError> {
         if recipe.base != identity {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
+        // Only a minimal ISO has a use for it.
+        let _ = rootfs_url;
         let mut image = match base {
             Base::Iso(iso) => iso::plan(recipe, iso),
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base),
@@ -129,9 +155,11 @@ impl Image {
         Ok(image)
     }
 
-    /// The file that the image is all about: the ISO, or the initramfs.
+    /// The file that the image is all about: the ISO, the disk, or the initramfs.
     pub fn main_file(&self) -> Option<(FileName, &Overlay)> {
-        let name = [FileName::BootIso, FileName::Initrd].into_iter().find(|name| self.files.contains_key(name))?;
+        let name = [FileName::BootIso, FileName::BootDisk, FileName::DataIso, FileName::DataDisk, FileName::Initrd]
+            .into_iter()
+            .find(|name| self.files.contains_key(name))?;
         self.files.get(&name).map(|file| (name, file))
     }
 }

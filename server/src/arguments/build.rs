@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use imagelib::base::Format;
 use imagelib::host::HostName;
 use imagelib::ignition::{AbsolutePath, FileMode};
 use imagelib::kernel_arguments::{KernelArgument, Replacement};
+use imagelib::recipe::RootfsUrl;
 
 use super::InputFile;
 use crate::store::{BaseDefinition, BasePaths, DefinitionError};
@@ -41,9 +42,10 @@ pub struct BuildArguments {
     #[arg(long, value_name = "BASE")]
     pub base: BaseArgument,
 
-    /// What to make
-    #[arg(long, value_name = "FORMAT", default_value = "iso")]
-    pub format: FormatArgument,
+    /// What to make: iso (virtual media), minimal-iso (CoreOS, without its root file system), initrd (network boot), usb
+    /// (virtual media that the host sees as a disk)
+    #[arg(long, value_name = "FORMAT", default_value_t = Format::Iso)]
+    pub format: Format,
 
     /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, or vmlinuz,
     /// initrd.img and rootfs.img as far as the base has them
@@ -65,6 +67,14 @@ pub struct BuildArguments {
     /// Kernel argument whose value to change; repeatable
     #[arg(long, value_name = "KEY=OLD=NEW")]
     pub karg_replace: Vec<Replacement>,
+
+    /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable; all, if not said
+    #[arg(long, value_name = "TITLE")]
+    pub boot_entry: Vec<String>,
+
+    /// Where a minimal-iso fetches its root file system from
+    #[arg(long, value_name = "URL")]
+    pub rootfs_url: Option<RootfsUrl>,
 
     /// Host name to set, whatever the documents say
     #[arg(long, value_name = "NAME")]
@@ -113,24 +123,6 @@ impl FromStr for BaseArgument {
         let files = format!("base={text}").parse::<BaseDefinition>()?.files;
         let single = files.as_iso().map(|path| Self::Path(path.to_owned()));
         Ok(single.unwrap_or(Self::Files(files)))
-    }
-}
-
-/// What `--format` can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FormatArgument {
-    /// A bootable ISO, for virtual media
-    Iso,
-    /// A kernel and an initramfs, for network boot
-    Initrd,
-}
-
-impl From<FormatArgument> for Format {
-    fn from(argument: FormatArgument) -> Self {
-        match argument {
-            FormatArgument::Iso => Self::Iso,
-            FormatArgument::Initrd => Self::Initrd,
-        }
     }
 }
 

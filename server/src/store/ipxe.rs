@@ -56,6 +56,7 @@ mod tests {
             embedded: vec![],
             kernel_arguments: arguments.map(str::to_owned),
             rootfs_argument: Some("coreos.live.rootfs_url"),
+            changes: vec![],
             report: Report::new(),
         }
     }

@@ -296,7 +296,9 @@ fn refusal(id: &RecipeId, error: PlanError) -> StoreError {
             error!(image = %id, %error, "image is not served");
             StoreError::OtherBytes
         }
-        PlanError::Overlay(_) | PlanError::NoFile => internal(&error),
+        PlanError::Overlay(_) | PlanError::NoFile | PlanError::MediaUrl(_) | PlanError::RootfsUrl(_) => {
+            internal(&error)
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use imagelib::digest::Digest;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
-use imagelib::recipe::{Recipe, RecipeId};
+use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
 
 use super::definition::BaseName;
 use super::ipxe;
@@ -17,7 +17,7 @@ use super::open_base::OpenBase;
 use super::record::Record;
 use super::served::{ETag, Lookup, ServedFile};
 use super::token::MediaToken;
-use crate::media_url::MediaUrl;
+use crate::media_url::{MediaUrl, MediaUrlError};
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -70,6 +70,12 @@ pub(super) enum PlanError {
     /// Another mistake in dayone.
     #[error("the image needs a file that its base does not have")]
     NoFile,
+    /// The recipe's address of the media plane is none.
+    #[error("the address of the root file system: {0}")]
+    MediaUrl(MediaUrlError),
+    /// The address of the root file system cannot be a kernel argument.
+    #[error(transparent)]
+    RootfsUrl(#[from] RootfsUrlError),
     /// Planned by another version, which made other bytes of it.
     #[error(
         "this version of dayone would make other bytes of it than it was published with; run the version that \
@@ -213,6 +219,13 @@ impl std::fmt::Debug for StoredImage {
     }
 }
 
+/// Where the image's own `rootfs.img` is served, for a recipe that says that it is fetched from there.
+fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
+    let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
+    let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
+    Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
+}
+
 impl PlannedImage {
     /// Plans an image and makes what is served of it.
     pub(super) fn plan(
@@ -222,7 +235,8 @@ impl PlannedImage {
         created: SystemTime,
         media_url: &MediaUrl,
     ) -> Result<Self, PlanError> {
-        let image = Image::plan(recipe, &base.base, base.identity)?;
+        let rootfs_url = rootfs_url(recipe, token)?;
+        let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
         let mut served = BTreeMap::new();
         for (name, part) in &image.files {
             let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;

@@ -114,7 +114,7 @@ async fn bad_requests_say_what_is_bad() {
         ("/v1/images", "wrong-parameter", "base"),
         ("/v1/images?base=coreos&bse=x", "wrong-parameter", "\"bse\""),
         ("/v1/images?base=coreos&base=coreos", "wrong-parameter", "twice"),
-        ("/v1/images?base=coreos&format=usb", "wrong-parameter", "\"usb\""),
+        ("/v1/images?base=coreos&format=floppy", "wrong-parameter", "\"floppy\""),
         ("/v1/images?base=coreos&hostname=a_b", "wrong-parameter", "a_b"),
         ("/v1/images?base=coreos&replace_embedded=yes", "wrong-parameter", "replace_embedded"),
         ("/v1/images?base=coreos&karg_append=a%20b", "wrong-parameter", "karg_append"),

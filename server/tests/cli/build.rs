@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use imagelib::base::{Base, BaseIdentity, Format, Role};
 use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image};
-use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::Recipe;
 use serde_json::Value;
 
@@ -31,14 +30,7 @@ fn expected(documents: &[u8], base: &[u8], format: Format) -> BTreeMap<FileName,
         hostname: network.hostname,
         ..Additions::default()
     };
-    let recipe = Recipe {
-        base: identity,
-        format,
-        additions,
-        ignition: None,
-        kernel_arguments: KernelArgumentEdits::default(),
-        replace_embedded: false,
-    };
+    let recipe = Recipe::new(identity, format, additions);
     let image = Image::plan(&recipe, &Base::probe(&(role, base)).unwrap(), identity).unwrap();
     let files = image.files.iter().map(|(name, file)| {
         let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];

@@ -102,7 +102,7 @@ fn wrong_values_are_told_without_secrets() {
         ("--karg-delete", "not-there", 1, "is not there"),
         ("--karg-replace", "a=b", 2, "KEY=OLD=NEW"),
         ("--hostname", "under_score", 2, "not a host name"),
-        ("--format", "usb", 2, "[possible values: iso, initrd]"),
+        ("--format", "floppy", 2, "none of iso, minimal-iso, initrd, usb and data"),
     ] {
         let arguments = ["build", "--host", &host(), "--base", &base, "-o", &out, option, value];
         refused(&place, &arguments, code, sentence);

@@ -11,7 +11,6 @@ use dayone::store::{BaseDefinition, OpenError, Publication, Store, StoredImage};
 use imagelib::base::Format;
 use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
-use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::network::Keyfile;
 use imagelib::recipe::Recipe;
 use tempfile::TempDir;
@@ -89,14 +88,7 @@ pub(crate) fn recipe(store: &Store, number: usize) -> Recipe {
 pub(crate) fn recipe_over(base: imagelib::base::BaseIdentity, number: usize) -> Recipe {
     let content = format!("[connection]\nid=eth0\n[ipv4]\naddress1=192.0.2.{number}/24\nmethod=manual\n");
     let keyfile = Keyfile { name: "eth0.nmconnection".parse().unwrap(), content };
-    Recipe {
-        base,
-        format: Format::Initrd,
-        additions: Additions { keyfiles: vec![keyfile], ..Additions::default() },
-        ignition: None,
-        kernel_arguments: KernelArgumentEdits::default(),
-        replace_embedded: false,
-    }
+    Recipe::new(base, Format::Initrd, Additions { keyfiles: vec![keyfile], ..Additions::default() })
 }
 
 pub(crate) fn publish(store: &Store, number: usize) -> Arc<StoredImage> {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use imagelib::base::Format;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::iso::coreos::CoreosIsoError;
-use imagelib::recipe::Recipe;
+use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use super::order::Order;
 use crate::api::documents::{self, Host};
 use crate::api::problem::{Problem, ProblemKind};
+use crate::media_url::MediaUrl;
 use crate::store::{BaseState, OpenBase, RegisteredBase, Store, StoreError};
 
 /// An order, understood.
@@ -28,7 +30,7 @@ pub(super) struct Understood {
 }
 
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
-pub(super) fn understand(store: &Store, order: Order) -> Result<Understood, Problem> {
+pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
     let base = store.base(&order.base).ok_or_else(|| unknown_base(store, &order.base))?;
     let Host { name, network, report } = documents::one_host(&order.documents, order.host.as_deref())?;
     // After the documents: what is wrong with them is wrong whether the base is there or not.
@@ -44,12 +46,19 @@ pub(super) fn understand(store: &Store, order: Order) -> Result<Understood, Prob
         files: order.files,
         units: order.units,
     };
+    let rootfs = match order.rootfs_url {
+        Some(url) => Some(RootfsLocation::Url(url)),
+        None if order.format == Format::MinimalIso => Some(RootfsLocation::MediaPlane(media_url.to_string())),
+        None => None,
+    };
     let recipe = Recipe {
         base: open.identity,
         format: order.format,
         additions,
         ignition: order.ignition,
         kernel_arguments: order.kernel_arguments,
+        boot_entries: order.boot_entries,
+        rootfs,
         replace_embedded: order.replace_embedded,
     };
     Ok(Understood { base, open, recipe, label, report })

@@ -96,7 +96,7 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
             Some(order) => Order { documents: body, ..order },
         };
         let documents = order.documents.clone();
-        let understood = understand(&shared.store, order);
+        let understood = understand(&shared.store, &shared.media_url, order);
         let understood = understood.map_err(|problem| content::hint(problem, &headers, &documents))?;
         if whole { stream(&shared, understood) } else { publish(&shared, understood) }
     })

@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 
 use crate::api::Api;
 use crate::api::problem::{Problem, ProblemBody};
-use crate::store::ImageState;
 
 /// What is embedded in an image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,10 +52,7 @@ pub(super) async fn embedded(
     State(api): State<Arc<Api>>,
     Path(id): Path<String>,
 ) -> Result<Json<EmbeddedFiles>, Problem> {
-    let planned = match super::find(&api, &id)?.state() {
-        ImageState::Available(planned) => planned,
-        ImageState::Unavailable { reason } => return Err(super::unavailable(&reason)),
-    };
+    let planned = super::planned(&api, &id)?;
     let files = planned.image.embedded.iter().map(|file| EmbeddedFileBody {
         path: file.path.clone(),
         delivered_by: file.delivered_by,

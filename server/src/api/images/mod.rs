@@ -1,6 +1,7 @@
 //! `/v1/images`: ordering, finding and releasing images.
 
 mod build;
+mod changes;
 mod create;
 mod delete;
 mod digest;
@@ -20,7 +21,7 @@ use utoipa_axum::routes;
 
 use super::Api;
 use super::problem::{Problem, ProblemKind};
-use crate::store::StoredImage;
+use crate::store::{ImageState, PlannedImage, StoredImage};
 
 /// The routes of images.
 pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
@@ -28,6 +29,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(list::list, create::create))
         .routes(routes!(single::single, delete::delete))
         .routes(routes!(embedded::embedded))
+        .routes(routes!(changes::changes))
         .routes(routes!(digest::digest))
 }
 
@@ -35,6 +37,14 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 fn find(api: &Api, id: &str) -> Result<Arc<StoredImage>, Problem> {
     let id = parse_id(id)?;
     api.store.image(&id).ok_or_else(missing)
+}
+
+/// The plan of the image that a path names, if it can be served.
+fn planned(api: &Api, id: &str) -> Result<Arc<PlannedImage>, Problem> {
+    match find(api, id)?.state() {
+        ImageState::Available(planned) => Ok(planned),
+        ImageState::Unavailable { reason } => Err(unavailable(&reason)),
+    }
 }
 
 /// What is no identity is that of no image.

@@ -1,10 +1,13 @@
 //! What a client orders: one image for one host over one base. In JSON, or as the documents and a query.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use imagelib::base::Format;
 use imagelib::host::HostName;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
+use imagelib::recipe::RootfsUrl;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
@@ -22,7 +25,7 @@ pub(super) struct JsonOrder {
     /// Name of the base.
     #[schema(example = "fcos")]
     base: String,
-    /// What to make: `iso` for virtual media, `initrd` for network boot.
+    /// What to make; `iso` if absent.
     #[serde(default = "iso")]
     #[schema(value_type = FormatBody)]
     format: Format,
@@ -63,6 +66,13 @@ pub(super) struct JsonOrder {
     #[serde(default)]
     #[schema(value_type = KernelArgumentEditsBody)]
     kernel_arguments: KernelArgumentEdits,
+    /// The titles of the boot entries that get the kernel arguments and what is added to the system. All, if absent.
+    #[serde(default)]
+    boot_entries: BTreeSet<String>,
+    /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "http://192.0.2.10/rootfs.img")]
+    rootfs_url: Option<RootfsUrl>,
     /// Whether what somebody embedded in the base before may be replaced. Without this, such a base is refused.
     #[serde(default)]
     replace_embedded: bool,
@@ -80,7 +90,8 @@ pub(super) struct OrderQuery {
     /// Name of the base. That it is there says that the body is the user's documents, whatever its content type; with
     /// `application/json` and without it, the body is an `ImageRequest`.
     base: Option<String>,
-    /// What to make: `iso` (the default) for virtual media, `initrd` for network boot.
+    /// What to make: `iso` (the default) or `usb` for virtual media, `minimal-iso` for slow virtual media, `initrd` for
+    /// network boot.
     #[param(value_type = Option<FormatBody>, inline)]
     format: Option<String>,
     /// Which of the hosts in the documents is meant, by its name. Needed where there are several.
@@ -97,6 +108,10 @@ pub(super) struct OrderQuery {
     karg_delete: Option<Vec<String>>,
     /// A kernel argument's value to change, `KEY=OLD=NEW`; repeatable.
     karg_replace: Option<Vec<String>>,
+    /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable. All, if absent.
+    boot_entry: Option<Vec<String>>,
+    /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
+    rootfs_url: Option<String>,
     /// `true`: what somebody embedded in the base before may be replaced.
     replace_embedded: Option<bool>,
 }
@@ -125,6 +140,10 @@ pub(super) struct Order {
     pub auto_default: bool,
     /// Changes to the kernel arguments.
     pub kernel_arguments: KernelArgumentEdits,
+    /// Which boot entries; all, if none is named.
+    pub boot_entries: BTreeSet<String>,
+    /// Where a minimal ISO fetches its root file system from.
+    pub rootfs_url: Option<RootfsUrl>,
     /// Whether what the base carries may be replaced.
     pub replace_embedded: bool,
 }
@@ -153,23 +172,17 @@ impl Order {
             units: order.units,
             auto_default: order.auto_default,
             kernel_arguments: order.kernel_arguments,
+            boot_entries: order.boot_entries,
+            rootfs_url: order.rootfs_url,
             replace_embedded: order.replace_embedded,
         })
     }
 
     /// Reads the parameters of an order over the base `base`, whose documents are still to come.
     pub(super) fn from_query(base: String, mut query: Parameters) -> Result<Self, Problem> {
-        let format = match query.one::<String>("format")?.as_deref() {
-            None | Some("iso") => Format::Iso,
-            Some("initrd") => Format::Initrd,
-            Some(other) => {
-                let detail = format!("format: {other:?} is neither iso nor initrd");
-                return Err(Problem::new(ProblemKind::WrongParameter, detail));
-            }
-        };
         let order = Self {
             base,
-            format,
+            format: query.one("format")?.unwrap_or(Format::Iso),
             documents: Bytes::new(),
             host: query.one("host")?,
             hostname: query.one("hostname")?,
@@ -183,6 +196,8 @@ impl Order {
                 delete: query.all("karg_delete")?,
                 replace: query.all::<Replacement>("karg_replace")?,
             },
+            boot_entries: query.all("boot_entry")?.into_iter().collect(),
+            rootfs_url: query.one("rootfs_url")?,
             replace_embedded: query.one("replace_embedded")?.unwrap_or_default(),
         };
         query.finish()?;

@@ -5,12 +5,19 @@ use utoipa::ToSchema;
 
 /// Kind of image.
 #[derive(ToSchema)]
-#[schema(as = Format, rename_all = "lowercase")]
+#[schema(as = Format, rename_all = "kebab-case")]
 pub(crate) enum FormatBody {
     /// A bootable ISO, `boot.iso`.
     Iso,
+    /// A bootable ISO without its root file system, `boot.iso`, and that, `rootfs.img`, which the host fetches over the
+    /// network.
+    MinimalIso,
     /// A kernel and an initramfs, `vmlinuz` and `initrd.img`.
     Initrd,
+    /// A disk, `boot.img`, for BMCs that show virtual media to the host as a disk.
+    Usb,
+    /// A small medium with configuration only, `data.iso` or `data.img`, for a second slot or a running host.
+    Data,
 }
 
 /// Changes to kernel arguments, made in this order.
@@ -28,7 +35,7 @@ pub(super) struct KernelArgumentEditsBody {
     replace: Option<Vec<String>>,
 }
 
-/// A file to add, owned by root.
+/// A file to add.
 #[derive(ToSchema)]
 #[schema(as = ExtraFile)]
 pub(super) struct ExtraFileBody {
@@ -38,6 +45,10 @@ pub(super) struct ExtraFileBody {
     /// Permission bits, octal; `0644` if absent.
     #[schema(example = "0644")]
     mode: Option<String>,
+    /// Number of the user that owns it; root's if absent.
+    user: Option<u32>,
+    /// Number of the group that owns it; root's if absent.
+    group: Option<u32>,
     /// Content in base64 (RFC 4648 §4).
     #[schema(example = "SGVsbG8K", format = Byte)]
     contents: String,

@@ -6,7 +6,7 @@ use std::path::Path;
 use imagelib::base::BaseIdentity;
 use imagelib::ignition::{Additions, ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::recipe::Recipe;
+use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use crate::arguments::{BuildArguments, FileArgument, InputFile};
@@ -37,10 +37,12 @@ pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Fail
     };
     let recipe = Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
-        format: arguments.format.into(),
+        format: arguments.format,
         additions,
         ignition,
         kernel_arguments,
+        boot_entries: arguments.boot_entry.into_iter().collect(),
+        rootfs: arguments.rootfs_url.map(RootfsLocation::Url),
         replace_embedded: arguments.force,
     };
     Ok((recipe, report))

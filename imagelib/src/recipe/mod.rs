@@ -1,5 +1,8 @@
 //! The canonical form of all that goes into an image. Its digest is what the image is.
 
+mod rootfs;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,6 +12,8 @@ use crate::base::{BaseIdentity, Format};
 use crate::digest::{Digest, DigestError};
 use crate::ignition::{Additions, UserConfig};
 use crate::kernel_arguments::KernelArgumentEdits;
+
+pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
 
 /// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
 /// would give other bytes, so that an image keeps its bytes, and its address, for as long as it is published.
@@ -46,6 +51,12 @@ pub struct Recipe {
     /// What becomes of the base's kernel arguments.
     #[serde(default, skip_serializing_if = "KernelArgumentEdits::is_empty")]
     pub kernel_arguments: KernelArgumentEdits,
+    /// The titles of the boot entries that get the changed kernel arguments and what is added to the system; none: all.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub boot_entries: BTreeSet<String>,
+    /// Where a minimal ISO fetches its root file system from; without it, that is left to the user's kernel arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rootfs: Option<RootfsLocation>,
     /// Whether what the base already carries in its embed areas may be replaced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace_embedded: bool,
@@ -64,6 +75,20 @@ struct VersionedJson {
 }
 
 impl Recipe {
+    /// The recipe of an image with these additions, and nothing else changed.
+    pub fn new(base: BaseIdentity, format: Format, additions: Additions) -> Self {
+        Self {
+            base,
+            format,
+            additions,
+            ignition: None,
+            kernel_arguments: KernelArgumentEdits::default(),
+            boot_entries: BTreeSet::new(),
+            rootfs: None,
+            replace_embedded: false,
+        }
+    }
+
     /// The canonical form: compact JSON with its members in a fixed order. It holds secrets where the recipe does.
     pub fn to_canonical_json(&self) -> Vec<u8> {
         // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.

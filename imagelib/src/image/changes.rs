@@ -1,0 +1,43 @@
+//! What an image changes of its base, for people to read.
+
+use serde::Serialize;
+
+/// One change to a base: a file of it, or one of its structures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// A path in the ISO (`/boot/grub/grub.cfg`), the name of a file of the base (`initrd.img`), or that of a structure
+    /// (`GPT`).
+    pub subject: String,
+    /// What happened to it.
+    pub action: String,
+    /// Its size before, in bytes, where it was there and has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_size: Option<u64>,
+    /// Its size after, in bytes, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_size: Option<u64>,
+    /// What for.
+    pub why: String,
+}
+
+/// Why an initramfs grows, and why an embed area is written.
+pub(super) const ADDITIONS: &str = "network configuration and what else was asked for";
+/// Why a boot configuration changes.
+pub(super) const KERNEL_ARGUMENTS: &str = "kernel arguments";
+
+impl Change {
+    /// An archive behind an initramfs.
+    pub(super) fn grown(subject: impl Into<String>, old: u64, new: u64) -> Self {
+        Self::new(subject, "archive added behind it", (old, new), ADDITIONS)
+    }
+
+    /// Bytes in an embed area of a file, which stays as long as it is.
+    pub(super) fn embedded(area: String, size: u64, why: &str) -> Self {
+        Self::new(area, "embed area written", (size, size), why)
+    }
+
+    pub(super) fn new(subject: impl Into<String>, action: &str, sizes: (u64, u64), why: impl Into<String>) -> Self {
+        let (old_size, new_size) = (Some(sizes.0), Some(sizes.1));
+        Self { subject: subject.into(), action: action.to_owned(), old_size, new_size, why: why.into() }
+    }
+}

@@ -13,7 +13,8 @@ packages=(
   # building dayone and the cargo-installed peers
   build-essential pkg-config libssl-dev libzstd-dev liblzma-dev git ca-certificates
   # ISO images: making the fixtures, and reading what comes out
-  xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools p7zip-full fdisk
+  xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools
+  p7zip-full fdisk gdisk isomd5sum
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
   # initramfs
@@ -93,6 +94,15 @@ sushy_venv() {
   ln -sfn "$venv/bin/sushy-emulator" "$cache/bin/sushy-emulator"
 }
 
+pycdlib_venv() {
+  local venv="$cache/pycdlib-1.22.0"
+  if [ ! -x "$venv/bin/python" ]; then
+    echo "setup: Python environment for pycdlib"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet pycdlib==1.22.0
+  fi
+}
+
 # Debian's own Rust is older than the one that dayone is written for.
 require_rust() {
   local have
@@ -133,6 +143,7 @@ sushy_venv
 install_packages ovmf grub-efi-amd64-bin grub-common
 install_qemu
 boot_kernel
+pycdlib_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 coreos_fixtures

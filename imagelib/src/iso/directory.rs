@@ -95,7 +95,7 @@ impl FileEntry {
 }
 
 /// An extent of the volume as a range of the image. `record` is who says so.
-fn extent(source: &dyn Source, base: u64, block: u64, size: u32, record: u64) -> Result<Extent, IsoError> {
+pub(super) fn extent(source: &dyn Source, base: u64, block: u64, size: u32, record: u64) -> Result<Extent, IsoError> {
     let offset = base.saturating_add(block.saturating_mul(BLOCK));
     let length = u64::from(size);
     if length > 0 && offset.checked_add(length).is_none_or(|end| end > source.size()) {
@@ -163,7 +163,7 @@ fn entry(
         if let Some(name) = additions.name {
             entry.name = name;
         }
-        if additions.symlink {
+        if additions.symlink.is_some() {
             entry.kind = EntryKind::Symlink;
         }
         if let Some(block) = additions.relocated_to {
@@ -175,7 +175,7 @@ fn entry(
 }
 
 /// The extent of a directory that is known only by its first block: its first record, its own, has the size.
-fn moved_directory(source: &dyn Source, base: u64, block: u64, record: u64) -> Result<Extent, IsoError> {
+pub(super) fn moved_directory(source: &dyn Source, base: u64, block: u64, record: u64) -> Result<Extent, IsoError> {
     let Extent { offset, .. } = extent(source, base, block, 34, record)?;
     let bytes = source.read_vec(offset, 34).map_err(|source| IsoError::Read { offset, source })?;
     let size = super::fields::u32_both(&bytes, 10, offset, "size of a directory")?;
@@ -202,17 +202,27 @@ fn each_record(
             return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY });
         }
         let bytes = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-        let mut block_offset = offset;
-        for block in bytes.chunks(BLOCK_LENGTH) {
-            let mut at = 0;
-            // A record never crosses a block; zeros fill the rest (§6.8.1.1).
-            while let Some(rest) = block.get(at..).filter(|rest| rest.first().is_some_and(|&length| length != 0)) {
-                let record = Record::parse(rest, block_offset + at as u64)?;
-                at += record.length;
-                each(record)?;
-            }
-            block_offset += BLOCK;
+        records(&bytes, offset, &mut each)?;
+    }
+    Ok(())
+}
+
+/// The records in the bytes of a directory, which begin at `offset` in the image.
+pub(super) fn records<'a>(
+    bytes: &'a [u8],
+    offset: u64,
+    mut each: impl FnMut(Record<'a>) -> Result<(), IsoError>,
+) -> Result<(), IsoError> {
+    let mut block_offset = offset;
+    for block in bytes.chunks(BLOCK_LENGTH) {
+        let mut at = 0;
+        // A record never crosses a block; zeros fill the rest (§6.8.1.1).
+        while let Some(rest) = block.get(at..).filter(|rest| rest.first().is_some_and(|&length| length != 0)) {
+            let record = Record::parse(rest, block_offset + at as u64)?;
+            at += record.length;
+            each(record)?;
         }
+        block_offset += BLOCK;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ pub mod author;
 pub mod coreos;
 mod descriptor;
 mod directory;
+pub mod edit;
 pub mod el_torito;
 mod error;
 mod fields;

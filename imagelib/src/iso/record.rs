@@ -25,6 +25,8 @@ pub(super) struct Record<'a> {
     /// What follows the name: Rock Ridge.
     pub(super) system_use: &'a [u8],
     flags: u8,
+    /// How many blocks of extended attributes stand before the content.
+    attributes: u8,
 }
 
 impl<'a> Record<'a> {
@@ -52,7 +54,7 @@ impl<'a> Record<'a> {
         let size = u32_both(record, 10, offset, "size of a file")?;
         // Extended attributes (§9.5) stand before the content and count as blocks of the extent.
         let block = u64::from(extent) + u64::from(attributes);
-        Ok(Self { offset, length, block, size, name, system_use, flags })
+        Ok(Self { offset, length, block, size, name, system_use, flags, attributes })
     }
 
     pub(super) fn is_directory(&self) -> bool {
@@ -62,6 +64,11 @@ impl<'a> Record<'a> {
     /// Whether the record is about something that belongs to a file of the same name, such as a resource fork.
     pub(super) fn is_associated(&self) -> bool {
         self.flags & HIDDEN_ASSOCIATED != 0
+    }
+
+    /// Whether extended attributes (§9.5) stand before the content.
+    pub(super) fn has_attributes(&self) -> bool {
+        self.attributes != 0
     }
 
     /// Whether the file goes on in the next record.

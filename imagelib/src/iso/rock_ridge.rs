@@ -12,12 +12,45 @@ const MOST_CONTINUATIONS: usize = 8;
 pub(super) struct Additions {
     /// The name of the file as it was (NM).
     pub(super) name: Option<String>,
-    /// The file is a symbolic link (SL).
-    pub(super) symlink: bool,
+    /// The file is a symbolic link (SL), to this path.
+    pub(super) symlink: Option<Symlink>,
+    /// The content is compressed (ZF of zisofs).
+    pub(super) compressed: bool,
     /// The record stands for a directory that had to move: its block (CL).
     pub(super) relocated_to: Option<u64>,
     /// The record is of a directory that was moved here, and shows only where it came from (RE).
     pub(super) relocated_here: bool,
+}
+
+/// Where a symbolic link points, as its components are read.
+#[derive(Debug, Default)]
+pub(super) struct Symlink {
+    target: Vec<u8>,
+    /// The component before goes on in the next (P1282 §4.1.3.1).
+    unfinished: bool,
+}
+
+impl Symlink {
+    pub(super) fn target(&self) -> String {
+        String::from_utf8_lossy(&self.target).into_owned()
+    }
+
+    fn add(&mut self, mut components: &[u8]) {
+        while let [flags, length, rest @ ..] = components {
+            let Some((part, rest)) = rest.split_at_checked(usize::from(*length)) else { return };
+            if !self.unfinished && !self.target.is_empty() && !self.target.ends_with(b"/") {
+                self.target.push(b'/');
+            }
+            self.target.extend_from_slice(match flags & 0b1110 {
+                0b0010 => b".",
+                0b0100 => b"..",
+                0b1000 => b"/",
+                _ => part,
+            });
+            self.unfinished = flags & 1 != 0;
+            components = rest;
+        }
+    }
 }
 
 /// How many bytes of every record's system use belong to somebody else, where the root directory's own record says
@@ -69,7 +102,8 @@ fn entries(area: &[u8], additions: &mut Additions, name: &mut Option<Vec<u8>>) -
             [b'N', b'M', _, _, flags, part @ ..] if flags & 0b110 == 0 => {
                 name.get_or_insert_default().extend_from_slice(part);
             }
-            [b'S', b'L', ..] => additions.symlink = true,
+            [b'S', b'L', _, _, _, components @ ..] => additions.symlink.get_or_insert_default().add(components),
+            [b'Z', b'F', ..] => additions.compressed = true,
             [b'C', b'L', ..] => additions.relocated_to = u32_le(entry, 4).map(u64::from),
             [b'R', b'E', ..] => additions.relocated_here = true,
             _ => {}

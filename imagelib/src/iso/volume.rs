@@ -156,7 +156,7 @@ impl Volume {
         Walk::new(source, self.base, self.tree(tree))
     }
 
-    fn tree(&self, kind: TreeKind) -> Option<&Tree> {
+    pub(super) fn tree(&self, kind: TreeKind) -> Option<&Tree> {
         match kind {
             TreeKind::Primary => Some(&self.primary),
             TreeKind::Joliet => self.joliet.as_ref(),

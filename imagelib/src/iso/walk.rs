@@ -11,7 +11,7 @@ use crate::source::Source;
 const LARGEST_TREE: u64 = 32 << 20;
 
 /// ECMA-119 §6.8.2.1 allows eight levels, Rock Ridge as many as a path can have.
-const DEEPEST: usize = 64;
+pub(super) const DEEPEST: usize = 64;
 
 /// An iterator over the entries of a tree with their paths (`/EFI/BOOT/grub.cfg`). It ends after an error.
 pub struct Walk<'a> {

@@ -1,0 +1,83 @@
+//! What became of an image, for people to read.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// One change to the base image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// A path (`/boot/grub/grub.cfg`), or the name of a structure.
+    pub subject: String,
+    /// What happened to it.
+    pub kind: ChangeKind,
+    /// Its size before, in bytes, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_size: Option<u64>,
+    /// Its size after, in bytes, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_size: Option<u64>,
+}
+
+impl Change {
+    pub(super) fn structure(subject: impl Into<String>, kind: ChangeKind) -> Self {
+        Self { subject: subject.into(), kind, old_size: None, new_size: None }
+    }
+
+    pub(super) fn sizes(subject: impl Into<String>, kind: ChangeKind, old: Option<u64>, new: u64) -> Self {
+        Self { subject: subject.into(), kind, old_size: old, new_size: Some(new) }
+    }
+}
+
+/// What happened to something in the base image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// A file has other content, in the blocks that it had.
+    FileRewritten,
+    /// A file has other content, at the end of the image.
+    FileMoved,
+    /// Some bytes are others; the size is the same.
+    BytesPatched,
+    /// A file is new.
+    FileAdded,
+    /// A directory is new.
+    DirectoryAdded,
+    /// A directory had no room for its new entries and stands at the end of the image now.
+    DirectoryMoved,
+    /// A table of all directories names new or moved ones.
+    PathTableRewritten,
+    /// The volume is as long as the image again.
+    VolumeGrown,
+    /// The boot catalog points to where a boot image stands now.
+    BootImageMoved,
+    /// A partition table describes the image's new size.
+    PartitionTableUpdated,
+    /// The checksum of the whole medium, which boot menus offer to test, would be wrong and is gone.
+    MediumChecksumRemoved,
+    /// The line of a file that has changed has its new checksum.
+    ChecksumUpdated,
+    /// The line of a file that has changed is gone, because its new checksum is not known.
+    ChecksumRemoved,
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FileRewritten => "new content in place",
+            Self::FileMoved => "new content at the end of the image",
+            Self::BytesPatched => "bytes changed in place",
+            Self::FileAdded => "new file",
+            Self::DirectoryAdded => "new directory",
+            Self::DirectoryMoved => "moved to the end of the image, to have room for new entries",
+            Self::PathTableRewritten => "rewritten, because directories are new or have moved",
+            Self::VolumeGrown => "volume size raised to the size of the image",
+            Self::BootImageMoved => "points to the new place of a boot image",
+            Self::PartitionTableUpdated => "describes the new size of the image",
+            Self::MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
+            Self::ChecksumUpdated => "checksum of a changed file updated",
+            Self::ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
+        })
+    }
+}

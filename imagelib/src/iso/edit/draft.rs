@@ -1,0 +1,215 @@
+//! An image while it is being edited: directories taken apart, patches, and what follows the end.
+
+mod finish;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changes::{Change, ChangeKind};
+use super::error::{EditError, NotEditable};
+use super::layout::{DraftDirectory, Origin};
+use super::tree::{Directory, DirectoryId, File, Found, Image, RecordId};
+use crate::iso::{BLOCK, Extent, IsoError};
+use crate::overlay::{Content, Patch, Segment};
+use crate::source::Role;
+
+/// The largest file that one record describes: what is longer, others split into several extents.
+const LARGEST_FILE: u64 = (1 << 32) - BLOCK;
+
+/// An image that is being edited.
+pub(super) struct Draft<'a> {
+    image: &'a Image,
+    directories: BTreeMap<DirectoryId, DraftDirectory>,
+    /// The descriptors, in the image's order.
+    descriptors: Vec<Vec<u8>>,
+    patches: Vec<Patch>,
+    appended: Vec<Segment>,
+    /// The end of all that has a place.
+    end: u64,
+    /// The records that have been edited.
+    edited: BTreeSet<RecordId>,
+    /// Extents that have moved, from and to.
+    moved: Vec<(Extent, Extent)>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(image: &'a Image) -> Self {
+        Self {
+            image,
+            directories: BTreeMap::new(),
+            descriptors: image.descriptors.iter().map(|descriptor| descriptor.block.clone()).collect(),
+            patches: Vec::new(),
+            appended: Vec::new(),
+            end: image.size,
+            edited: BTreeSet::new(),
+            moved: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// Gives a file other content, under all its names.
+    pub(super) fn replace(&mut self, path: &str, content: Vec<Segment>) -> Result<(), EditError> {
+        let (record, file) = find(self.image, path)?;
+        let own_path = self.begin(path, record, file)?;
+        let size = file_size(path, &content)?;
+        let old = file.extent;
+        let (kind, offset) = if let Some(patches) = self.in_place(old, &content, size) {
+            self.patches.extend(patches);
+            (ChangeKind::FileRewritten, old.offset)
+        } else {
+            let offset = self.append(content)?;
+            let new = Extent { offset, length: u64::from(size) };
+            self.patches.extend(self.image.boot.follow(old, new));
+            self.moved.push((old, new));
+            (ChangeKind::FileMoved, offset)
+        };
+        for record in self.image.records(record, file) {
+            self.point(record, offset, size)?;
+        }
+        self.changes.push(Change::sizes(own_path, kind, Some(old.length), u64::from(size)));
+        Ok(())
+    }
+
+    /// Changes bytes of a file where they are.
+    pub(super) fn patch(&mut self, path: &str, patches: Vec<Patch>) -> Result<(), EditError> {
+        let (record, file) = find(self.image, path)?;
+        let own_path = self.begin(path, record, file)?;
+        let Extent { offset, length } = file.extent;
+        for patch in patches {
+            within(path, &patch, length)?;
+            self.patches.push(Patch { offset: offset + patch.offset, content: patch.content });
+        }
+        self.changes.push(Change::sizes(own_path, ChangeKind::BytesPatched, Some(length), length));
+        Ok(())
+    }
+
+    /// Changes bytes that belong to no file.
+    pub(super) fn patch_image(&mut self, name: String, patches: Vec<Patch>) -> Result<(), EditError> {
+        for patch in &patches {
+            within(&name, patch, self.image.size)?;
+        }
+        self.patches.extend(patches);
+        self.changes.push(Change::structure(name, ChangeKind::BytesPatched));
+        Ok(())
+    }
+
+    /// Marks a file as edited, and says what its own path is.
+    fn begin(&mut self, path: &str, record: RecordId, file: &File) -> Result<String, EditError> {
+        if let Some(reason) = file.reason.clone() {
+            return Err(EditError::File { path: path.to_owned(), reason });
+        }
+        for record in self.image.records(record, file) {
+            if !self.edited.insert(record) {
+                return Err(EditError::Twice { path: path.to_owned() });
+            }
+        }
+        Ok(self.image.path(record).unwrap_or_else(|| path.to_owned()))
+    }
+
+    /// The patches that make the extent's blocks hold the content, where nothing else stands on them and no byte has
+    /// to come from elsewhere.
+    fn in_place(&self, extent: Extent, content: &[Segment], size: u32) -> Option<Vec<Patch>> {
+        let blocks_end = (extent.offset + extent.length).next_multiple_of(BLOCK);
+        let end = blocks_end.min(self.image.size);
+        if extent.offset + u64::from(size) > end || !self.image.occupied.is_alone(extent.offset, blocks_end) {
+            return None;
+        }
+        let mut at = extent.offset;
+        let mut patches = Vec::new();
+        for segment in content {
+            match segment {
+                Segment::Own(content) => patches.push(Patch { offset: at, content: content.clone() }),
+                Segment::Base { file: Role::Iso, offset, .. } if *offset == at => {}
+                Segment::Base { length: 0, .. } => {}
+                Segment::Base { .. } => return None,
+            }
+            at += segment.length();
+        }
+        patches.push(Patch::zeros(at, end - at));
+        Some(patches)
+    }
+
+    /// Puts content behind the end, at the beginning of a block, and says where.
+    fn append(&mut self, content: Vec<Segment>) -> Result<u64, EditError> {
+        let offset = self.align();
+        for segment in content {
+            self.end = self.end.checked_add(segment.length()).ok_or(EditError::TooLarge("it has too many bytes"))?;
+            self.appended.push(segment);
+        }
+        self.align();
+        Ok(offset)
+    }
+
+    /// Fills the last block.
+    fn align(&mut self) -> u64 {
+        let end = self.end.next_multiple_of(BLOCK);
+        if end > self.end {
+            self.appended.push(Segment::Own(Content::Zeros(end - self.end)));
+            self.end = end;
+        }
+        end
+    }
+
+    /// Makes a record of a file point to an extent of the image.
+    fn point(&mut self, (directory, at): RecordId, offset: u64, size: u32) -> Result<(), EditError> {
+        let block = self.block(directory, offset)?;
+        if let Some(record) = self.directory(directory)?.record(Origin::Image(at)) {
+            record.set_extent(block, size);
+        }
+        Ok(())
+    }
+
+    /// The block of an offset, as the directory's volume counts them.
+    fn block(&self, directory: DirectoryId, offset: u64) -> Result<u32, EditError> {
+        let base = self.image.directory(directory).and_then(|found| self.image.trees.get(found.tree));
+        block(offset, base.map_or(0, |tree| tree.base))
+    }
+
+    /// A directory, taken apart.
+    fn directory(&mut self, id: DirectoryId) -> Result<&mut DraftDirectory, EditError> {
+        let image = self.image;
+        match self.directories.entry(id) {
+            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                let draft = image.directory(id).map(of_image);
+                Ok(entry.insert(draft.transpose()?.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// Directories were read once without an error, so that there is none now.
+fn of_image(directory: &Directory) -> Result<DraftDirectory, EditError> {
+    let overlap = |_: IsoError| NotEditable::Overlap { offset: directory.extent.offset };
+    Ok(DraftDirectory::of(directory).map_err(overlap)?)
+}
+
+/// The block of an offset in a volume that begins at `base`.
+fn block(offset: u64, base: u64) -> Result<u32, EditError> {
+    let block = offset.checked_sub(base).and_then(|within| u32::try_from(within / BLOCK).ok());
+    block.ok_or(EditError::TooLarge("it would have more than 2^32 blocks"))
+}
+
+/// The file of a path: in the primary tree or else in Joliet's, of the volume at the beginning.
+pub(super) fn find<'a>(image: &'a Image, path: &str) -> Result<(RecordId, &'a File), EditError> {
+    let mut trees = image.trees.iter().enumerate().filter(|(_, tree)| tree.base == 0);
+    match trees.find_map(|(index, _)| image.find(index, path)) {
+        Some(Found::File(record, file)) => Ok((record, file)),
+        Some(Found::Directory(_)) => Err(EditError::NotAFile { path: path.to_owned() }),
+        None => Err(EditError::NotFound { path: path.to_owned() }),
+    }
+}
+
+fn file_size(path: &str, content: &[Segment]) -> Result<u32, EditError> {
+    let size = content.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.length()));
+    let too_large = || EditError::FileTooLarge { path: path.to_owned(), size, limit: LARGEST_FILE };
+    u32::try_from(size).ok().filter(|_| size <= LARGEST_FILE).ok_or_else(too_large)
+}
+
+fn within(path: &str, Patch { offset, content }: &Patch, size: u64) -> Result<(), EditError> {
+    let (offset, length) = (*offset, content.len());
+    match offset.checked_add(length) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(EditError::Outside { path: path.to_owned(), offset, length, size }),
+    }
+}

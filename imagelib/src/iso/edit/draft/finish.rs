@@ -1,0 +1,99 @@
+//! The last step of a plan: all that follows from the edits.
+
+use super::{Draft, block};
+
+use crate::iso::edit::EditPlan;
+use crate::iso::edit::bytes::{both, difference, put};
+use crate::iso::edit::changes::{Change, ChangeKind};
+use crate::iso::edit::error::{EditError, NotEditable};
+use crate::iso::edit::partitions::Growth;
+use crate::overlay::{Content, Patch};
+
+/// Where the size of the volume stands in a descriptor (ECMA-119 §8.4.8).
+const SPACE_SIZE: usize = 80;
+/// The field for the application's use (§8.4.32), in which isomd5sum writes the checksum of the medium.
+const APPLICATION_USE: std::ops::Range<usize> = 883..1395;
+const MEDIUM_CHECKSUM: &[u8] = b"ISO MD5SUM";
+
+impl Draft<'_> {
+    /// All patches, and all that follows the end.
+    pub(in crate::iso::edit) fn finish(mut self) -> Result<EditPlan, EditError> {
+        self.write_directories();
+        let size = if self.end > self.image.size { self.grow()? } else { self.image.size };
+        if !self.changes.is_empty() {
+            self.remove_medium_checksum();
+        }
+        for (descriptor, block) in self.image.descriptors.iter().zip(self.descriptors) {
+            self.patches.extend(difference(descriptor.offset, &descriptor.block, block));
+        }
+        let patches = in_order(self.patches, self.image.size)?;
+        Ok(EditPlan { base_size: self.image.size, patches, appended: self.appended, size, changes: self.changes })
+    }
+
+    /// The directories that stay where they are.
+    fn write_directories(&mut self) {
+        for (id, draft) in &self.directories {
+            let Some(directory) = self.image.directory(*id) else { continue };
+            let bytes = draft.layout(directory.bytes.len());
+            self.patches.extend(difference(directory.extent.offset, &directory.bytes, bytes));
+        }
+    }
+
+    /// The partition tables and the size of the volume. Returns that of the image.
+    fn grow(&mut self) -> Result<u64, EditError> {
+        let growth =
+            Growth { bases: &self.image.bases, old_size: self.image.size, data_end: self.end, moved: &self.moved };
+        let grown = self.image.partitions.grow(growth);
+        self.patches.extend(grown.patches);
+        self.appended.extend(grown.tail);
+        let (old, new) = (self.image.size, grown.size);
+        for (descriptor, bytes) in self.image.descriptors.iter().zip(&mut self.descriptors) {
+            put(bytes, SPACE_SIZE, &both(block(new, descriptor.base)?));
+        }
+        let tables = grown.changed.into_iter().map(|table| (table, ChangeKind::PartitionTableUpdated));
+        for (subject, kind) in std::iter::once(("volume", ChangeKind::VolumeGrown)).chain(tables) {
+            self.changes.push(Change::sizes(subject, kind, Some(old), new));
+        }
+        Ok(new)
+    }
+
+    fn remove_medium_checksum(&mut self) {
+        let mut removed = false;
+        for block in &mut self.descriptors {
+            let Some(field) = block.get_mut(APPLICATION_USE) else { continue };
+            if field.windows(MEDIUM_CHECKSUM.len()).any(|window| window == MEDIUM_CHECKSUM) {
+                field.fill(b' ');
+                removed = true;
+            }
+        }
+        if removed {
+            self.changes.push(Change::structure("medium checksum", ChangeKind::MediumChecksumRemoved));
+        }
+    }
+}
+
+/// The patches in the order in which they stand, none empty, none over another.
+fn in_order(patches: Vec<Patch>, size: u64) -> Result<Vec<Patch>, NotEditable> {
+    let mut patches: Vec<Patch> = patches.into_iter().filter(|patch| !patch.content.is_empty()).collect();
+    patches.sort_by_key(|patch| patch.offset);
+    let mut end = 0;
+    for patch in &patches {
+        if patch.offset < end || patch.end() > size {
+            return Err(NotEditable::Overlap { offset: patch.offset });
+        }
+        end = patch.end();
+    }
+    // Neighbours in one patch: fewer segments to serve.
+    let mut joined: Vec<Patch> = Vec::with_capacity(patches.len());
+    for patch in patches {
+        match (joined.last_mut(), &patch.content) {
+            (Some(Patch { offset, content: Content::Zeros(length) }), Content::Zeros(more))
+                if *offset + *length == patch.offset =>
+            {
+                *length += more;
+            }
+            _ => joined.push(patch),
+        }
+    }
+    Ok(joined)
+}

@@ -1,0 +1,116 @@
+//! The records of one directory, taken apart to be changed and laid out again (ECMA-119 §6.8.1).
+
+use super::bytes::{both, put};
+use super::tree::{Directory, DirectoryId};
+use crate::iso::directory;
+use crate::iso::{Extent, IsoError};
+
+const BLOCK: usize = 2048;
+
+/// A record of a directory that is being changed.
+#[derive(Debug, Clone)]
+pub(super) struct DraftRecord {
+    pub(super) origin: Origin,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where a record comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It begins there in the directory's bytes.
+    Image(usize),
+    /// It is that of a new directory.
+    Directory(DirectoryId),
+    /// It is that of a new file.
+    File,
+}
+
+impl DraftRecord {
+    /// Makes it point to an extent, which begins at `block` of its volume.
+    pub(super) fn set_extent(&mut self, block: u32, size: u32) {
+        put(&mut self.bytes, 2, &both(block));
+        put(&mut self.bytes, 10, &both(size));
+    }
+
+    /// The name as it stands there.
+    pub(super) fn name(&self) -> &[u8] {
+        let length = self.bytes.get(32).copied().map_or(0, usize::from);
+        self.bytes.get(33..33 + length).unwrap_or_default()
+    }
+
+    /// Rock Ridge, and whatever else follows the name.
+    pub(super) fn system_use(&self) -> &[u8] {
+        let length = self.name().len();
+        self.bytes.get(33 + length + usize::from(length.is_multiple_of(2))..).unwrap_or_default()
+    }
+
+    /// Where the Rock Ridge entry of that signature stands in the record, and the entry.
+    pub(super) fn entry(&self, signature: [u8; 2]) -> Option<(usize, &[u8])> {
+        let mut rest = self.system_use();
+        while let Some(length) = rest.get(2).copied().map(usize::from).filter(|length| *length >= 4) {
+            let entry = rest.get(..length)?;
+            if entry.starts_with(&signature) {
+                return Some((self.bytes.len() - rest.len(), entry));
+            }
+            rest = rest.get(length..)?;
+        }
+        None
+    }
+}
+
+/// A directory that is being changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DraftDirectory {
+    pub(super) records: Vec<DraftRecord>,
+    /// Records have been added, so that those behind them have other places.
+    pub(super) grown: bool,
+    /// Where it is now, where it is not where it was.
+    pub(super) moved: Option<Extent>,
+}
+
+impl DraftDirectory {
+    /// The records of a directory of the image.
+    pub(super) fn of(directory: &Directory) -> Result<Self, IsoError> {
+        let mut records = Vec::new();
+        let start = directory.extent.offset;
+        directory::records(&directory.bytes, start, |record| {
+            let at = usize::try_from(record.offset - start).unwrap_or_default();
+            let bytes = directory.bytes.get(at..at + record.length).unwrap_or_default().to_vec();
+            records.push(DraftRecord { origin: Origin::Image(at), bytes });
+            Ok(())
+        })?;
+        Ok(Self { records, grown: false, moved: None })
+    }
+
+    pub(super) fn record(&mut self, origin: Origin) -> Option<&mut DraftRecord> {
+        self.records.iter_mut().find(|record| record.origin == origin)
+    }
+
+    /// The records of itself and its parent, where both are there.
+    pub(super) fn head(&mut self) -> Option<(&mut DraftRecord, &mut DraftRecord)> {
+        match self.records.as_mut_slice() {
+            [own, parent, ..] if own.name() == [0] && parent.name() == [1] => Some((own, parent)),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the directory: the records where they were, or, with new ones among them, one after the other.
+    /// `length` is what it had.
+    pub(super) fn layout(&self, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        let mut end = 0_usize;
+        for record in &self.records {
+            let at = match record.origin {
+                Origin::Image(at) if !self.grown => at,
+                _ if end % BLOCK + record.bytes.len() > BLOCK => end.next_multiple_of(BLOCK),
+                _ => end,
+            };
+            end = at + record.bytes.len();
+            if end > bytes.len() {
+                bytes.resize(end.next_multiple_of(BLOCK), 0);
+            }
+            put(&mut bytes, at, &record.bytes);
+        }
+        bytes
+    }
+}

@@ -1,0 +1,142 @@
+//! Edits of an ISO 9660 image in O(change): what another mastering run would write, as patches over the image and as
+//! segments behind its end.
+//!
+//! A file that has no room for its new content moves to the real end of the image, and every record of it follows: in
+//! the trees of ISO 9660, Rock Ridge and Joliet, and in those of a second set of descriptors for those who mount the
+//! partition. So do the sizes of the volume (ECMA-119 §8.4.8), the partition tables, the boot catalog, and the
+//! checksum that isomd5sum writes into the descriptor goes.
+//!
+//! [`Editor::open`] reads once all that this needs; [`Editor::plan`] reads nothing.
+
+// Adding files, which uses the rest, is not there yet.
+#![allow(dead_code)]
+
+mod boot;
+mod bytes;
+mod capture;
+mod changes;
+mod draft;
+mod error;
+mod layout;
+mod names;
+mod partitions;
+mod tree;
+
+use std::sync::Arc;
+
+pub use changes::{Change, ChangeKind};
+pub use error::{EditError, NotEditable, OpenError};
+
+use super::{Extent, Volume};
+use crate::overlay::{OverlayError, Patch, Segment, patched};
+use crate::source::{Role, Source};
+use draft::Draft;
+use tree::Image;
+
+/// An edit of an image. Names in paths match as [`Volume::find`] has it; a symbolic link of Rock Ridge stands for the
+/// file it leads to.
+#[derive(Debug, Clone)]
+pub enum Edit {
+    /// Other content for a file that is there, under all names that it has.
+    Replace {
+        /// Its path.
+        path: String,
+        /// The content: bytes, and ranges of files of the base.
+        content: Vec<Segment>,
+    },
+    /// Other bytes in a file that is there. Its size stays.
+    Patch {
+        /// Its path.
+        path: String,
+        /// The bytes, with their offsets in the file.
+        patches: Vec<Patch>,
+    },
+    /// Other bytes where no file of the volume stands: in a partition behind it.
+    PatchImage {
+        /// What it is, for the list of changes.
+        name: String,
+        /// The bytes, with their offsets in the image.
+        patches: Vec<Patch>,
+    },
+}
+
+/// What edits make of an image: its bytes with `patches`, and then `appended`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditPlan {
+    base_size: u64,
+    /// What stands elsewhere than in the image. In order; no two overlap.
+    pub patches: Vec<Patch>,
+    /// What follows the image's last byte.
+    pub appended: Vec<Segment>,
+    /// The size of the result, in bytes.
+    pub size: u64,
+    /// What became of the image, for people to read.
+    pub changes: Vec<Change>,
+}
+
+impl EditPlan {
+    /// The result as segments.
+    pub fn segments(&self) -> Result<Vec<Segment>, OverlayError> {
+        let mut segments = patched(Role::Iso, self.base_size, self.patches.clone())?;
+        segments.extend(self.appended.iter().cloned());
+        Ok(segments)
+    }
+}
+
+/// A file in an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Its path as the image has it, without symbolic links.
+    pub path: String,
+    /// Its content. Where it is stored in pieces, which `editable` says, only where the first one begins is certain.
+    pub extent: Extent,
+    /// Other paths of the same content, in the tree that `path` is of.
+    pub aliases: Vec<String>,
+    /// Whether it can be replaced and patched.
+    pub editable: Result<(), NotEditable>,
+}
+
+/// Edits an image. It holds the image's directories and can be cloned at no cost; it holds no bytes of files.
+#[derive(Debug, Clone)]
+pub struct Editor {
+    image: Arc<Image>,
+}
+
+impl Editor {
+    /// Reads what is needed to edit the image whose volume at the beginning is `volume`.
+    pub fn open(source: &dyn Source, volume: &Volume) -> Result<Self, OpenError> {
+        Ok(Self { image: Arc::new(capture::read(source, volume)?) })
+    }
+
+    /// The size of the image, in bytes.
+    pub fn size(&self) -> u64 {
+        self.image.size
+    }
+
+    /// Finds a file.
+    pub fn file(&self, path: &str) -> Option<FileInfo> {
+        let (record, file) = draft::find(&self.image, path).ok()?;
+        let tree = self.image.directory(record.0)?.tree;
+        let same_tree = |other: &tree::RecordId| self.image.directory(other.0).is_some_and(|other| other.tree == tree);
+        let others = self.image.records(record, file).into_iter().filter(|other| *other != record && same_tree(other));
+        Some(FileInfo {
+            path: self.image.path(record)?,
+            extent: file.extent,
+            aliases: others.filter_map(|other| self.image.path(other)).collect(),
+            editable: file.reason.clone().map_or(Ok(()), Err),
+        })
+    }
+
+    /// What the edits make of the image. The same edits always make the same of it.
+    pub fn plan(&self, edits: Vec<Edit>) -> Result<EditPlan, EditError> {
+        let mut draft = Draft::new(&self.image);
+        for edit in edits {
+            match edit {
+                Edit::Replace { path, content } => draft.replace(&path, content)?,
+                Edit::Patch { path, patches } => draft.patch(&path, patches)?,
+                Edit::PatchImage { name, patches } => draft.patch_image(name, patches)?,
+            }
+        }
+        draft.finish()
+    }
+}

@@ -1,0 +1,53 @@
+//! What is not in a tree: the boot catalog, partition tables, the size of the volume.
+
+use std::path::Path;
+use std::process::Command;
+
+use acceptance::peers::{run, run_text};
+
+use super::layouts::Layout;
+
+pub fn compare(layout: &Layout, old: &Path, new: &Path) {
+    let name = layout.name;
+    let [before, after] = [old, new].map(|iso| report(iso, "-report_el_torito"));
+    assert_eq!(before, after, "{name}");
+    let [before, after] = [old, new].map(|iso| report(iso, "-report_system_area").lines().map(without_sizes).collect());
+    let (before, after): (Vec<_>, Vec<_>) = (before, after);
+    assert_eq!(before, after, "{name}");
+
+    let size = std::fs::metadata(new).unwrap().len();
+    assert_eq!(size % 2048, 0, "{name}");
+    let volume: u64 = run_text(Command::new("isosize").arg(new)).trim().parse().unwrap();
+    let unchanged = size == std::fs::metadata(old).unwrap().len();
+    assert!(unchanged || volume == size, "{name}: {volume} of {size}");
+    run(Command::new("xorriso").arg("-indev").arg(new).args(["-check_media", "use=indev", "--"]));
+
+    let [before, after] = [old, new].map(problems);
+    assert_eq!(before, after, "{name}");
+    let [before, after] = [old, new].map(|iso| std::fs::read(iso).unwrap()[..32768].to_vec());
+    assert!(!unchanged || before == after, "{name}");
+}
+
+fn report(iso: &Path, what: &str) -> String {
+    run_text(Command::new("xorriso").args(["-abort_on", "FATAL", "-indev"]).arg(iso).args([what, "plain"]))
+}
+
+/// A line of the report without what follows from the size of the image.
+fn without_sizes(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let kept = match line.split(':').next().unwrap_or_default().trim() {
+        "ISO image size/512" | "GPT lba range" => 3,
+        "GPT start and size" => 7,
+        "MBR partition" => 7,
+        _ => words.len(),
+    };
+    words[..kept.min(words.len())].join(" ")
+}
+
+/// What sgdisk finds wrong; overlapping partitions are how hybrid images are.
+fn problems(iso: &Path) -> Vec<String> {
+    let text = String::from_utf8(Command::new("sgdisk").arg("-v").arg(iso).output().unwrap().stdout).unwrap();
+    let problems =
+        text.lines().filter(|line| line.starts_with("Problem") || line.contains("corrupt") || line.contains("damaged"));
+    problems.map(str::to_owned).collect()
+}

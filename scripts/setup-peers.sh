@@ -15,6 +15,8 @@ packages=(
   # ISO images: making the fixtures, and reading what comes out
   xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools
   p7zip-full fdisk gdisk isomd5sum
+  # drives with configuration: the reference reader
+  cloud-init
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
   # initramfs
@@ -140,7 +142,7 @@ sushy_venv
 [ "${1:-test}" = demo ] && exit 0
 
 # The firmware and the boot loader of UEFI machines.
-install_packages ovmf grub-efi-amd64-bin grub-common
+install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common
 install_qemu
 boot_kernel
 pycdlib_venv

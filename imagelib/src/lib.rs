@@ -5,8 +5,10 @@
 
 pub mod base;
 pub mod boot_config;
+pub mod boot_medium;
 pub mod compression;
 pub mod cpio;
+pub mod data_image;
 pub mod delivery;
 pub mod digest;
 pub mod disk;

@@ -170,10 +170,12 @@ mod tests {
     use super::super::testing::image;
     use super::*;
 
+    #[allow(clippy::ptr_arg)] // a slice is not a source of known size
     fn catalog(image: &Vec<u8>) -> Result<Option<Catalog>, IsoError> {
         read(image, &Volume::open(image).unwrap())
     }
 
+    #[allow(clippy::ptr_arg)]
     fn place(image: &Vec<u8>) -> usize {
         usize::try_from(catalog(image).unwrap().unwrap().offset).unwrap()
     }

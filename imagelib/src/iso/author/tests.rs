@@ -1,3 +1,6 @@
+// A slice is not a source of known size, as a trait object needs it.
+#![allow(clippy::ptr_arg)]
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,94 @@
+//! Drives for Combustion (<https://github.com/openSUSE/combustion>, README): it copies the directory `combustion` of the
+//! drive into the initramfs and runs `script` there, twice where the script asks for it: with `--prepare` in the initramfs,
+//! before networking starts, and without in the system that is about to be.
+//!
+//! NetworkManager takes a keyfile from no one but root, so the script installs them for root alone, in both places.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::{DataImage, DataImageError};
+use crate::host::HostName;
+use crate::network::Keyfile;
+
+/// A configuration for Combustion.
+#[derive(Clone, Default)]
+pub struct Combustion {
+    /// The profiles.
+    pub keyfiles: Vec<Keyfile>,
+    /// The host name.
+    pub hostname: Option<HostName>,
+    /// A script of the user's own, run after ours and as it asks for: its line `# combustion: …` counts.
+    pub script: Option<Bytes>,
+    /// More files, relative to the script's directory.
+    pub files: BTreeMap<String, Bytes>,
+}
+
+const DIRECTORY: &str = "combustion";
+const KEYFILES: &str = "system-connections";
+const USER_SCRIPT: &str = "user-script";
+
+impl Combustion {
+    pub(super) fn image(&self) -> Result<DataImage, DataImageError> {
+        if self.keyfiles.is_empty() && self.hostname.is_none() && self.script.is_none() {
+            return Err(DataImageError::Empty("give profiles, a host name or a script"));
+        }
+        let mut image = DataImage::new("combustion");
+        image.add_with(&format!("{DIRECTORY}/script"), 0o700, self.combined_script())?;
+        for keyfile in &self.keyfiles {
+            image.add(&format!("{DIRECTORY}/{KEYFILES}/{}", keyfile.name), keyfile.content.clone())?;
+        }
+        if let Some(script) = &self.script {
+            image.add_with(&format!("{DIRECTORY}/{USER_SCRIPT}"), 0o700, script.clone())?;
+        }
+        for (path, content) in &self.files {
+            image.add_with(&format!("{DIRECTORY}/{path}"), 0o700, content.clone())?;
+        }
+        Ok(image)
+    }
+
+    fn combined_script(&self) -> String {
+        let prepare = self.user_asks_for("prepare");
+        let flags = [("prepare", prepare || !self.keyfiles.is_empty()), ("network", self.user_asks_for("network"))];
+        let flags: Vec<&str> = flags.iter().filter(|(_, wanted)| *wanted).map(|(flag, _)| *flag).collect();
+        let run = format!("chmod +x ./{USER_SCRIPT}\nexec ./{USER_SCRIPT}");
+        let mut parts = vec!["#!/bin/bash".to_owned()];
+        if !flags.is_empty() {
+            parts.push(format!("# combustion: {}", flags.join(" ")));
+        }
+        parts.push("set -euo pipefail".to_owned());
+        if !self.keyfiles.is_empty() {
+            parts.push(format!(
+                "(\n\
+                 \x20   umask 077\n\
+                 \x20   mkdir -p /etc/NetworkManager/system-connections\n\
+                 \x20   cp {KEYFILES}/*.nmconnection /etc/NetworkManager/system-connections/\n\
+                 )"
+            ));
+        }
+        let then = if prepare { format!("{run} --prepare") } else { "exit 0".to_owned() };
+        parts.push(format!("if [ \"${{1-}}\" = --prepare ]; then\n{then}\nfi"));
+        // A host name holds nothing that a shell would take for something else.
+        parts.extend(self.hostname.as_ref().map(|hostname| format!("echo {hostname} > /etc/hostname")));
+        parts.extend(self.script.as_ref().map(|_| run));
+        parts.join("\n") + "\n"
+    }
+
+    /// Whether the user's script has a flag, as Combustion looks for it.
+    fn user_asks_for(&self, flag: &str) -> bool {
+        let script = self.script.as_deref().unwrap_or_default();
+        let lines = script.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"# combustion:"));
+        let words = lines.flat_map(|flags| flags.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_'));
+        words.into_iter().any(|word| word == flag.as_bytes())
+    }
+}
+
+impl fmt::Debug for Combustion {
+    /// Without the contents, which may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { keyfiles, hostname, .. } = self;
+        f.debug_struct("Combustion").field("keyfiles", keyfiles).field("hostname", hostname).finish_non_exhaustive()
+    }
+}

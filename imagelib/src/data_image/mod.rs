@@ -1,0 +1,150 @@
+//! Small images with a host's configuration for what runs on the host already, or is booted from another medium: a drive
+//! in a second slot, which cloud-init, the Ironic Python agent or Combustion finds by its label.
+//!
+//! | kind | label | who reads it |
+//! | --- | --- | --- |
+//! | [`ConfigDrive`] | `config-2` | cloud-init, Ironic Python agent (glean), cloudbase-init |
+//! | [`NoCloud`] | `cidata` | cloud-init |
+//! | [`Combustion`] | `combustion` | SUSE's `MicroOS`, SLE Micro and Leap Micro at first boot |
+//!
+//! A drive holds the files that its readers ask for, and nothing else. What the user hands in goes onto it byte by byte;
+//! it is only checked that readers will not stumble over it.
+
+mod cloud;
+mod combustion;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+pub use cloud::{ConfigDrive, NoCloud};
+pub use combustion::Combustion;
+
+use crate::digest::Digest;
+use crate::disk::guid::Guid;
+use crate::iso::author::{AuthorError, IsoPath, NewFile, NewIso};
+use crate::overlay::Segment;
+
+/// The most that all files of a drive may have, in bytes: Ironic takes no larger config drives.
+const LARGEST: usize = 64 << 20;
+
+/// Why there is no data image. The contents of files are never quoted.
+#[derive(Debug, thiserror::Error)]
+pub enum DataImageError {
+    /// A document that its readers would refuse.
+    #[error("{file} {reason}")]
+    Document {
+        /// The file on the drive.
+        file: &'static str,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A file under a name that is used already.
+    #[error("{0:?} is on the drive already; give the file another name")]
+    Duplicate(String),
+    /// Nothing to deliver.
+    #[error("the drive would hold nothing: {0}")]
+    Empty(&'static str),
+    /// Too many bytes.
+    #[error("the files of the drive have {0} bytes, and 64 MiB are the most")]
+    TooLarge(usize),
+    /// The image cannot be written.
+    #[error(transparent)]
+    Author(#[from] AuthorError),
+}
+
+/// What a drive is for, and what it holds.
+#[derive(Debug, Clone)]
+pub enum DataSpec {
+    /// `OpenStack`'s config drive.
+    ConfigDrive(ConfigDrive),
+    /// A seed of cloud-init's data source `NoCloud`.
+    NoCloud(NoCloud),
+    /// A configuration for Combustion.
+    Combustion(Combustion),
+}
+
+/// A drive: files under a label.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DataImage {
+    label: &'static str,
+    publisher: String,
+    files: BTreeMap<IsoPath, DataFile>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct DataFile {
+    content: Bytes,
+    mode: u16,
+}
+
+impl std::fmt::Debug for DataImage {
+    /// Without the contents, which may be secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DataImage")
+            .field("label", &self.label)
+            .field("files", &self.files.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl DataImage {
+    /// The drive that a spec describes. The same spec gives the same drive.
+    pub fn build(spec: &DataSpec) -> Result<Self, DataImageError> {
+        let image = match spec {
+            DataSpec::ConfigDrive(spec) => spec.image(),
+            DataSpec::NoCloud(spec) => spec.image(),
+            DataSpec::Combustion(spec) => spec.image(),
+        }?;
+        let size = image.files.values().map(|file| file.content.len()).sum();
+        if size > LARGEST { Err(DataImageError::TooLarge(size)) } else { Ok(image) }
+    }
+
+    /// The drive as an ISO 9660 image.
+    pub fn iso(&self) -> Result<Vec<Segment>, DataImageError> {
+        let file =
+            |(path, file): (&IsoPath, &DataFile)| (path.clone(), NewFile::literal(file.mode, file.content.clone()));
+        let iso = NewIso {
+            volume_id: self.label.to_owned(),
+            publisher: self.publisher.clone(),
+            preparer: "dayone".to_owned(),
+            files: self.files.iter().map(file).collect(),
+            ..NewIso::default()
+        };
+        Ok(iso.layout()?)
+    }
+
+    fn new(label: &'static str) -> Self {
+        Self { label, publisher: String::new(), files: BTreeMap::new() }
+    }
+
+    /// Adds a file that only root may read: any may hold a password.
+    fn add(&mut self, path: &str, content: impl Into<Bytes>) -> Result<(), DataImageError> {
+        self.add_with(path, 0o600, content)
+    }
+
+    fn add_with(&mut self, path: &str, mode: u16, content: impl Into<Bytes>) -> Result<(), DataImageError> {
+        let file = DataFile { content: content.into(), mode };
+        match self.files.insert(path.parse()?, file) {
+            Some(_) => Err(DataImageError::Duplicate(path.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// An identifier of what is on the drive so far. Another content is another instance, so that readers which configure each instance once do so again.
+    fn instance(&self) -> String {
+        let mut hasher = Sha256::new_with_prefix(b"dayone instance\0");
+        hasher.update(self.label);
+        for (path, file) in &self.files {
+            for part in [path.as_str().as_bytes(), &file.content] {
+                hasher.update((part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+        }
+        Guid::derived(&Digest::finish(hasher), "instance").to_string().to_lowercase()
+    }
+}

@@ -57,12 +57,28 @@ seed_minimal_iso() {
   xz -dc fixtures/bases/coreos-packed.iso.xz | bsdtar -xOf - coreos/miniso.dat > "$1/miniso.dat"
 }
 
+seed_fat() {
+  local kind
+  for kind in "-F12 64" "-F12 -s4 320" "-F16 -s1 -r32 2200"; do
+    read -r -a options <<< "$kind"
+    mkfs.fat "${options[@]:0:${#options[@]}-1}" -C "$1/${kind// /}" "${options[-1]}" > /dev/null
+    mmd -i "$1/${kind// /}" ::EFI
+    mcopy -i "$1/${kind// /}" fixtures/INDEX.md "::EFI/a long name.cfg"
+    mcopy -i "$1/${kind// /}" rustfmt.toml ::GRUB.CFG
+  done
+}
+
+seed_gpt() {
+  truncate -s 60K "$1/disk"
+  sgdisk -o -n 1:34:60 -t 1:EF00 -n 2:61:80 "$1/disk" > /dev/null
+}
+
 seed_range() {
   printf '\x00\x10\x00\x00\x00\x00\x00\x00bytes=0-99,200-299,-5' > "$1/several"
 }
 
-# An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB.
-declare -A max_len=([iso]=2097152)
+# An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
+declare -A max_len=([iso]=2097152 [fat]=2359296)
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$cargo_fuzz" list)

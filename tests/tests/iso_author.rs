@@ -19,7 +19,7 @@ fn write(iso: &NewIso, path: &Path) {
         match segment {
             Segment::Own(Content::Bytes(bytes)) => image.extend(bytes),
             Segment::Own(Content::Zeros(length)) => image.resize(image.len() + usize::try_from(length).unwrap(), 0),
-            Segment::Base { .. } => panic!("a range of a base"),
+            Segment::Own(Content::Counter(_)) | Segment::Base { .. } => panic!("neither bytes nor zeros"),
         }
     }
     fs::write(path, image).unwrap();

@@ -34,8 +34,6 @@ pub struct Walk {
     pub members: Vec<Member>,
     /// How it ended.
     pub ending: Ending,
-    /// Whether it ends in a compressed stream that has no mark of its end ([`Decoder::is_open`]).
-    pub open: bool,
 }
 
 /// How reading an initramfs ended.
@@ -109,8 +107,7 @@ where
     S: Source + ?Sized,
     V: FnMut(&Visit<'_>, &mut Reader<&mut dyn Skip>) -> Result<(), CpioError>,
 {
-    let mut walker =
-        Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED, open: false };
+    let mut walker = Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED };
     let mut cursor = Cursor::new(source);
     let stop = walker.run(&mut cursor);
     if let Some(error) = cursor.take_failure() {
@@ -123,7 +120,7 @@ where
         }
         Some((offset, reason)) => Ending::Stopped { offset, reason },
     };
-    Ok(Walk { members: walker.members, ending, open: walker.open })
+    Ok(Walk { members: walker.members, ending })
 }
 
 struct Walker<'v, V> {
@@ -133,8 +130,6 @@ struct Walker<'v, V> {
     name_bytes: u64,
     /// How many bytes may still come out of decoders.
     unpacked: u64,
-    /// Whether the last member is a stream without a mark of its end.
-    open: bool,
 }
 
 impl<V> Walker<'_, V>
@@ -161,7 +156,6 @@ where
                 return Ok(Some((offset, StopReason::TooLarge)));
             }
             self.members.push(Member { offset, compression, entries: 0 });
-            self.open = false;
             let result = match compression {
                 None => self.archive(cursor).map(drop),
                 Some(compression) => self.compressed(compression, &mut *cursor),
@@ -188,7 +182,6 @@ where
             position = position.wrapping_add(self.archive(&mut reader)?);
         }
         self.unpacked = reader.get_ref().left;
-        self.open = reader.get_ref().inner.is_open();
         Ok(())
     }
 

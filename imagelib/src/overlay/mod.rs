@@ -3,6 +3,7 @@
 //! Nothing is written out and nothing is copied. The size, the identity and the bytes of any range follow from the
 //! segments alone.
 
+mod counter;
 mod patch;
 mod prefix;
 mod segments;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+pub use counter::Counter;
 pub use patch::{Content, Patch};
 pub use prefix::PrefixStates;
 pub use segments::Segments;
@@ -37,6 +39,16 @@ pub enum OverlayError {
         /// How many they are.
         length: u64,
         /// The file's size; 0 where the base has no such file.
+        size: u64,
+    },
+    /// A patch that reaches past the end of the image that it is laid over.
+    #[error("{length} bytes at offset {offset} do not fit in the image of {size} bytes")]
+    OutOfImage {
+        /// Where they begin.
+        offset: u64,
+        /// How many they are.
+        length: u64,
+        /// The image's size.
         size: u64,
     },
     /// Two patches of the same bytes.
@@ -77,6 +89,7 @@ impl Segment {
         match self {
             Self::Base { file, offset, .. } => Self::Base { file: *file, offset: offset + skip, length },
             Self::Own(Content::Zeros(_)) => Self::Own(Content::Zeros(length)),
+            Self::Own(Content::Counter(counter)) => Self::Own(Content::Counter(counter.part(skip, length))),
             Self::Own(Content::Bytes(bytes)) => {
                 // A segment in memory is no longer than memory, so both fit a usize.
                 let (skip, length) = (usize::try_from(skip).unwrap_or(0), usize::try_from(length).unwrap_or(0));
@@ -132,20 +145,23 @@ impl Overlay {
         Ok(Self { segments: placed, size: total })
     }
 
-    /// This image with the bytes of `lower` where it has ranges of a base: it was made over that image, as over a file.
-    pub fn laid_over(&self, lower: &Self) -> Result<Self, OverlayError> {
-        let mut segments = Vec::with_capacity(self.segments.len() + lower.segments.len());
-        for Placed { segment, .. } in &self.segments {
-            match *segment {
-                Segment::Base { file, offset, length } => {
-                    let size = lower.size;
-                    let end = offset.checked_add(length).filter(|end| *end <= size);
-                    let end = end.ok_or(OverlayError::OutOfBase { file, offset, length, size })?;
-                    segments.extend(lower.segments(offset..end));
-                }
-                Segment::Own(_) => segments.push(segment.clone()),
+    /// This image, but for `patches`, whose order does not matter.
+    pub fn with_patches(&self, mut patches: Vec<Patch>) -> Result<Self, OverlayError> {
+        patches.sort_by_key(|patch| patch.offset);
+        let mut segments = Vec::with_capacity(self.segments.len() + patches.len() * 2);
+        let mut position = 0;
+        for Patch { offset, content } in patches {
+            let (length, size) = (content.len(), self.size);
+            let end = offset.checked_add(length).filter(|end| *end <= size);
+            let end = end.ok_or(OverlayError::OutOfImage { offset, length, size })?;
+            if offset < position {
+                return Err(OverlayError::Overlap(offset));
             }
+            segments.extend(self.segments(position..offset));
+            segments.push(Segment::Own(content));
+            position = end;
         }
+        segments.extend(self.segments(position..self.size));
         Self::placed(segments)
     }
 
@@ -173,7 +189,7 @@ impl Overlay {
     pub fn patch_size(&self) -> u64 {
         let own = |placed: &Placed| match &placed.segment {
             Segment::Own(Content::Bytes(bytes)) => bytes.len() as u64,
-            Segment::Own(Content::Zeros(_)) | Segment::Base { .. } => 0,
+            Segment::Own(Content::Zeros(_) | Content::Counter(_)) | Segment::Base { .. } => 0,
         };
         self.segments.iter().map(own).sum()
     }
@@ -199,6 +215,7 @@ impl Overlay {
                 },
                 Segment::Own(Content::Bytes(bytes)) => target.copy_from_slice(&bytes),
                 Segment::Own(Content::Zeros(_)) => target.fill(0),
+                Segment::Own(Content::Counter(counter)) => _ = counter.fill(target),
             }
             count += length;
             rest = behind;
@@ -236,6 +253,10 @@ impl Overlay {
                 Segment::Own(Content::Zeros(length)) => {
                     hasher.update(b"z");
                     hasher.update(length.to_le_bytes());
+                }
+                Segment::Own(Content::Counter(counter)) => {
+                    hasher.update(b"c");
+                    hasher.update(counter.identity());
                 }
             }
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use super::Counter;
+
 /// What stands at an offset instead of the base's own bytes. A patch never changes the base's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
@@ -37,6 +39,8 @@ pub enum Content {
     Bytes(Bytes),
     /// So many zero bytes, which nobody has to hold in memory.
     Zeros(u64),
+    /// Numbers that count up, which nobody has to hold either.
+    Counter(Counter),
 }
 
 impl Content {
@@ -45,6 +49,7 @@ impl Content {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Zeros(length) => *length,
+            Self::Counter(counter) => counter.len(),
         }
     }
 
@@ -60,6 +65,7 @@ impl fmt::Debug for Content {
         match self {
             Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
             Self::Zeros(length) => write!(f, "Zeros({length})"),
+            Self::Counter(counter) => write!(f, "{counter:?}"),
         }
     }
 }

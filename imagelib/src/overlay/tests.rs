@@ -17,26 +17,32 @@ fn materialise(overlay: &Overlay, base: &Vec<u8>) -> Vec<u8> {
 
 /// Patches in any order that do not overlap, and the image they make, computed the simple way.
 fn patched() -> impl Strategy<Value = (Vec<u8>, Vec<Patch>, Vec<u8>)> {
-    (1_usize..400, prop::collection::vec((0_usize..40, 0_usize..30, any::<bool>()), 0..8), any::<u64>()).prop_map(
+    (1_usize..400, prop::collection::vec((0_usize..40, 0_usize..30, 0_u8..3), 0..8), any::<u64>()).prop_map(
         |(size, cuts, seed)| {
             let base = base(size);
             let mut image = base.clone();
             let mut patches = vec![];
             let mut position = 0;
-            for (gap, length, zeros) in cuts {
+            for (gap, length, kind) in cuts {
                 let start = position + gap;
                 let end = start + length;
                 if end > size {
                     break;
                 }
-                let content = if zeros {
-                    image[start..end].fill(0);
-                    Content::Zeros(length as u64)
-                } else {
-                    let bytes: Vec<u8> = (0..length).map(|i| (seed as usize + i * 7) as u8).collect();
-                    image[start..end].copy_from_slice(&bytes);
-                    Content::Bytes(bytes.into())
+                let content = match kind {
+                    0 => Content::Zeros(length as u64),
+                    1 => Content::Bytes((0..length).map(|i| (seed as usize + i * 7) as u8).collect()),
+                    _ => Content::Counter(Counter::new(seed as u32, 9).part(seed % 5, length as u64)),
                 };
+                match &content {
+                    Content::Zeros(_) => image[start..end].fill(0),
+                    Content::Bytes(bytes) => image[start..end].copy_from_slice(bytes),
+                    Content::Counter(_) => {
+                        let numbers = (0..9).flat_map(|number| (seed as u32).wrapping_add(number).to_le_bytes());
+                        let numbers: Vec<u8> = numbers.skip((seed % 5) as usize).take(length).collect();
+                        image[start..end].copy_from_slice(&numbers);
+                    }
+                }
                 patches.push(Patch { offset: start as u64, content });
                 position = end.max(start + 1);
             }
@@ -177,30 +183,30 @@ fn ranges_of_several_files_stand_in_one_image() {
 
 proptest! {
     #[test]
-    fn an_image_laid_over_another_has_its_bytes((base, patches, mut image) in patched(), at in 0_usize..500, length in 0_usize..100) {
-        let size = base.len() as u64;
-        let lower = Overlay::patched(Role::Iso, size, patches).unwrap();
-        let range = |offset, length| Segment::Base { file: Role::Iso, offset, length };
-        let start = at % base.len();
-        let end = (start + length).min(base.len());
-        image[start..end].fill(0xEE);
-        image.extend_from_within(..start);
+    fn patches_over_patches_are_the_last_ones((base, patches, mut image) in patched(), at in 0_usize..500, length in 0_usize..100) {
+        let size = base.len();
+        let overlay = Overlay::patched(Role::Iso, size as u64, patches.clone()).unwrap();
+        let unpatched = Overlay::patched(Role::Iso, size as u64, vec![]).unwrap();
+        prop_assert_eq!(materialise(&unpatched.with_patches(patches).unwrap(), &base), image.clone());
 
+        let start = at % size;
+        let end = (start + length).min(size);
+        image[start..end].fill(0xEE);
         let patch = Patch::bytes(start as u64, vec![0xEE; end - start]);
-        let mut segments = super::patched(Role::Iso, size, vec![patch]).unwrap();
-        segments.push(range(0, start as u64));
-        let upper = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), segments).unwrap();
-        let overlay = upper.laid_over(&lower).unwrap();
+        let overlay = overlay.with_patches(vec![patch]).unwrap();
         prop_assert_eq!(materialise(&overlay, &base), image.clone());
-        let mut read = vec![0; image.len()];
+        let mut read = vec![0; size];
         OverlaySource::new(&overlay, (Role::Iso, &base)).read_exact_at(0, &mut read).unwrap();
         prop_assert_eq!(read, image);
     }
 }
 
 #[test]
-fn an_image_is_not_laid_over_a_shorter_one() {
-    let upper = Overlay::patched(Role::Iso, 10, vec![]).unwrap();
-    let lower = Overlay::literal(Bytes::from_static(b"012345678"));
-    assert!(matches!(upper.laid_over(&lower), Err(OverlayError::OutOfBase { offset: 0, length: 10, size: 9, .. })));
+fn patches_past_the_end_of_an_image_are_refused() {
+    let overlay = Overlay::patched(Role::Iso, 10, vec![]).unwrap();
+    let refused = |offset, length| overlay.with_patches(vec![Patch::zeros(offset, length)]);
+    assert!(matches!(refused(8, 3), Err(OverlayError::OutOfImage { offset: 8, length: 3, size: 10 })));
+    assert!(matches!(refused(u64::MAX, 2), Err(OverlayError::OutOfImage { .. })));
+    let twice = vec![Patch::zeros(4, 2), Patch::zeros(5, 1)];
+    assert!(matches!(overlay.with_patches(twice), Err(OverlayError::Overlap(5))));
 }

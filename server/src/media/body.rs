@@ -104,6 +104,12 @@ impl ImageBody {
                     bytes.truncate(usize::try_from(length).unwrap_or(BUFFER));
                     Poll::Ready(Some(Ok(self.advance(bytes))))
                 }
+                Some(Segment::Own(Content::Counter(counter))) => {
+                    let mut buffer = self.pool.take();
+                    let count = counter.fill(buffer.room(counter.len()));
+                    buffer.set_filled(count);
+                    Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+                }
                 Some(Segment::Base { file, offset, length }) => self.poll_base(cx, file, offset, length),
                 None => Poll::Ready(Some(Err(missing(range.start)))),
             };

@@ -14,7 +14,7 @@ fn bytes(iso: &NewIso) -> Vec<u8> {
         match segment {
             Segment::Own(Content::Bytes(bytes)) => image.extend(bytes),
             Segment::Own(Content::Zeros(length)) => image.resize(image.len() + usize::try_from(length).unwrap(), 0),
-            Segment::Base { .. } => panic!("a range of a base"),
+            Segment::Own(Content::Counter(_)) | Segment::Base { .. } => panic!("neither bytes nor zeros"),
         }
     }
     image

@@ -23,6 +23,7 @@ fn apply(image: &[u8], patches: &[Patch]) -> Vec<u8> {
         match &patch.content {
             Content::Bytes(bytes) => image[range].copy_from_slice(bytes),
             Content::Zeros(_) => image[range].fill(0),
+            Content::Counter(counter) => _ = counter.fill(&mut image[range]),
         }
     }
     image

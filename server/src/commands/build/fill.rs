@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use imagelib::overlay::{Content, Overlay, Segment};
+use imagelib::overlay::{Content, Counter, Overlay, Segment};
 use imagelib::source::{Role, Source as _};
 use rustix::fs::{copy_file_range, ioctl_ficlone};
 use rustix::io::Errno;
@@ -55,6 +55,7 @@ pub(super) fn fill(
             Segment::Own(Content::Zeros(_)) if shared.is_none() => {}
             Segment::Own(Content::Zeros(length)) => write_zeros(file, position, length)?,
             Segment::Own(Content::Bytes(bytes)) => file.write_all_at(&bytes, position)?,
+            Segment::Own(Content::Counter(counter)) => write_counter(file, position, counter)?,
         }
         position += length;
         go_on(position)?;
@@ -68,6 +69,17 @@ fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
     while done < length {
         let count = usize::try_from(length - done).unwrap_or(BUFFER).min(BUFFER);
         file.write_all_at(zeros.get(..count).unwrap_or_default(), offset + done)?;
+        done += count as u64;
+    }
+    Ok(())
+}
+
+fn write_counter(file: &File, offset: u64, counter: Counter) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    let mut done = 0;
+    while done < counter.len() {
+        let count = counter.part(done, counter.len() - done).fill(&mut buffer);
+        file.write_all_at(buffer.get(..count).unwrap_or_default(), offset + done)?;
         done += count as u64;
     }
     Ok(())
@@ -144,6 +156,11 @@ mod tests {
             Overlay::patched(Role::Iso, size, vec![Patch::bytes(0, &b"own"[..]), Patch::zeros(size - 9, 9)]).unwrap(),
             Overlay::concatenated(&sizes, vec![range(0, size), own(b"behind")]).unwrap(),
             Overlay::concatenated(&sizes, vec![range(4097, 70_001), own(b"x"), range(3, 2_000_000)]).unwrap(),
+            Overlay::concatenated(
+                &sizes,
+                vec![range(0, 5), Segment::Own(Content::Counter(Counter::new(7, 600_000))), range(5, 5)],
+            )
+            .unwrap(),
             Overlay::concatenated(&sizes, vec![]).unwrap(),
         ]
     }

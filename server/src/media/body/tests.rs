@@ -1,7 +1,7 @@
 use std::io::Write as _;
 
 use http_body_util::BodyExt as _;
-use imagelib::overlay::Patch;
+use imagelib::overlay::{Counter, Patch};
 use imagelib::source::Source as _;
 use proptest::prelude::*;
 use tempfile::NamedTempFile;
@@ -37,7 +37,9 @@ proptest! {
         own in 0_usize..150_000,
     ) {
         let (_file, base) = base(300_000);
-        let patches = vec![Patch::zeros(1000, zeros), Patch::bytes(150_000 + 1000, vec![0xEE; own.min(100_000)])];
+        let counted = Patch { offset: 260_000, content: Content::Counter(Counter::new(u32::MAX - 9, 9999)) };
+        let patches =
+            vec![Patch::zeros(1000, zeros), Patch::bytes(150_000 + 1000, vec![0xEE; own.min(100_000)]), counted];
         let overlay = Arc::new(Overlay::patched(Role::Iso, 300_000, patches).unwrap());
         let mut image = vec![0; 300_000];
         overlay.read_at(&*base, 0, &mut image).unwrap();

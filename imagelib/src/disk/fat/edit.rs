@@ -1,0 +1,124 @@
+//! Edits of a FAT file system that lies in a base, as patches of the base.
+
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+
+use bytes::Bytes;
+use fatfs::{Date, DateTime, FileSystem, FsOptions, Time, TimeProvider};
+
+use super::device::Device;
+use super::image::FatImage;
+use super::{FatError, FatPath};
+use crate::overlay::Patch;
+
+/// A directory record's date and time of creation, and its date of last access.
+const CREATED: (u64, usize) = (13, 7);
+/// Its time and date of last change.
+const CHANGED: (u64, usize) = (22, 4);
+
+/// What is done with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FatEdit {
+    /// It gets this content; it is made, in a directory that is there, where it is not there yet.
+    Write(Bytes),
+    /// These bytes are put behind its content. It must be there.
+    Append(Bytes),
+}
+
+/// No clock: new files are as old as FAT itself. Files that are changed keep the times that they have.
+#[derive(Debug)]
+struct NoClock;
+
+static NO_CLOCK: NoClock = NoClock;
+
+impl TimeProvider for NoClock {
+    fn get_current_date(&self) -> Date {
+        Date { year: 1980, month: 1, day: 1 }
+    }
+
+    fn get_current_date_time(&self) -> DateTime {
+        DateTime { date: self.get_current_date(), time: Time { hour: 0, min: 0, sec: 0, millis: 0 } }
+    }
+}
+
+impl FatImage {
+    /// The patches of the base that make these edits, one after the other. Nothing is read.
+    pub fn edit(&self, edits: &[(FatPath, FatEdit)]) -> Result<Vec<Patch>, FatError> {
+        let mut device = Device::new(&self.pieces, self.geometry.size);
+        for (path, edit) in edits {
+            self.check(path, edit)?;
+            write(&mut device, path, edit).map_err(|error| self.explain(edits, path, error))?;
+        }
+        for (path, _) in edits {
+            if let Some(file) = self.file(path.as_str()) {
+                for (at, length) in [CREATED, CHANGED] {
+                    device.restore(file.record + at, length);
+                }
+            }
+        }
+        Ok(device.changes(self.start))
+    }
+
+    fn check(&self, path: &FatPath, edit: &FatEdit) -> Result<(), FatError> {
+        let not_found = |kind, path: &str| Err(FatError::NotFound { kind, path: path.to_owned() });
+        let there = self.file(path.as_str());
+        let (before, content) = match (edit, there) {
+            (FatEdit::Append(_), None) => return not_found("file", path.as_str()),
+            (FatEdit::Append(content), Some(file)) => (file.size, content),
+            (FatEdit::Write(content), _) => (0, content),
+        };
+        if u64::from(before) + content.len() as u64 > u64::from(u32::MAX) {
+            return Err(FatError::FileTooLarge(path.to_string()));
+        }
+        let is_directory = |path: &str| self.directories.iter().any(|directory| directory.eq_ignore_ascii_case(path));
+        if is_directory(path.as_str()) {
+            return Err(FatError::Twice(path.to_string()));
+        }
+        match path.as_str().rsplit_once('/') {
+            Some((parent, _)) if !is_directory(parent) => not_found("directory", parent),
+            _ => Ok(()),
+        }
+    }
+
+    /// What fatfs says of a file system that is full does not say how full.
+    fn explain(&self, edits: &[(FatPath, FatEdit)], path: &FatPath, source: io::Error) -> FatError {
+        let growth = |(path, edit): &(FatPath, FatEdit)| {
+            let before = self.file(path.as_str()).map_or(0, |file| u64::from(file.size));
+            let after = match edit {
+                FatEdit::Write(content) => content.len() as u64,
+                FatEdit::Append(content) => before + content.len() as u64,
+            };
+            self.geometry.clusters_of(after).saturating_sub(self.geometry.clusters_of(before))
+        };
+        let needed: u64 = edits.iter().map(growth).sum();
+        if needed > self.free_clusters {
+            let needed = needed * u64::from(self.geometry.cluster_size);
+            return FatError::Full { needed, free: self.free() };
+        }
+        match source.kind() {
+            io::ErrorKind::WriteZero => FatError::DirectoryFull(path.to_string()),
+            _ => FatError::Edit { path: path.to_string(), source },
+        }
+    }
+}
+
+fn write(device: &mut Device<'_>, path: &FatPath, edit: &FatEdit) -> io::Result<()> {
+    device.rewind()?;
+    let options = FsOptions::new().time_provider(&NO_CLOCK);
+    let file_system = FileSystem::new(device, options)?;
+    {
+        let mut file = file_system.root_dir().create_file(path.as_str())?;
+        match edit {
+            // Over the clusters that it has, as far as they go.
+            FatEdit::Write(content) => {
+                file.write_all(content)?;
+                file.truncate()?;
+            }
+            FatEdit::Append(content) => {
+                file.seek(SeekFrom::End(0))?;
+                file.write_all(content)?;
+            }
+        }
+        file.flush()?;
+    }
+    file_system.unmount()
+}

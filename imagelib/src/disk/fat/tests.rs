@@ -1,0 +1,171 @@
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::*;
+use crate::overlay::{Content, Overlay, Segment, Sizes};
+use crate::source::Role;
+
+fn path(text: &str) -> FatPath {
+    text.parse().unwrap()
+}
+
+fn image(segments: Vec<Segment>) -> Vec<u8> {
+    let overlay = Overlay::concatenated(&Sizes::new(), segments).unwrap();
+    let mut image = vec![0; usize::try_from(overlay.size()).unwrap()];
+    overlay.read_at(&(Role::Esp, Bytes::new()), 0, &mut image).unwrap();
+    image
+}
+
+fn contents() -> BTreeMap<FatPath, Vec<u8>> {
+    let mut contents = BTreeMap::from([
+        (path("EFI/BOOT/BOOTX64.EFI"), vec![b'E'; 70_000]),
+        (path("EFI/BOOT/grub.cfg"), b"linux /vmlinuz".to_vec()),
+        (path("loader/entries/ein längerer Name.conf"), vec![b'#'; 5000]),
+        (path("leer.cfg"), Vec::new()),
+    ]);
+    for number in 0..80 {
+        contents.insert(path(&format!("many/file {number}.txt")), vec![b't'; number]);
+    }
+    contents
+}
+
+/// FAT12, FAT16 and FAT32 with the same files.
+static IMAGES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let with = |padding: usize| {
+        let mut files: BTreeMap<FatPath, Vec<Segment>> = BTreeMap::new();
+        for (path, content) in contents() {
+            files.insert(path, vec![Segment::Own(Content::Bytes(content.into()))]);
+        }
+        files.insert(path("padding"), vec![Segment::Own(Content::Zeros(padding as u64))]);
+        files
+    };
+    let new = |files| NewFat { label: "TEST".parse().unwrap(), id: 7, files };
+    let (small, large) = (with(1), with(9 << 20));
+    [
+        image(new(&small).data_drive().unwrap()),
+        image(new(&large).data_drive().unwrap()),
+        image(new(&small).partition(0).unwrap().into_segments()),
+    ]
+});
+
+fn open(image: &[u8]) -> Result<FatImage, FatError> {
+    FatImage::open(&image, 0..image.len() as u64)
+}
+
+fn applied(image: &[u8], image_edits: &FatImage, edits: &[(FatPath, FatEdit)]) -> Vec<u8> {
+    let mut image = image.to_vec();
+    for patch in image_edits.edit(edits).unwrap() {
+        let Content::Bytes(bytes) = &patch.content else { panic!("bytes") };
+        let start = usize::try_from(patch.offset).unwrap();
+        image[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+    image
+}
+
+#[test]
+fn what_is_laid_out_is_read_and_edited() {
+    for (image, width) in IMAGES.iter().zip(["FAT12", "FAT16", "FAT32"]) {
+        assert!(image.windows(5).take(100).any(|bytes| bytes == width.as_bytes()), "{width}");
+        let read = open(image).unwrap();
+        let found: BTreeMap<&str, usize> =
+            read.files().iter().map(|file| (file.path.as_str(), file.size as usize)).collect();
+        for (path, content) in contents() {
+            assert_eq!(found.get(path.as_str()), Some(&content.len()), "{path}");
+        }
+        assert_eq!(read.read("loader/entries/ein längerer Name.conf").unwrap(), vec![b'#'; 5000]);
+        assert_eq!(read.read("leer.cfg").unwrap(), b"");
+        let edits = [
+            (path("leer.cfg"), FatEdit::Append(Bytes::from_static(b"not any more"))),
+            (path("EFI/BOOT/grub.cfg"), FatEdit::Write(Bytes::new())),
+            (path("loader/new.conf"), FatEdit::Write(vec![b'n'; 9000].into())),
+        ];
+        let edited = applied(image, &read, &edits);
+        let again = open(&edited).unwrap();
+        assert_eq!(again.read("leer.cfg").unwrap(), b"not any more");
+        assert_eq!(again.read("EFI/BOOT/grub.cfg").unwrap(), b"");
+        assert_eq!(again.read("loader/new.conf").unwrap(), vec![b'n'; 9000]);
+        assert!(again.free() < read.free());
+    }
+}
+
+#[test]
+fn an_edit_that_changes_nothing_is_no_patch() {
+    for image in IMAGES.iter() {
+        let edits = [(path("EFI/BOOT/grub.cfg"), FatEdit::Write(Bytes::from_static(b"linux /vmlinuz")))];
+        assert_eq!(open(image).unwrap().edit(&edits).unwrap(), vec![]);
+    }
+}
+
+#[test]
+fn other_things_are_not_fat() {
+    let image = &IMAGES[0];
+    let with = |at: usize, bytes: &[u8]| {
+        let mut image = image.clone();
+        image[at..at + bytes.len()].copy_from_slice(bytes);
+        open(&image).unwrap_err()
+    };
+    assert!(matches!(open(&[0; 100]), Err(FatError::NotFat(_))));
+    assert!(matches!(open(&[0; 1000]), Err(FatError::NotFat(_))));
+    assert!(matches!(open(&image[..image.len() - 512]), Err(FatError::Incomplete { .. })));
+    assert!(matches!(with(11, &[0, 3]), FatError::NotFat(_)));
+    assert!(matches!(with(13, &[3]), FatError::NotFat(_)));
+    assert!(matches!(with(16, &[3]), FatError::NotFat(_)));
+    // The first entry of the first table.
+    assert!(matches!(with(512 + 3, &[1]), FatError::Damaged(_)));
+}
+
+/// A chain that comes back to itself, and one that is the end of another.
+#[test]
+fn chains_that_are_none_are_refused() {
+    let table = |image: &[u8]| usize::from(u16::from_le_bytes([image[14], image[15]])) * 512;
+    let mut image = IMAGES[2].clone();
+    let (start, length) = (table(&image), u32::from_le_bytes(image[36..40].try_into().unwrap()) as usize * 512);
+    let padding = u32::from_le_bytes(image[start + 20..start + 24].try_into().unwrap());
+    assert_eq!(padding, 0x0FFF_FFFF, "a directory of one cluster");
+    for (entry, to) in [(5_usize, 5_u32), (5, 4), (5, 0), (5, 1), (5, 0x0FFF_FFF7), (5, 0x0FFF_0000)] {
+        for copy in [start, start + length] {
+            image[copy + entry * 4..copy + entry * 4 + 4].copy_from_slice(&to.to_le_bytes());
+        }
+        let error = open(&image).unwrap_err();
+        assert!(matches!(error, FatError::Damaged(_) | FatError::TooLarge { .. }), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    /// Damage anywhere in the metadata gives an answer, and never patches outside.
+    #[test]
+    fn damage_gives_an_answer(
+        which in 0_usize..3,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..4), 1..6),
+        both in any::<bool>(),
+    ) {
+        let mut image = IMAGES[which].clone();
+        let sectors = |at: usize| usize::from(u16::from_le_bytes([image[at], image[at + 1]]));
+        let (table, length) = (sectors(14) * 512, if which == 2 { sectors(36) } else { sectors(22) } * 512);
+        let data = table + 2 * length;
+        for (index, byte, place) in changes {
+            let range = match place {
+                0 => 0..90,
+                1 => table..table + 200,
+                _ => data..data + 24_000,
+            };
+            let at = range.start + index.index(range.len());
+            image[at] = byte;
+            if both && place == 1 {
+                image[at + length] = byte;
+            }
+        }
+        if let Ok(read) = open(&image) {
+            let mut edits: Vec<_> = read.files().iter().filter_map(|file| file.path.parse().ok()).take(3)
+                .map(|path| (path, FatEdit::Append(vec![b'a'; 5000].into()))).collect();
+            edits.push((path("new name.cfg"), FatEdit::Write(vec![b'n'; 5000].into())));
+            if let Ok(patches) = read.edit(&edits) {
+                prop_assert!(patches.iter().all(|patch| patch.end() <= image.len() as u64));
+            }
+        }
+    }
+}

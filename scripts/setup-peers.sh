@@ -19,6 +19,8 @@ packages=(
   cloud-init
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
+  # what shows the work of systemd-networkd
+  iproute2
   # initramfs
   cpio xz-utils zstd gzip busybox-static shellcheck
   # range clients
@@ -116,23 +118,44 @@ require_rust() {
   fi
 }
 
-# A kernel that boots an initramfs directly: unpacked from its package, not installed.
+# unpack_package DIRECTORY PACKAGE...: the newest version that apt knows, unpacked and not installed.
+unpack_package() {
+  local directory="$1" part
+  shift
+  part="$(mktemp -d)"
+  (cd "$part" && apt-get download -qq "$@" 2>/dev/null) ||
+    { as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq && (cd "$part" && apt-get download -qq "$@"); }
+  for package in "$part"/*.deb; do dpkg-deb -x "$package" "$directory"; done
+  rm -rf "$part"
+}
+
+# A kernel that boots an initramfs directly, and its modules.
 boot_kernel() {
-  [ -e "$cache/kernel/vmlinuz" ] && return 0
+  [ -e "$cache/kernel/vmlinuz" ] && [ -d "$cache/kernel/modules" ] && return 0
   echo "setup: unpacking a kernel"
-  local package part
+  local package root="$cache/kernel.part"
   kernel_package() { apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/^ *Depends: //p' | head -n 1; }
   package="$(kernel_package)"
   if [ -z "$package" ]; then
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
     package="$(kernel_package)"
   fi
-  part="$(mktemp -d)"
-  (cd "$part" && apt-get download -qq "$package" 2>/dev/null && dpkg-deb -x ./*.deb .)
-  mkdir -p "$cache/kernel"
-  cp "$part"/boot/config-* "$cache/kernel/config"
-  cp "$part"/boot/vmlinuz-* "$cache/kernel/vmlinuz.part" && mv "$cache/kernel/vmlinuz.part" "$cache/kernel/vmlinuz"
-  rm -rf "$part"
+  rm -rf "$root" && mkdir -p "$root" "$cache/kernel"
+  unpack_package "$root" "$package"
+  rm -rf "$cache/kernel/modules"
+  cp "$root"/boot/config-* "$cache/kernel/config"
+  cp "$root"/boot/vmlinuz-* "$cache/kernel/vmlinuz.part" && mv "$cache/kernel/vmlinuz.part" "$cache/kernel/vmlinuz"
+  mv "$root"/lib/modules/*/kernel "$cache/kernel/modules"
+  rm -rf "$root"
+}
+
+# systemd-networkd and udev for a machine of their own.
+networkd_root() {
+  [ -d "$cache/networkd" ] && return 0
+  echo "setup: unpacking systemd-networkd and udev"
+  rm -rf "$cache/networkd.part" && mkdir -p "$cache/networkd.part"
+  unpack_package "$cache/networkd.part" systemd libsystemd-shared udev libudev1
+  mv "$cache/networkd.part" "$cache/networkd"
 }
 
 mkdir -p "$cache/bin"
@@ -145,6 +168,7 @@ sushy_venv
 install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common
 install_qemu
 boot_kernel
+networkd_root
 pycdlib_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0

@@ -26,7 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(Some(minimal)) = MinimalIso::probe(&iso, &volume) else { return };
     assert!(minimal.size() <= iso.len() as u64);
     let _ = minimal.verify(&iso);
-    if let Ok(overlay) = minimal.plan(vec![1; 64], minimal.kernel_arguments()) {
-        assert_eq!(overlay.size(), minimal.size());
+    let default = minimal.areas().kernel_arguments().expect("they are part of it").default();
+    if let Ok(planned) = minimal.plan(vec![1; 64], default) {
+        assert_eq!(planned.overlay.size(), minimal.size());
     }
 });

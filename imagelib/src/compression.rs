@@ -1,7 +1,11 @@
 //! The compressions of initramfs members: told by their first bytes, written deterministically, read in bounds.
 
+mod lz4;
+
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
+
+use liblzma::stream::{Check, LzmaOptions, Stream};
 
 use crate::cpio::Skip;
 
@@ -35,6 +39,10 @@ pub enum Compression {
     Xz,
     /// RFC 8878.
     Zstd,
+    /// The format before .xz (`lzma_alone`).
+    Lzma,
+    /// The legacy frame of LZ4.
+    Lz4,
 }
 
 /// A compression that the kernel may know (`lib/decompress.c`).
@@ -53,10 +61,10 @@ impl Magic {
             [0x1f, 0x8b | 0x9e, ..] => Self::Known(Compression::Gzip),
             [0xfd, 0x37, ..] => Self::Known(Compression::Xz),
             [0x28, 0xb5, ..] => Self::Known(Compression::Zstd),
+            [0x5d, 0x00, ..] => Self::Known(Compression::Lzma),
+            [0x02, 0x21, ..] => Self::Known(Compression::Lz4),
             [0x42, 0x5a, ..] => Self::Unknown("bzip2"),
-            [0x5d, 0x00, ..] => Self::Unknown("lzma"),
             [0x89, 0x4c, ..] => Self::Unknown("lzo"),
-            [0x02, 0x21, ..] => Self::Unknown("lz4"),
             _ => return None,
         })
     }
@@ -68,6 +76,8 @@ impl fmt::Display for Compression {
             Self::Gzip => "gzip",
             Self::Xz => "xz",
             Self::Zstd => "zstd",
+            Self::Lzma => "lzma",
+            Self::Lz4 => "lz4",
         })
     }
 }
@@ -81,14 +91,12 @@ impl Compression {
                 let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
                 encoder.write_all(bytes).and_then(|()| encoder.finish())
             }
-            Self::Xz => liblzma::stream::Stream::new_easy_encoder(6, liblzma::stream::Check::Crc32)
-                .map_err(io::Error::from)
-                .and_then(|stream| {
-                    let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
-                    encoder.write_all(bytes)?;
-                    encoder.finish()
-                }),
+            Self::Xz => with_liblzma(Stream::new_easy_encoder(6, Check::Crc32), bytes),
             Self::Zstd => zstd::bulk::compress(bytes, 19),
+            Self::Lzma => {
+                with_liblzma(LzmaOptions::new_preset(6).and_then(|options| Stream::new_lzma_encoder(&options)), bytes)
+            }
+            Self::Lz4 => lz4::compress(bytes),
         };
         compressed.map_err(|error| CompressionError::Encoder(self, error))
     }
@@ -106,6 +114,12 @@ impl Compression {
     }
 }
 
+fn with_liblzma(stream: Result<Stream, liblzma::stream::Error>, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream?);
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
 /// Reads one compressed stream. After its end the underlying reader stands exactly behind it.
 pub struct Decoder<R: BufRead>(Inner<R>);
 
@@ -113,6 +127,7 @@ enum Inner<R: BufRead> {
     Gzip(flate2::bufread::GzDecoder<R>),
     Xz(liblzma::bufread::XzDecoder<R>),
     Zstd(zstd::Decoder<'static, R>),
+    Lz4(lz4::Decoder<R>),
 }
 
 impl<R: BufRead> Decoder<R> {
@@ -121,11 +136,22 @@ impl<R: BufRead> Decoder<R> {
         Ok(Self(match compression {
             Compression::Gzip => Inner::Gzip(flate2::bufread::GzDecoder::new(reader)),
             Compression::Xz => {
-                let stream = liblzma::stream::Stream::new_stream_decoder(DECODER_MEMORY, 0)?;
+                let stream = Stream::new_stream_decoder(DECODER_MEMORY, 0)?;
                 Inner::Xz(liblzma::bufread::XzDecoder::new_stream(reader, stream))
             }
+            Compression::Lzma => {
+                let stream = Stream::new_lzma_decoder(DECODER_MEMORY)?;
+                Inner::Xz(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+            }
+            Compression::Lz4 => Inner::Lz4(lz4::Decoder::new(reader)?),
             Compression::Zstd => Inner::Zstd(zstd::Decoder::with_buffer(reader)?.single_frame()),
         }))
+    }
+
+    /// Whether the stream, read to its end, has no mark there. The kernel reads on behind it unless zeros follow, at
+    /// least four.
+    pub fn is_open(&self) -> bool {
+        matches!(&self.0, Inner::Lz4(decoder) if decoder.is_open())
     }
 
     /// What was read from.
@@ -134,6 +160,7 @@ impl<R: BufRead> Decoder<R> {
             Inner::Gzip(decoder) => decoder.into_inner(),
             Inner::Xz(decoder) => decoder.into_inner(),
             Inner::Zstd(decoder) => decoder.finish(),
+            Inner::Lz4(decoder) => decoder.into_inner(),
         }
     }
 }
@@ -144,6 +171,7 @@ impl<R: BufRead> Read for Decoder<R> {
             Inner::Gzip(decoder) => decoder.read(buffer),
             Inner::Xz(decoder) => decoder.read(buffer),
             Inner::Zstd(decoder) => decoder.read(buffer),
+            Inner::Lz4(decoder) => decoder.read(buffer),
         }
     }
 }
@@ -154,7 +182,10 @@ impl<R: BufRead> Skip for Decoder<R> {}
 mod tests {
     use super::*;
 
-    const ALL: [Compression; 3] = [Compression::Gzip, Compression::Xz, Compression::Zstd];
+    const ALL: [Compression; 5] =
+        [Compression::Gzip, Compression::Xz, Compression::Zstd, Compression::Lzma, Compression::Lz4];
+    /// Those whose streams say where they end.
+    const CLOSED: [Compression; 4] = [Compression::Gzip, Compression::Xz, Compression::Zstd, Compression::Lzma];
 
     #[test]
     fn what_is_compressed_is_told_and_comes_back() {
@@ -167,7 +198,7 @@ mod tests {
             }
         }
         assert_eq!(Magic::sniff(b"070701"), None);
-        assert_eq!(Magic::sniff(&[0x02, 0x21, 0x4c, 0x18]), Some(Magic::Unknown("lz4")));
+        assert_eq!(Magic::sniff(b"BZh9"), Some(Magic::Unknown("bzip2")));
         assert_eq!(Magic::sniff(&[0x1f]), None);
     }
 
@@ -180,7 +211,7 @@ mod tests {
 
     #[test]
     fn bounds_damage_and_trailing_bytes_are_told() {
-        for compression in ALL {
+        for compression in CLOSED {
             let packed = compression.compress(&b"0123456789".repeat(1000)).unwrap();
             let result = compression.decompress(&packed, 9999);
             assert!(matches!(result, Err(CompressionError::TooLarge(_, 9999))), "{compression}");
@@ -195,8 +226,30 @@ mod tests {
     }
 
     #[test]
+    fn lz4_ends_with_the_image_or_with_zeros() {
+        let packed = Compression::Lz4.compress(&b"0123456789".repeat(2_000_000)).unwrap();
+        let read = |bytes: &[u8]| -> io::Result<(usize, bool, usize)> {
+            let mut decoder = Decoder::new(Compression::Lz4, bytes)?;
+            let count = io::copy(&mut decoder, &mut io::sink())?;
+            Ok((usize::try_from(count).unwrap(), decoder.is_open(), decoder.into_inner().len()))
+        };
+        for (behind, open, rest) in
+            [(&b""[..], true, 0), (b"\0\0\0", true, 0), (b"\0\0\0\0", false, 0), (b"\0\0\0\x000707", false, 4)]
+        {
+            assert_eq!(read(&[&packed, behind].concat()).unwrap(), (20_000_000, open, rest));
+        }
+        assert_eq!(read(&[packed.clone(), packed.clone()].concat()).unwrap(), (40_000_000, true, 0));
+        // The kernel, too, takes them for the length of a block.
+        assert!(read(&[&packed, &b"070701"[..]].concat()).is_err());
+        for end in [0, 3, 6, packed.len() / 2, packed.len() - 1] {
+            assert!(read(&packed[..end]).is_err(), "{end}");
+        }
+        assert!(Compression::Lz4.decompress(&packed, 19_999_999).is_err());
+    }
+
+    #[test]
     fn the_reader_stands_behind_the_stream_when_it_has_ended() {
-        for compression in ALL {
+        for compression in CLOSED {
             let bytes = [compression.compress(b"one").unwrap(), b"rest".to_vec()].concat();
             let mut decoder = Decoder::new(compression, bytes.as_slice()).unwrap();
             let mut content = Vec::new();

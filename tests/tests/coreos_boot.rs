@@ -10,9 +10,10 @@ use acceptance::peers::{cache, run};
 use acceptance::qemu::{Boot, boot_image};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
+use imagelib::digest::Digest;
 use imagelib::iso::Volume;
-use imagelib::iso::coreos::CoreosIso;
-use imagelib::kernel_arguments::KernelArgumentEdits;
+use imagelib::iso::coreos::{CoreosIso, Growth};
+use imagelib::kernel_arguments::{KernelArgumentEdits, KernelArguments};
 use imagelib::overlay::Overlay;
 use imagelib::source::Role;
 use serde_json::json;
@@ -24,6 +25,7 @@ const INIT: &str = "#!/bin/busybox sh
 exec > /dev/ttyS0 2>&1
 echo CMDLINE $(/bin/busybox cat /proc/cmdline) END
 echo KEYFILE $(/bin/busybox cat /etc/coreos-firstboot-network/eth0.nmconnection) END
+echo LARGE $(/bin/busybox sha256sum /config.ign 2>&1) END
 /bin/busybox stat -c 'MODE %a %u %g END' /etc/coreos-firstboot-network/eth0.nmconnection
 /bin/busybox poweroff -f
 ";
@@ -83,13 +85,47 @@ fn embedded_files_and_arguments_reach_the_running_system() {
             .unwrap();
         let path = directory.path().join("patched.iso");
         fs::write(&path, patched).unwrap();
-        let console = boot_image(&path, boot, Duration::from_secs(120));
-        let flat = console.replace('\n', " ");
-        assert!(flat.contains(&format!(" {arguments} END")), "{boot:?}: {console}");
+        check(&path, boot, &arguments);
+    }
+}
+
+/// Boots an image, and returns what it said, on one line.
+fn check(image: &Path, boot: Boot, arguments: &KernelArguments) -> String {
+    let console = boot_image(image, boot, Duration::from_secs(120));
+    let flat = console.replace('\n', " ");
+    assert!(flat.contains(&format!(" {arguments} END")), "{boot:?}: {console}");
+    assert!(flat.contains(&format!("KEYFILE {} END", KEYFILE.trim_end().replace('\n', " "))), "{boot:?}: {console}");
+    assert!(flat.contains("MODE 600 0 0 END"), "{boot:?}: {console}");
+    flat
+}
+
+#[test]
+fn larger_areas_reach_the_running_system_in_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = fs::read(base(directory.path())).unwrap();
+    let volume = Volume::open(&image).unwrap();
+    let iso = CoreosIso::probe(&image, &volume).unwrap().unwrap();
+    let growth = Growth::probe(&image, &volume, &iso).unwrap();
+
+    let mut archive = Archive::new();
+    archive.file("etc/coreos-firstboot-network/eth0.nmconnection".parse().unwrap(), 0o600, KEYFILE).unwrap();
+    let large: Vec<u8> = (0..600_000_u32).map(|number| (number % 251) as u8).collect();
+    archive.file("config.ign".parse().unwrap(), 0o600, large.clone()).unwrap();
+    archive.add_parents(0o755).unwrap();
+    // As many arguments as there may be: boot loaders put their own before them, and the kernel must take all.
+    let mut arguments = iso.kernel_arguments().unwrap().default().clone();
+    arguments.append(&"x".repeat(1919 - 1 - arguments.to_string().len()).parse().unwrap());
+
+    let grown = growth.plan(&iso, archive.to_bytes(), Some(&arguments)).unwrap();
+    let mut bytes = vec![0; usize::try_from(grown.overlay.size()).unwrap()];
+    grown.overlay.read_at(&(Role::Iso, &image), 0, &mut bytes).unwrap();
+    let path = directory.path().join("grown.iso");
+    fs::write(&path, bytes).unwrap();
+    for boot in [Boot::BiosCd, Boot::BiosDisk, Boot::UefiCd, Boot::UefiUsb] {
+        let said = check(&path, boot, &arguments);
         assert!(
-            flat.contains(&format!("KEYFILE {} END", KEYFILE.trim_end().replace('\n', " "))),
-            "{boot:?}: {console}"
+            said.contains(&format!("LARGE {}  /config.ign END", Digest::of(&large)).replace("  ", " ")),
+            "{boot:?}: {said}"
         );
-        assert!(flat.contains("MODE 600 0 0 END"), "{boot:?}: {console}");
     }
 }

@@ -56,8 +56,12 @@ fn extracted(directory: &TempDir, full: &Path, options: &[&str]) -> Vec<u8> {
     bytes
 }
 
+fn published(minimal: &MinimalIso) -> KernelArguments {
+    minimal.areas().kernel_arguments().unwrap().default().clone()
+}
+
 fn with_rootfs(minimal: &MinimalIso) -> KernelArguments {
-    let mut arguments = minimal.kernel_arguments().clone();
+    let mut arguments = published(minimal);
     arguments.append(&format!("coreos.live.rootfs_url={URL}").parse().unwrap());
     arguments
 }
@@ -70,9 +74,9 @@ fn it_is_the_one_that_coreos_installer_extracts() {
         fs::write(&path, &full).unwrap();
         let minimal = probe(&full);
         minimal.verify(&full).unwrap();
-        let plain = minimal.plan(Vec::new(), minimal.kernel_arguments()).unwrap();
+        let plain = minimal.plan(Vec::new(), &published(&minimal)).unwrap().overlay;
         assert!(bytes_of(&plain, &full) == extracted(&directory, &path, &[]), "{name}");
-        let fetching = minimal.plan(Vec::new(), &with_rootfs(&minimal)).unwrap();
+        let fetching = minimal.plan(Vec::new(), &with_rootfs(&minimal)).unwrap().overlay;
         assert!(bytes_of(&fetching, &full) == extracted(&directory, &path, &["--rootfs-url", URL]), "{name}");
     }
 }
@@ -93,15 +97,15 @@ fn coreos_installer_reads_what_is_embedded_in_it_and_resets_it() {
         archive.file("etc/coreos-firstboot-network/eth0.nmconnection".parse().unwrap(), 0o600, KEYFILE).unwrap();
         archive.add_parents(0o755).unwrap();
         let arguments = with_rootfs(&minimal);
-        fs::write(&path, bytes_of(&minimal.plan(archive.to_bytes(), &arguments).unwrap(), &full)).unwrap();
+        fs::write(&path, bytes_of(&minimal.plan(archive.to_bytes(), &arguments).unwrap().overlay, &full)).unwrap();
 
         assert_eq!(run_text(&mut installer(&["iso", "ignition", "show"])), CONFIG, "{name}");
         assert!(run_text(&mut installer(&["iso", "network", "extract"])).contains(KEYFILE), "{name}");
         assert_eq!(run_text(&mut installer(&["iso", "kargs", "show"])).trim_end(), arguments.to_string(), "{name}");
-        let default = minimal.kernel_arguments().to_string();
+        let default = published(&minimal).to_string();
         assert_eq!(run_text(&mut installer(&["iso", "kargs", "show", "--default"])).trim_end(), default, "{name}");
         run(&mut installer(&["iso", "reset"]));
-        let plain = minimal.plan(Vec::new(), minimal.kernel_arguments()).unwrap();
+        let plain = minimal.plan(Vec::new(), &published(&minimal)).unwrap().overlay;
         assert!(fs::read(&path).unwrap() == bytes_of(&plain, &full), "{name}");
     }
 }

@@ -177,6 +177,22 @@ fn the_kernel_unpacks_what_is_appended() {
 }
 
 #[test]
+fn the_kernel_reads_on_behind_lz4_where_zeros_mark_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let gzip = base(directory.path());
+    let base = Compression::Lz4.compress(&Compression::Gzip.decompress(&gzip, 64 << 20).unwrap()).unwrap();
+    let plain = addition(&base, &[keyfile("raw")]);
+    let mut behind_zeros = plain.clone();
+    behind_zeros.put_behind_zeros();
+    for (archive, is_read) in [(behind_zeros, true), (plain, false)] {
+        let image = [base.clone(), appendix(base.len() as u64, &archive)].concat();
+        let console = boot(directory.path(), &image);
+        assert_eq!(console.contains(&found(keyfile("raw").as_str())), is_read, "{console}");
+        assert_eq!(survey(&image, &[keyfile("raw")], 1 << 20).unwrap().files.len(), usize::from(is_read));
+    }
+}
+
+#[test]
 fn the_kernel_does_not_see_a_misaligned_archive_and_neither_do_we() {
     let directory = tempfile::tempdir().unwrap();
     let base = base(directory.path());

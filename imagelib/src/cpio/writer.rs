@@ -68,6 +68,7 @@ pub struct Owner {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Archive {
     members: BTreeMap<MemberPath, Member>,
+    behind_zeros: bool,
 }
 
 impl fmt::Debug for Archive {
@@ -123,6 +124,11 @@ impl Archive {
         self.insert(path, Member::Symlink { target: target.to_owned() })
     }
 
+    /// Puts four zeros before the archive, which mark the end of what stands before it.
+    pub fn put_behind_zeros(&mut self) {
+        self.behind_zeros = true;
+    }
+
     /// Adds all directories above the present members that are not members yet. Only for archives that are unpacked
     /// where none of these can be a symbolic link, such as the embed area of a CoreOS ISO.
     pub fn add_parents(&mut self, mode: u32) -> Result<(), ArchiveError> {
@@ -159,7 +165,7 @@ impl Archive {
     /// The archive: members sorted by path, so that directories come before what is in them; everything of the epoch,
     /// with one link and a number of its own, directories and links owned by root. A multiple of 4 bytes long.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        let mut bytes = if self.behind_zeros { vec![0; 4] } else { Vec::new() };
         // From 1: to some readers inode 0 means "deleted".
         for (inode, (path, member)) in (1_u32..).zip(&self.members) {
             let root = Owner::default();

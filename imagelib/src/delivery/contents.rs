@@ -94,6 +94,9 @@ impl Contents {
     /// since a directory in the place of a symbolic link would hide what lies behind the link.
     pub(super) fn archive_for(self, tree: &Tree) -> Result<Archive, DeliveryError> {
         let mut archive = Archive::new();
+        if tree.is_open() {
+            archive.put_behind_zeros();
+        }
         let mut directories = BTreeSet::new();
         for (path, member) in self.members {
             let placement = tree.place(&path)?;

@@ -14,7 +14,7 @@ const SCRIPT: &[u8] = include_bytes!("deliver.sh");
 
 /// `dracut-pre-pivot` reads every `*.sh` in this directory of hooks, in order of their names, when the root file system
 /// is mounted at `$NEWROOT` and about to be started (`dracut.modules(7)`). 20 is `/updates` of live systems, 50 the
-/// policy of SELinux.
+/// policy of `SELinux`.
 const DRACUT_HOOK: &str = "pre-pivot/90-dayone.sh";
 const DRACUT_HOOK_CONTENT: &[u8] = b"#!/bin/sh\n/bin/sh /usr/lib/dayone/deliver \"${NEWROOT:-/sysroot}\"\n";
 /// Read by NetworkManager in the initramfs, where it is started there: it needs `rd.neednet=1`, a root file system on
@@ -82,7 +82,7 @@ fn hand_over(mut contents: Contents, files: Vec<AddedFile>) -> Result<Contents, 
 }
 
 /// Lines for `tmpfiles.d(5)` by which files, and the directories that may have been made for them, get the labels that
-/// SELinux's policy has for them, and nothing else is changed. Paths with characters that have a meaning there are left
+/// the policy of `SELinux` has for them, and nothing else is changed. Paths with characters that have a meaning there are left
 /// out.
 fn labels(files: &[AddedFile]) -> String {
     let plain = |path: &&str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+@:,=".contains(&b));

@@ -73,6 +73,9 @@ where
         }
         Ok(())
     })?;
+    if walked.open {
+        tree.set_open();
+    }
     match too_large {
         Some(error) => Err(error),
         None => Ok(Survey { members: walked.members, ending: walked.ending, tree, files }),

@@ -142,13 +142,13 @@ fn an_image_is_read_as_far_as_it_goes() {
     let start = base();
     let offset = start.len() as u64;
     let with = |rest: &[u8]| [start.clone(), rest.to_vec()].concat();
-    let lz4 = with(&[0x02, 0x21, 0x4c, 0x18, 1, 2, 3]);
-    assert!(matches!(stop(&lz4), (at, StopReason::Unsupported("lz4")) if at == offset));
-    assert!(!walk(&lz4, |_, _| Ok(())).unwrap().ending.stops_the_kernel());
+    let bzip2 = with(b"BZh91AY");
+    assert!(matches!(stop(&bzip2), (at, StopReason::Unsupported("bzip2")) if at == offset));
+    assert!(!walk(&bzip2, |_, _| Ok(())).unwrap().ending.stops_the_kernel());
     let signed = with(b"~Module signature appended~\n");
     assert!(matches!(stop(&signed), (at, StopReason::UnknownMagic) if at == offset));
     assert!(walk(&signed, |_, _| Ok(())).unwrap().ending.stops_the_kernel());
-    assert_eq!(names(&lz4), names(&start));
+    assert_eq!(names(&bzip2), names(&start));
     let gzip = packed(GZIP, &["f a 1", "f b 2"]);
     for cut in [5, gzip.len() / 2, gzip.len() - 1] {
         assert!(matches!(stop(&with(&gzip[..cut])), (at, StopReason::Damaged(CpioError::Io(_))) if at == offset));
@@ -257,6 +257,25 @@ fn files_are_found_through_links_and_in_bounds() {
     assert_eq!(found.files[&path("usr/lib/release")], b"x");
     let error = survey(&image, &wanted, 6).unwrap_err();
     assert!(matches!(&error, InitramfsError::TooLarge { path, size: 7, limit: 6 } if path == "etc/os-release"));
+}
+
+#[test]
+fn behind_lz4_come_zeros() {
+    let mut addition = Archive::new();
+    addition.file(path("added"), 0o600, "x").unwrap();
+    for compression in [Compression::Lz4, Compression::Lzma, ZSTD] {
+        let base = packed(compression, &["d etc", "f etc/os-release ID=test"]);
+        let tree = survey(&base, &[], 0).unwrap().tree;
+        assert_eq!(tree.is_open(), compression == Compression::Lz4);
+        let added = |addition: &Archive| [base.clone(), appendix(base.len() as u64, addition)].concat();
+        let found = |image: &[u8]| survey(&image, &[], 0).unwrap().tree.node(&path("added")).is_some();
+        assert_eq!(found(&added(&addition)), compression != Compression::Lz4);
+        let mut behind_zeros = addition.clone();
+        behind_zeros.put_behind_zeros();
+        assert!(found(&added(&behind_zeros)), "{compression}");
+        let again = survey(&added(&behind_zeros), &[], 0).unwrap().tree;
+        assert!(!again.is_open());
+    }
 }
 
 #[test]

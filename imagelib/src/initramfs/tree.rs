@@ -63,6 +63,7 @@ pub enum PlacementError {
 pub struct Tree {
     /// By path without symbolic links: what is above a key is a key, and a directory.
     nodes: BTreeMap<Vec<u8>, Node>,
+    open: bool,
 }
 
 impl Default for Tree {
@@ -70,7 +71,7 @@ impl Default for Tree {
     fn default() -> Self {
         let directory = |mode| Node::Directory { mode };
         let nodes = [("dev", directory(0o755)), ("dev/console", Node::Special), ("root", directory(0o700))];
-        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into() }
+        Self { nodes: nodes.map(|(path, node)| (path.into(), node)).into(), open: false }
     }
 }
 
@@ -98,6 +99,16 @@ impl Tree {
     pub fn resolve(&self, path: &MemberPath) -> Option<&Node> {
         let followed = self.follow(path.as_str().as_bytes()).ok()?;
         self.nodes.get(&followed.real)
+    }
+
+    /// Whether the image ends in a compressed stream without a mark of its end, so that zeros must stand between it and
+    /// what is put behind it.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub(super) fn set_open(&mut self) {
+        self.open = true;
     }
 
     /// Every path that does not go through a symbolic link, with what is there, sorted.

@@ -34,6 +34,8 @@ pub struct Walk {
     pub members: Vec<Member>,
     /// How it ended.
     pub ending: Ending,
+    /// Whether it ends in a compressed stream that has no mark of its end ([`Decoder::is_open`]).
+    pub open: bool,
 }
 
 /// How reading an initramfs ended.
@@ -107,7 +109,8 @@ where
     S: Source + ?Sized,
     V: FnMut(&Visit<'_>, &mut Reader<&mut dyn Skip>) -> Result<(), CpioError>,
 {
-    let mut walker = Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED };
+    let mut walker =
+        Walker { visit: &mut visit, members: Vec::new(), entries: 0, name_bytes: 0, unpacked: UNPACKED, open: false };
     let mut cursor = Cursor::new(source);
     let stop = walker.run(&mut cursor);
     if let Some(error) = cursor.take_failure() {
@@ -120,7 +123,7 @@ where
         }
         Some((offset, reason)) => Ending::Stopped { offset, reason },
     };
-    Ok(Walk { members: walker.members, ending })
+    Ok(Walk { members: walker.members, ending, open: walker.open })
 }
 
 struct Walker<'v, V> {
@@ -130,6 +133,8 @@ struct Walker<'v, V> {
     name_bytes: u64,
     /// How many bytes may still come out of decoders.
     unpacked: u64,
+    /// Whether the last member is a stream without a mark of its end.
+    open: bool,
 }
 
 impl<V> Walker<'_, V>
@@ -156,6 +161,7 @@ where
                 return Ok(Some((offset, StopReason::TooLarge)));
             }
             self.members.push(Member { offset, compression, entries: 0 });
+            self.open = false;
             let result = match compression {
                 None => self.archive(cursor).map(drop),
                 Some(compression) => self.compressed(compression, &mut *cursor),
@@ -182,6 +188,7 @@ where
             position = position.wrapping_add(self.archive(&mut reader)?);
         }
         self.unpacked = reader.get_ref().left;
+        self.open = reader.get_ref().inner.is_open();
         Ok(())
     }
 

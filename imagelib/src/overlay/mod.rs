@@ -41,16 +41,6 @@ pub enum OverlayError {
         /// The file's size; 0 where the base has no such file.
         size: u64,
     },
-    /// A patch that reaches past the end of the image that it is laid over.
-    #[error("{length} bytes at offset {offset} do not fit in the image of {size} bytes")]
-    OutOfImage {
-        /// Where they begin.
-        offset: u64,
-        /// How many they are.
-        length: u64,
-        /// The image's size.
-        size: u64,
-    },
     /// Two patches of the same bytes.
     #[error("two patches overlap at offset {0}")]
     Overlap(u64),
@@ -145,23 +135,20 @@ impl Overlay {
         Ok(Self { segments: placed, size: total })
     }
 
-    /// This image, but for `patches`, whose order does not matter.
-    pub fn with_patches(&self, mut patches: Vec<Patch>) -> Result<Self, OverlayError> {
-        patches.sort_by_key(|patch| patch.offset);
-        let mut segments = Vec::with_capacity(self.segments.len() + patches.len() * 2);
-        let mut position = 0;
-        for Patch { offset, content } in patches {
-            let (length, size) = (content.len(), self.size);
-            let end = offset.checked_add(length).filter(|end| *end <= size);
-            let end = end.ok_or(OverlayError::OutOfImage { offset, length, size })?;
-            if offset < position {
-                return Err(OverlayError::Overlap(offset));
+    /// This image with the bytes of `lower` where it has ranges of a base: it was made over that image, as over a file.
+    pub fn laid_over(&self, lower: &Self) -> Result<Self, OverlayError> {
+        let mut segments = Vec::with_capacity(self.segments.len() + lower.segments.len());
+        for Placed { segment, .. } in &self.segments {
+            match *segment {
+                Segment::Base { file, offset, length } => {
+                    let size = lower.size;
+                    let end = offset.checked_add(length).filter(|end| *end <= size);
+                    let end = end.ok_or(OverlayError::OutOfBase { file, offset, length, size })?;
+                    segments.extend(lower.segments(offset..end));
+                }
+                Segment::Own(_) => segments.push(segment.clone()),
             }
-            segments.extend(self.segments(position..offset));
-            segments.push(Segment::Own(content));
-            position = end;
         }
-        segments.extend(self.segments(position..self.size));
         Self::placed(segments)
     }
 

@@ -183,30 +183,30 @@ fn ranges_of_several_files_stand_in_one_image() {
 
 proptest! {
     #[test]
-    fn patches_over_patches_are_the_last_ones((base, patches, mut image) in patched(), at in 0_usize..500, length in 0_usize..100) {
-        let size = base.len();
-        let overlay = Overlay::patched(Role::Iso, size as u64, patches.clone()).unwrap();
-        let unpatched = Overlay::patched(Role::Iso, size as u64, vec![]).unwrap();
-        prop_assert_eq!(materialise(&unpatched.with_patches(patches).unwrap(), &base), image.clone());
-
-        let start = at % size;
-        let end = (start + length).min(size);
+    fn an_image_laid_over_another_has_its_bytes((base, patches, mut image) in patched(), at in 0_usize..500, length in 0_usize..100) {
+        let size = base.len() as u64;
+        let lower = Overlay::patched(Role::Iso, size, patches).unwrap();
+        let range = |offset, length| Segment::Base { file: Role::Iso, offset, length };
+        let start = at % base.len();
+        let end = (start + length).min(base.len());
         image[start..end].fill(0xEE);
+        image.extend_from_within(..start);
+
         let patch = Patch::bytes(start as u64, vec![0xEE; end - start]);
-        let overlay = overlay.with_patches(vec![patch]).unwrap();
+        let mut segments = super::patched(Role::Iso, size, vec![patch]).unwrap();
+        segments.push(range(0, start as u64));
+        let upper = Overlay::concatenated(&Sizes::from([(Role::Iso, size)]), segments).unwrap();
+        let overlay = upper.laid_over(&lower).unwrap();
         prop_assert_eq!(materialise(&overlay, &base), image.clone());
-        let mut read = vec![0; size];
+        let mut read = vec![0; image.len()];
         OverlaySource::new(&overlay, (Role::Iso, &base)).read_exact_at(0, &mut read).unwrap();
         prop_assert_eq!(read, image);
     }
 }
 
 #[test]
-fn patches_past_the_end_of_an_image_are_refused() {
-    let overlay = Overlay::patched(Role::Iso, 10, vec![]).unwrap();
-    let refused = |offset, length| overlay.with_patches(vec![Patch::zeros(offset, length)]);
-    assert!(matches!(refused(8, 3), Err(OverlayError::OutOfImage { offset: 8, length: 3, size: 10 })));
-    assert!(matches!(refused(u64::MAX, 2), Err(OverlayError::OutOfImage { .. })));
-    let twice = vec![Patch::zeros(4, 2), Patch::zeros(5, 1)];
-    assert!(matches!(overlay.with_patches(twice), Err(OverlayError::Overlap(5))));
+fn an_image_is_not_laid_over_a_shorter_one() {
+    let upper = Overlay::patched(Role::Iso, 10, vec![]).unwrap();
+    let lower = Overlay::literal(Bytes::from_static(b"012345678"));
+    assert!(matches!(upper.laid_over(&lower), Err(OverlayError::OutOfBase { offset: 0, length: 10, size: 9, .. })));
 }

@@ -1,35 +1,39 @@
 //! The area that the boot loader hands to the kernel as a second initramfs.
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CoreosIsoError;
 use crate::iso::{Extent, Volume};
 use crate::overlay::Patch;
 use crate::source::Source;
 
-const IGNINFO: &str = "coreos/igninfo.json";
+pub(super) const IGNINFO: &str = "coreos/igninfo.json";
 
 /// Where the area is when nothing says so: before March 2023.
 const DEFAULT_FILE: &str = "images/ignition.img";
 
 /// The largest area that makes sense, in bytes: it is memory for everyone who reads what is embedded.
-const LARGEST_AREA: u64 = 64 << 20;
+pub(super) const LARGEST_AREA: u64 = 64 << 20;
 
 /// How much of the area is looked at in one go, in bytes.
 const STEP: u64 = 64 << 10;
 
-#[derive(Deserialize)]
-struct Json {
-    file: String,
+/// `igninfo.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub(super) struct Json {
+    pub(super) file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
-    length: Option<u64>,
 }
 
 /// The area for an initramfs archive: `config.ign` and NetworkManager keyfiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnitionArea {
-    file: String,
+    json: Box<Json>,
+    whole_file: bool,
     offset: u64,
     length: u64,
     used: u64,
@@ -58,12 +62,13 @@ impl IgnitionArea {
             return Err(CoreosIsoError::IgnitionSize { size: length, limit: LARGEST_AREA });
         }
         let used = used(source, offset, length)?;
-        Ok(Some(Self { file: json.file, offset, length, used }))
+        let whole_file = start == 0 && length == entry.size();
+        Ok(Some(Self { json: Box::new(json), whole_file, offset, length, used }))
     }
 
     /// The file that holds the area, as a path in the ISO: `images/ignition.img`.
     pub fn file(&self) -> &str {
-        &self.file
+        &self.json.file
     }
 
     /// Where the area begins in the image, in bytes.
@@ -84,6 +89,16 @@ impl IgnitionArea {
     /// Whether nothing is embedded: all zeros.
     pub fn is_empty(&self) -> bool {
         self.used == 0
+    }
+
+    /// What `igninfo.json` says, or would say.
+    pub(super) fn description(&self) -> &Json {
+        &self.json
+    }
+
+    /// Whether the file is nothing but the area.
+    pub(super) fn is_whole_file(&self) -> bool {
+        self.whole_file
     }
 
     pub(super) fn read(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {

@@ -13,10 +13,10 @@ use crate::kernel_arguments::KernelArguments;
 use crate::overlay::Patch;
 use crate::source::Source;
 
-const KARGS: &str = "coreos/kargs.json";
+pub(super) const KARGS: &str = "coreos/kargs.json";
 
 /// coreos-installer refuses larger areas, and so does the kernel a longer command line on `x86_64` (`COMMAND_LINE_SIZE`).
-const LARGEST_AREA: u64 = 2048;
+pub(super) const LARGEST_AREA: u64 = 2048;
 
 /// The header in the system area that described the areas before `kargs.json` did: a magic number, the size of the
 /// areas, the offset of a copy of the default arguments, and the areas' offsets up to a zero. Everything little-endian.
@@ -27,16 +27,16 @@ const HEADER_MOST_AREAS: usize = 6;
 
 /// `kargs.json`. The order of the fields is that in which coreos-installer writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-struct Json {
+pub(super) struct Json {
     default: String,
-    files: Vec<JsonFile>,
-    size: u64,
+    pub(super) files: Vec<JsonFile>,
+    pub(super) size: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-struct JsonFile {
-    path: String,
-    offset: u64,
+pub(super) struct JsonFile {
+    pub(super) path: String,
+    pub(super) offset: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pad: Option<char>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,12 @@ impl KernelArgumentArea {
         parse(text)
     }
 
-    fn encode(&self, line: &str, size: u64) -> Bytes {
+    /// Whether what fills it is a comment in a text, and nothing that firmware loads.
+    pub(super) fn is_text(&self) -> bool {
+        (self.pad, self.end) == (b'#', b'\n')
+    }
+
+    pub(super) fn encode(&self, line: &str, size: u64) -> Bytes {
         let mut content = line.as_bytes().to_vec();
         content.push(self.end);
         content.resize(usize::try_from(size).unwrap_or_default().max(content.len()), self.pad);
@@ -226,6 +231,11 @@ impl KernelArgumentAreas {
     /// The areas.
     pub fn areas(&self) -> &[KernelArgumentArea] {
         &self.areas
+    }
+
+    /// What `kargs.json` says, where there is one; its files are the areas, in the same order.
+    pub(super) fn description(&self) -> Option<&Json> {
+        self.description.as_deref().map(|description| &description.json)
     }
 
     pub(super) fn embed(&self, arguments: &KernelArguments) -> Result<Vec<Patch>, CoreosIsoError> {

@@ -5,6 +5,7 @@
 
 mod error;
 mod features;
+mod growth;
 mod ignition;
 mod kargs;
 mod minimal;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use error::CoreosIsoError;
 pub use features::Features;
+pub use growth::{Grown, Growth, GrowthError, NotGrowable};
 pub use ignition::IgnitionArea;
 pub use kargs::{KernelArgumentArea, KernelArgumentAreas};
 pub use minimal::{MinimalIso, MinimalIsoError};

@@ -76,8 +76,6 @@ const WORDS: &[(&str, &str, Words)] = &[
             ("3", "encap2+3"),
             ("encap3+4", "encap3+4"),
             ("4", "encap3+4"),
-            ("vlan+srcmac", "vlan+srcmac"),
-            ("5", "vlan+srcmac"),
         ],
     ),
 ];

@@ -17,13 +17,12 @@ const CODE: &str = "not-in-networkd-units";
 /// Settings of which the reason is not obvious: the key, and why no unit says it.
 const REASONS: &[(&str, &str)] = &[
     ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
-    ("ethernet", LINK_FILE),
     ("ethtool", LINK_FILE),
     ("options", "systemd-resolved takes no options of resolv.conf"),
-    ("ports-config", "it knows no settings of a bond's ports but the primary one"),
     ("weight", "give one route, or set the others after the installation"),
 ];
-const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
+/// Why what is the hardware's is refused.
+pub(super) const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
                          name";
 
 /// The report, and what earlier steps have said about settings that take no effect anyway.

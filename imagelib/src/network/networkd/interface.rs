@@ -2,7 +2,7 @@
 
 use nmstate::PciAddress;
 
-use super::fields::{Fields, Findings};
+use super::fields::{Fields, Findings, LINK_FILE};
 use super::plan::Plan;
 use super::unit::yes;
 use super::{bond, bridge, ip, stacked};
@@ -125,11 +125,7 @@ fn read_link<'a>(
     }
     let mut ethernet = fields.section(&["ethernet"]);
     ethernet.word("auto-negotiation", &[("true", "")], findings);
-    ethernet.finish_because(
-        "only a .link file could, and it would take the place of the system's own, by which the \
-                             NIC gets its name",
-        findings,
-    );
+    ethernet.finish_because(LINK_FILE, findings);
     node.ip = ip::read(interface.kind, fields, &mut node.network, findings);
 }
 

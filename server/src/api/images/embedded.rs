@@ -25,7 +25,8 @@ pub(super) struct EmbeddedFileBody {
     /// Where it stands in the booted system, or in its initramfs.
     #[schema(example = "/etc/coreos-firstboot-network/eth0.nmconnection")]
     path: String,
-    /// Who puts it there: `initramfs` (the kernel) or `ignition`.
+    /// Who puts it there: `initramfs` (the kernel), `handover` (a script in the initramfs, in the root file system that
+    /// follows) or `ignition`.
     #[schema(value_type = String, example = "initramfs")]
     delivered_by: DeliveredBy,
     /// Permission bits, octal.

@@ -14,12 +14,12 @@ use bytes::Bytes;
 pub use error::MinimalIsoError;
 
 use self::format::PackedIso;
-use super::CoreosIso;
+use super::{CoreosIso, Grown, Growth};
 use crate::compression::Compression;
 use crate::digest::Digest;
 use crate::iso::Volume;
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, OverlaySource, Patch, Segment, Sizes};
+use crate::overlay::{Content, Overlay, OverlayError, OverlaySource, Patch, Segment, Sizes};
 use crate::source::{Role, Source};
 
 const MINISO: &str = "coreos/miniso.dat";
@@ -43,12 +43,13 @@ const NOT_COREOS: MinimalIsoError =
 /// The minimal ISO that goes with a full one.
 #[derive(Debug, Clone)]
 pub struct MinimalIso {
-    /// As it is packed. It differs from the final one in its kernel arguments.
+    /// As it was packed, whatever is embedded in the full one.
     packed: Overlay,
     digest: Digest,
+    /// The same, but that `coreos.liveiso` is none of the arguments it was published with.
+    published: Overlay,
     areas: CoreosIso,
-    kernel_arguments: KernelArguments,
-    default: Patch,
+    growth: Growth,
 }
 
 impl MinimalIso {
@@ -58,46 +59,51 @@ impl MinimalIso {
         let Some(entry) = super::find(source, volume, MINISO)? else { return Ok(None) };
         let description = entry.read(source, LARGEST_DESCRIPTION)?;
         let description = format::parse(&description)?;
-        let packed = unpacked(&description, source.size())?;
-        let minimal = OverlaySource::new(&packed, (Role::Iso, source));
-        let Some(areas) = CoreosIso::probe(&minimal, &Volume::open(&minimal)?)? else { return Err(NOT_COREOS) };
-        let Some(published) = areas.kernel_arguments() else { return Err(NOT_COREOS) };
-        let kernel_arguments = published.default().without(MEDIUM_ARGUMENT);
-        let Some(default) = published.describe_default(&kernel_arguments)? else { return Err(NOT_COREOS) };
-        Ok(Some(Self { packed, digest: description.digest, areas, kernel_arguments, default }))
+        let found = unpacked(&description, source.size())?;
+        let base = (Role::Iso, source);
+
+        let view = OverlaySource::new(&found, base);
+        let areas = CoreosIso::probe(&view, &Volume::open(&view)?)?.ok_or(NOT_COREOS)?;
+        let arguments = areas.kernel_arguments().ok_or(NOT_COREOS)?;
+        let default = arguments.default();
+        let packed = patched(&found, areas.embed(Bytes::new(), Some(default))?)?;
+        let described = arguments.describe_default(&default.without(MEDIUM_ARGUMENT))?.ok_or(NOT_COREOS)?;
+        let published = patched(&packed, vec![described])?;
+
+        let view = OverlaySource::new(&published, base);
+        let volume = Volume::open(&view)?;
+        let areas = CoreosIso::probe(&view, &volume)?.ok_or(NOT_COREOS)?;
+        let growth = Growth::probe(&view, &volume, &areas)?;
+        Ok(Some(Self { packed, digest: description.digest, published, areas, growth }))
     }
 
-    /// Its length, in bytes.
+    /// Its length, in bytes, as long as what is embedded fits in the areas that it was published with.
     pub fn size(&self) -> u64 {
-        self.packed.size()
+        self.published.size()
     }
 
-    /// Its embed areas, with their offsets in it.
+    /// Its embed areas, with their offsets in it. The arguments that it was published with are those of the full ISO
+    /// without that of the medium; what is missing is `coreos.live.rootfs_url`.
     pub fn areas(&self) -> &CoreosIso {
         &self.areas
     }
 
-    /// The kernel arguments of the full ISO as it was published, without that of the medium. What is missing is
-    /// `coreos.live.rootfs_url`.
-    pub fn kernel_arguments(&self) -> &KernelArguments {
-        &self.kernel_arguments
-    }
-
-    /// Reads all of it and compares its SHA-256 with the one recorded. Nothing of what may be embedded in the full ISO
-    /// counts, nor is it in [`MinimalIso::plan`].
+    /// Reads all of it and compares its SHA-256 with the one recorded. What is embedded in the full ISO does not count,
+    /// nor is it in [`MinimalIso::plan`].
     pub fn verify(&self, source: &dyn Source) -> Result<(), MinimalIsoError> {
-        let published = self.areas.kernel_arguments().map(super::KernelArgumentAreas::default);
-        let pristine = self.packed.with_patches(self.areas.embed(Bytes::new(), published)?)?;
-        let found = pristine.digest(&(Role::Iso, source), |_| None)?;
+        let found = self.packed.digest(&(Role::Iso, source), |_| None)?;
         if found == self.digest { Ok(()) } else { Err(MinimalIsoError::Digest { expected: self.digest, found }) }
     }
 
     /// The minimal ISO with this archive and these kernel arguments, over the full one.
-    pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Overlay, MinimalIsoError> {
-        let mut patches = self.areas.embed(archive, Some(arguments))?;
-        patches.push(self.default.clone());
-        Ok(self.packed.with_patches(patches)?)
+    pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Grown, MinimalIsoError> {
+        let Grown { overlay, changes } = self.growth.plan(&self.areas, archive, Some(arguments))?;
+        Ok(Grown { overlay: overlay.laid_over(&self.published)?, changes })
     }
+}
+
+fn patched(image: &Overlay, patches: Vec<Patch>) -> Result<Overlay, OverlayError> {
+    Overlay::patched(Role::Iso, image.size(), patches)?.laid_over(image)
 }
 
 /// What lies between the common files, and ranges of the full ISO, which has `full_size` bytes.

@@ -6,6 +6,10 @@ fn try_probe(image: &[u8]) -> Result<Option<MinimalIso>, MinimalIsoError> {
     MinimalIso::probe(&image, &Volume::open(&image).unwrap())
 }
 
+fn default(minimal: &MinimalIso) -> KernelArguments {
+    minimal.areas().kernel_arguments().unwrap().default().clone()
+}
+
 fn bytes_of(overlay: &Overlay, full: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(overlay.size()).unwrap()];
     assert_eq!(overlay.read_at(&(Role::Iso, full), 0, &mut bytes).unwrap(), bytes.len());
@@ -21,11 +25,11 @@ fn the_minimal_iso_is_ranges_of_the_full_one() {
     assert_eq!(minimal.size(), 1 << 20);
     assert!(minimal.packed.patch_size() < 160 << 10, "{}", minimal.packed.patch_size());
 
-    let published = minimal.kernel_arguments().clone();
+    let published = default(&minimal);
     assert!(!published.to_string().contains("liveiso") && published.to_string().contains("ignition.firstboot"));
     let mut arguments = published.clone();
     arguments.append(&"coreos.live.rootfs_url=http://192.0.2.1/rootfs.img".parse().unwrap());
-    let overlay = minimal.plan(vec![0x5a; 1000], &arguments).unwrap();
+    let overlay = minimal.plan(vec![0x5a; 1000], &arguments).unwrap().overlay;
     let bytes = bytes_of(&overlay, &full);
     let volume = Volume::open(&bytes).unwrap();
     assert!(volume.find(&bytes, "images/pxeboot/rootfs.img").unwrap().is_none());
@@ -46,7 +50,7 @@ fn what_is_embedded_in_the_full_iso_is_not_in_the_minimal_one() {
     minimal.verify(&customised).unwrap();
     let expected = try_probe(&pristine).unwrap().unwrap();
     let plan =
-        |minimal: &MinimalIso, full| bytes_of(&minimal.plan(Bytes::new(), minimal.kernel_arguments()).unwrap(), full);
+        |minimal: &MinimalIso, full| bytes_of(&minimal.plan(Bytes::new(), &default(minimal)).unwrap().overlay, full);
     assert!(plan(&minimal, &customised) == plan(&expected, &pristine));
 }
 

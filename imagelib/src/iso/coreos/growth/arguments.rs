@@ -1,0 +1,90 @@
+//! Larger areas for kernel arguments: configurations of boot loaders with more room in the middle.
+
+use std::collections::BTreeMap;
+
+use super::{Described, GrowthError, NotGrowable, editable};
+use crate::iso::Extent;
+use crate::iso::coreos::KernelArgumentAreas;
+use crate::iso::coreos::kargs::{KARGS, LARGEST_AREA};
+use crate::iso::edit::{Edit, Editor};
+use crate::kernel_arguments::KernelArguments;
+use crate::overlay::{Content, Segment};
+use crate::source::Role;
+
+/// The longest command line of a larger area, in bytes. The kernel takes 2047 (`COMMAND_LINE_SIZE` of `x86_64`, aarch64
+/// and ppc64le), and before ours GRUB and isolinux put `BOOT_IMAGE=`, a device and two paths.
+const LONGEST: u64 = 2047 - 128;
+
+/// The files that hold areas, and the one that describes these.
+#[derive(Debug, Clone)]
+pub(super) struct ArgumentFiles {
+    description: Described,
+    files: Vec<ArgumentFile>,
+}
+
+#[derive(Debug, Clone)]
+struct ArgumentFile {
+    path: String,
+    extent: Extent,
+    /// Its areas, by their places in `kargs.json`, in the order in which they stand in the file.
+    areas: Vec<usize>,
+}
+
+impl ArgumentFiles {
+    pub(super) fn find(areas: Option<&KernelArgumentAreas>, editor: &Editor) -> Result<Self, NotGrowable> {
+        let described = areas.and_then(|areas| Some((areas, areas.description()?)));
+        let (areas, json) = described.ok_or(NotGrowable::NoDescription)?;
+        let mut files = BTreeMap::new();
+        for (index, (area, file)) in areas.areas().iter().zip(&json.files).enumerate() {
+            if !area.is_text() {
+                return Err(NotGrowable::BootImage(file.path.clone()));
+            }
+            let (path, extent) = editable(editor, &file.path)?;
+            let file = ArgumentFile { path, extent, areas: Vec::new() };
+            files.entry(extent.offset).or_insert(file).areas.push(index);
+        }
+        let mut files: Vec<ArgumentFile> = files.into_values().collect();
+        for file in &mut files {
+            file.areas.sort_by_key(|index| json.files.get(*index).map(|file| file.offset));
+        }
+        Ok(Self { description: editable(editor, KARGS)?, files })
+    }
+
+    pub(super) fn edits(
+        &self,
+        there: &KernelArgumentAreas,
+        arguments: &KernelArguments,
+    ) -> Result<Vec<Edit>, GrowthError> {
+        let line = arguments.to_string();
+        let (size, limit) = (line.len() as u64, LONGEST.max(there.capacity()));
+        if size > limit {
+            return Err(GrowthError::KernelArgumentsTooLong { size, limit });
+        }
+        let mut edits = Vec::new();
+        let Some(mut json) = there.description().cloned() else { return Ok(edits) };
+        json.size = LARGEST_AREA;
+        for file in &self.files {
+            let mut content = Vec::new();
+            let base = |from: u64, to: u64| Segment::Base {
+                file: Role::Iso,
+                offset: file.extent.offset + from,
+                length: to.saturating_sub(from),
+            };
+            let (mut position, mut shift) = (0, 0);
+            for index in &file.areas {
+                let (Some(area), Some(described)) = (there.areas().get(*index), json.files.get_mut(*index)) else {
+                    continue;
+                };
+                content.push(base(position, described.offset));
+                content.push(Segment::Own(Content::Bytes(area.encode(&line, LARGEST_AREA))));
+                position = described.offset + there.size();
+                described.offset += shift;
+                shift += LARGEST_AREA - there.size();
+            }
+            content.push(base(position, file.extent.length));
+            edits.push(Edit::Replace { path: file.path.clone(), content });
+        }
+        edits.push(super::describe(&self.description, KARGS, &json)?);
+        Ok(edits)
+    }
+}

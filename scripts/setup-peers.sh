@@ -165,7 +165,7 @@ sushy_venv
 [ "${1:-test}" = demo ] && exit 0
 
 # The firmware and the boot loader of UEFI machines.
-install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common
+install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common grub-emu
 install_qemu
 boot_kernel
 networkd_root

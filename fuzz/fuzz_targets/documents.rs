@@ -1,4 +1,5 @@
-//! Any bytes as a user's documents: no panic, and whatever is converted are keyfiles without a stray line.
+//! Any bytes as a user's documents: no panic, and whatever is converted are keyfiles, or units of
+//! systemd-networkd, without a stray line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,6 +16,16 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(section || line.contains('='), "{} has a line that is neither section nor setting", keyfile.name);
             }
             assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
+        }
+        let (units, report) = imagelib::network::networkd::convert(&host);
+        assert_eq!(units.is_none(), report.has_errors());
+        for unit in units.into_iter().flat_map(|units| units.units) {
+            for line in unit.content.lines().filter(|line| !line.is_empty()) {
+                let section = line.starts_with('[') && line.ends_with(']');
+                assert!(section || line.contains('='), "{} has a line that is neither section nor setting", unit.name);
+                assert!(line.trim() == line && !line.ends_with('\\'), "{} has a line that is read otherwise", unit.name);
+            }
+            assert!(!unit.content.contains(['\0', '\r', '\t']), "{}", unit.name);
         }
     }
 });

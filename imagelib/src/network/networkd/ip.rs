@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::fields::{Fields, Findings};
 use super::unit::{Content, Setting, yes};
+use crate::host::HostName;
 use crate::report::DocumentPath;
 
 /// What is known of one family on one interface.
@@ -89,11 +90,12 @@ fn read_v4(
     let client = fields.word("dhcp-client-id", &[("ll", "mac"), ("LL", "mac")], findings);
     let send = fields.flag("dhcp-send-hostname");
     let hostname = fields.text("dhcp-custom-hostname").filter(|name| !name.is_empty());
+    // A name with a domain goes into another option, as the host's full name.
     if let Some(name) = hostname
-        && !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        && (name.contains('.') || name.parse::<HostName>().is_err())
     {
         let at = fields.at("dhcp-custom-hostname");
-        findings.refuse(&at, "only a name without a domain is sent in the same DHCP option");
+        findings.refuse(&at, "it must be a host name without a domain");
     }
     if dhcp {
         if !automatic.routes && automatic.gateway {

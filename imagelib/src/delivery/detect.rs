@@ -24,6 +24,18 @@ pub struct Detected {
     pub evidence: Vec<String>,
 }
 
+impl Detected {
+    /// What somebody who knows the system better has chosen in place of what was found; the evidence stays.
+    #[must_use]
+    pub fn or_chosen(mut self, chosen: Option<DeliveryProfile>) -> Self {
+        if let Some(profile) = chosen.filter(|profile| *profile != self.profile) {
+            self.evidence.push(format!("chosen: {profile}, in place of {}, which was found", self.profile));
+            self.profile = profile;
+        }
+        self
+    }
+}
+
 /// The files whose contents [`detect`] looks at: a survey should be asked for them.
 pub fn release_files() -> Vec<MemberPath> {
     RELEASE_FILES.iter().filter_map(|path| path.parse().ok()).collect()

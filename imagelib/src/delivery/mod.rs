@@ -17,7 +17,7 @@ mod signs;
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub use embedded::{DeliveredBy, EmbeddedFile};
-pub use profile::{DeliveryProfile, NetworkFiles};
+pub use profile::{DeliveryProfile, DeliveryProfileError, NetworkFiles};
 pub use signs::has_network_manager;
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};

@@ -1,6 +1,7 @@
 //! The kinds of system, as far as they differ in where they take their configuration from.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,8 @@ impl DeliveryProfile {
     }
 
     /// The kernel arguments, with or without a value, by which such a system compares its medium with a check sum on
-    /// it. Once an ISO has been changed they must go, or the system stops, or asks, at boot.
+    /// it. Once an ISO has been changed they must go, or the system stops, or asks, at boot; that of dracut may stay
+    /// where something is delivered, which then brings what is needed.
     pub fn medium_checks(self) -> &'static [&'static str] {
         match self {
             Self::Dracut => &["rd.live.check"],
@@ -93,6 +95,23 @@ impl DeliveryProfile {
             Self::Flatcar => "flatcar",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+/// Why a text is not a delivery profile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no delivery profile {0:?}; there are: coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar, \
+     unknown"
+)]
+pub struct DeliveryProfileError(String);
+
+impl FromStr for DeliveryProfile {
+    type Err = DeliveryProfileError;
+
+    fn from_str(text: &str) -> Result<Self, DeliveryProfileError> {
+        let found = Self::ALL.into_iter().find(|profile| profile.as_str() == text);
+        found.ok_or_else(|| DeliveryProfileError(text.chars().take(64).collect()))
     }
 }
 

@@ -137,7 +137,15 @@ fn systems_are_told_by_their_files() {
 fn profiles_have_one_name() {
     for profile in DeliveryProfile::ALL {
         assert_eq!(serde_json::to_value(profile).unwrap(), profile.as_str());
+        assert_eq!(profile.as_str().parse(), Ok(profile));
     }
+    let message = "Dracut".parse::<DeliveryProfile>().unwrap_err().to_string();
+    assert!(DeliveryProfile::ALL.iter().all(|profile| message.contains(profile.as_str())), "{message}");
+    let detected = detect(&surveyed(&initramfs(&DRACUT)));
+    assert_eq!(detected.clone().or_chosen(None), detected);
+    let chosen = detected.or_chosen(Some(DeliveryProfile::Networkd));
+    assert_eq!(chosen.profile, DeliveryProfile::Networkd);
+    assert_eq!(chosen.evidence.last().unwrap(), "chosen: networkd, in place of dracut, which was found");
 }
 
 #[test]
@@ -227,6 +235,13 @@ fn what_dracut_lacks_decides_what_it_gets() {
     assert!(!paths.iter().any(|path| path.starts_with("etc/")), "{paths:?}");
     assert!(paths.contains(&"var/lib/dracut/hooks/pre-pivot/90-dayone.sh".to_owned()), "{paths:?}");
     assert_eq!(members.report.findings().first().unwrap().code, "network-manager-assumed");
+    // A medium that was changed has no check sum any more.
+    let drop_in = "etc/systemd/system/checkisomd5@.service.d/dayone.conf".to_owned();
+    assert!(!paths.contains(&drop_in));
+    for unit in ["etc/systemd/system/checkisomd5@.service", "usr/lib/systemd/system/checkisomd5@.service"] {
+        let members = planned(DeliveryProfile::Dracut, &additions(), &[DRACUT.as_slice(), &[unit]].concat());
+        assert!(unpacked(&members.archive)[&drop_in].1.contains("SuccessExitStatus=1 2"));
+    }
     // Through the link, into the directory that is there.
     let linked = planned(DeliveryProfile::Dracut, &additions(), &["a/dracut/hooks/pre-pivot/", "lib -> a", "usr/"]);
     assert!(unpacked(&linked.archive).contains_key("a/dracut/hooks/pre-pivot/90-dayone.sh"));

@@ -1,6 +1,7 @@
 //! What the acceptance tests share: finding the peers, making bases, running the binary.
 
 pub mod bases;
+pub mod fat;
 pub mod peers;
 pub mod qemu;
 pub mod server;

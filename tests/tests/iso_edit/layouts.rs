@@ -13,7 +13,7 @@ use super::readers::{Names, Reader};
 
 pub struct Layout {
     pub name: &'static str,
-    rock_ridge: bool,
+    pub rock_ridge: bool,
     joliet: bool,
     /// There is a second set of descriptors, for those who mount the partition.
     pub partition: bool,
@@ -45,6 +45,11 @@ impl Layout {
             Names::RockRidge => self.rock_ridge,
             Names::Joliet => self.joliet,
         }
+    }
+
+    /// Whether names that ISO 9660 has no room for have their own form.
+    pub fn has_long_names(&self) -> bool {
+        self.rock_ridge || self.joliet
     }
 
     /// An ISO of a tree that follows from the seed.

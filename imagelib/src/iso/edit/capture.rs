@@ -23,11 +23,11 @@ const LARGEST_TREES: u64 = 64 << 20;
 /// Where a descriptor says how many discs belong together (ECMA-119 §8.4.11).
 const SET_SIZE: usize = 120;
 /// Where the size of the path tables stands (§8.4.13).
-const PATH_TABLE_SIZE: usize = 132;
+pub(super) const PATH_TABLE_SIZE: usize = 132;
 /// Where the blocks of the path tables stand, the main one and the optional one of each byte order (§8.4.14 to 17).
-pub(super) const PATH_TABLES: [usize; 4] = [140, 144, 148, 152];
+const PATH_TABLES: [usize; 4] = [140, 144, 148, 152];
 /// Where the root directory's record stands (§8.4.18).
-const ROOT_RECORD: usize = 156;
+pub(super) const ROOT_RECORD: usize = 156;
 
 /// Reads all of an image whose volume at the beginning is `volume`.
 pub(super) fn read(source: &dyn Source, volume: &Volume) -> Result<Image, OpenError> {

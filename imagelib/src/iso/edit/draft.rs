@@ -1,8 +1,12 @@
 //! An image while it is being edited: directories taken apart, patches, and what follows the end.
 
+mod add;
+mod directories;
 mod finish;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use add::NewDirectory;
 
 use super::changes::{Change, ChangeKind};
 use super::error::{EditError, NotEditable};
@@ -21,6 +25,12 @@ pub(super) struct Draft<'a> {
     directories: BTreeMap<DirectoryId, DraftDirectory>,
     /// The descriptors, in the image's order.
     descriptors: Vec<Vec<u8>>,
+    /// Directories that are not in the image: their ids follow those of the image's.
+    new: Vec<NewDirectory>,
+    /// The names that have been added, with the directories that some of them are.
+    added: BTreeMap<(DirectoryId, String), Option<DirectoryId>>,
+    /// How many files and directories have been added.
+    additions: u32,
     patches: Vec<Patch>,
     appended: Vec<Segment>,
     /// The end of all that has a place.
@@ -38,6 +48,9 @@ impl<'a> Draft<'a> {
             image,
             directories: BTreeMap::new(),
             descriptors: image.descriptors.iter().map(|descriptor| descriptor.block.clone()).collect(),
+            new: Vec::new(),
+            added: BTreeMap::new(),
+            additions: 0,
             patches: Vec::new(),
             appended: Vec::new(),
             end: image.size,
@@ -161,8 +174,17 @@ impl<'a> Draft<'a> {
 
     /// The block of an offset, as the directory's volume counts them.
     fn block(&self, directory: DirectoryId, offset: u64) -> Result<u32, EditError> {
-        let base = self.image.directory(directory).and_then(|found| self.image.trees.get(found.tree));
-        block(offset, base.map_or(0, |tree| tree.base))
+        let tree = self.tree(directory).and_then(|tree| self.image.trees.get(tree));
+        block(offset, tree.map_or(0, |tree| tree.base))
+    }
+
+    /// The tree of a directory.
+    fn tree(&self, id: DirectoryId) -> Option<usize> {
+        self.image.directory(id).map(|directory| directory.tree).or(self.new_directory(id).map(|new| new.tree))
+    }
+
+    fn new_directory(&self, id: DirectoryId) -> Option<&NewDirectory> {
+        self.new.get(id.0.checked_sub(self.image.directories.len())?)
     }
 
     /// A directory, taken apart.

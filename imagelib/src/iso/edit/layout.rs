@@ -1,8 +1,10 @@
 //! The records of one directory, taken apart to be changed and laid out again (ECMA-119 §6.8.1).
 
 use super::bytes::{both, put};
+use super::names::compare;
 use super::tree::{Directory, DirectoryId};
-use crate::iso::directory;
+use crate::iso::directory::{self, Names};
+use crate::iso::fields::u32_le;
 use crate::iso::{Extent, IsoError};
 
 const BLOCK: usize = 2048;
@@ -26,6 +28,24 @@ pub(super) enum Origin {
 }
 
 impl DraftRecord {
+    /// A record like that of a directory itself, for something in it. None, if it would not fit a record.
+    pub(super) fn new(own: &Self, origin: Origin, name: &[u8], system_use: &[u8]) -> Option<Self> {
+        let mut bytes = vec![0; 33];
+        // Date and volume sequence number; there is no clock here.
+        put(&mut bytes, 18, own.bytes.get(18..25)?);
+        put(&mut bytes, 28, own.bytes.get(28..32)?);
+        let directory = !matches!(origin, Origin::File);
+        put(&mut bytes, 25, &[if directory { 2 } else { 0 }, 0, 0]);
+        put(&mut bytes, 32, &[u8::try_from(name.len()).ok()?]);
+        bytes.extend(name);
+        bytes.resize(bytes.len().next_multiple_of(2), 0);
+        bytes.extend(system_use);
+        bytes.resize(bytes.len().next_multiple_of(2), 0);
+        let length = u8::try_from(bytes.len()).ok()?;
+        put(&mut bytes, 0, &[length]);
+        Some(Self { origin, bytes })
+    }
+
     /// Makes it point to an extent, which begins at `block` of its volume.
     pub(super) fn set_extent(&mut self, block: u32, size: u32) {
         put(&mut self.bytes, 2, &both(block));
@@ -42,6 +62,13 @@ impl DraftRecord {
     pub(super) fn system_use(&self) -> &[u8] {
         let length = self.name().len();
         self.bytes.get(33 + length + usize::from(length.is_multiple_of(2))..).unwrap_or_default()
+    }
+
+    /// Adds to the number of links to a directory (Rock Ridge's PX), where the record has it.
+    pub(super) fn add_links(&mut self, more: u32) {
+        let Some((at, entry)) = self.entry(*b"PX") else { return };
+        let Some(links) = u32_le(entry, 12) else { return };
+        put(&mut self.bytes, at + 12, &both(links.saturating_add(more)));
     }
 
     /// Where the Rock Ridge entry of that signature stands in the record, and the entry.
@@ -92,6 +119,14 @@ impl DraftDirectory {
             [own, parent, ..] if own.name() == [0] && parent.name() == [1] => Some((own, parent)),
             _ => None,
         }
+    }
+
+    /// Adds a record where the order of names wants it.
+    pub(super) fn insert(&mut self, names: Names, new: DraftRecord) {
+        let later = |record: &DraftRecord| compare(names, record.name(), new.name()).is_gt();
+        let at = self.records.iter().skip(2).position(later).map_or(self.records.len(), |index| index + 2);
+        self.records.insert(at, new);
+        self.grown = true;
     }
 
     /// The bytes of the directory: the records where they were, or, with new ones among them, one after the other.

@@ -8,9 +8,6 @@
 //!
 //! [`Editor::open`] reads once all that this needs; [`Editor::plan`] reads nothing.
 
-// Adding files, which uses the rest, is not there yet.
-#![allow(dead_code)]
-
 mod boot;
 mod bytes;
 mod capture;
@@ -20,6 +17,8 @@ mod error;
 mod layout;
 mod names;
 mod partitions;
+mod path_table;
+mod rock_ridge;
 mod tree;
 
 use std::sync::Arc;
@@ -50,6 +49,22 @@ pub enum Edit {
         path: String,
         /// The bytes, with their offsets in the file.
         patches: Vec<Patch>,
+    },
+    /// A file that is not there yet. Directories that it needs and that are not there either are made, with 0755.
+    AddFile {
+        /// Its path.
+        path: String,
+        /// The content: bytes, and ranges of files of the base.
+        content: Vec<Segment>,
+        /// Its permissions, for Rock Ridge. It belongs to root.
+        mode: u32,
+    },
+    /// A directory, if it is not there yet, and those that it needs.
+    AddDirectory {
+        /// Its path.
+        path: String,
+        /// Its permissions, for Rock Ridge. It belongs to root.
+        mode: u32,
     },
     /// Other bytes where no file of the volume stands: in a partition behind it.
     PatchImage {
@@ -133,6 +148,8 @@ impl Editor {
         for edit in edits {
             match edit {
                 Edit::Replace { path, content } => draft.replace(&path, content)?,
+                Edit::AddFile { path, content, mode } => draft.add_file(&path, content, mode)?,
+                Edit::AddDirectory { path, mode } => draft.add_directory(&path, mode)?,
                 Edit::Patch { path, patches } => draft.patch(&path, patches)?,
                 Edit::PatchImage { name, patches } => draft.patch_image(name, patches)?,
             }

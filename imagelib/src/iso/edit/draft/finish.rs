@@ -18,7 +18,7 @@ const MEDIUM_CHECKSUM: &[u8] = b"ISO MD5SUM";
 impl Draft<'_> {
     /// All patches, and all that follows the end.
     pub(in crate::iso::edit) fn finish(mut self) -> Result<EditPlan, EditError> {
-        self.write_directories();
+        self.write_directories()?;
         let size = if self.end > self.image.size { self.grow()? } else { self.image.size };
         if !self.changes.is_empty() {
             self.remove_medium_checksum();
@@ -28,15 +28,6 @@ impl Draft<'_> {
         }
         let patches = in_order(self.patches, self.image.size)?;
         Ok(EditPlan { base_size: self.image.size, patches, appended: self.appended, size, changes: self.changes })
-    }
-
-    /// The directories that stay where they are.
-    fn write_directories(&mut self) {
-        for (id, draft) in &self.directories {
-            let Some(directory) = self.image.directory(*id) else { continue };
-            let bytes = draft.layout(directory.bytes.len());
-            self.patches.extend(difference(directory.extent.offset, &directory.bytes, bytes));
-        }
     }
 
     /// The partition tables and the size of the volume. Returns that of the image.

@@ -33,7 +33,11 @@ pub fn compare(layout: &Layout, old: &Path, new: &Path) {
 pub fn compare_moved(layout: &Layout, old: &Path, new: &Path) {
     for what in ["-report_el_torito", "-report_system_area"] {
         let paths = |iso| -> Vec<String> {
-            report(iso, what).lines().filter(|line| line.contains(" path ") && !line.starts_with("APM")).map(str::to_owned).collect()
+            report(iso, what)
+                .lines()
+                .filter(|line| line.contains(" path ") && !line.starts_with("APM"))
+                .map(str::to_owned)
+                .collect()
         };
         assert_eq!(paths(old), paths(new), "{}", layout.name);
     }

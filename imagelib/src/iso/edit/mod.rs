@@ -21,6 +21,9 @@ mod path_table;
 mod rock_ridge;
 mod tree;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 pub use changes::{Change, ChangeKind};

@@ -127,7 +127,9 @@ mod tests {
 
     fn form(names: &[&str]) -> NameForm {
         let mut form = NameForm::default();
-        names.iter().for_each(|name| form.learn(Names::Iso, name.as_bytes(), false));
+        for name in names {
+            form.learn(Names::Iso, name.as_bytes(), false);
+        }
         form
     }
 

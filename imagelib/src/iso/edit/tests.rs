@@ -1,0 +1,145 @@
+// A slice is not a source of known size, as a trait object needs it.
+#![allow(clippy::ptr_arg)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::iso::testing::image;
+use crate::iso::{TreeKind, Volume};
+use crate::overlay::{Content, Overlay};
+
+fn open(image: &Vec<u8>) -> Result<Editor, OpenError> {
+    Editor::open(image, &Volume::open(image)?)
+}
+
+fn own(bytes: &[u8]) -> Vec<Segment> {
+    vec![Segment::Own(Content::Bytes(bytes.to_vec().into()))]
+}
+
+fn replace(path: &str, content: &[u8]) -> Edit {
+    Edit::Replace { path: path.to_owned(), content: own(content) }
+}
+
+fn add(path: &str) -> Edit {
+    Edit::AddFile { path: path.to_owned(), content: own(b"new"), mode: 0o600 }
+}
+
+fn bytes_of(image: &Vec<u8>, plan: &EditPlan) -> Vec<u8> {
+    let sizes = [(Role::Iso, image.len() as u64)].into();
+    let overlay = Overlay::concatenated(&sizes, plan.segments().unwrap()).unwrap();
+    assert_eq!(overlay.size(), plan.size);
+    let mut bytes = vec![0; usize::try_from(plan.size).unwrap()];
+    assert_eq!(overlay.read_at(&(Role::Iso, image), 0, &mut bytes).unwrap(), bytes.len());
+    bytes
+}
+
+#[test]
+fn what_fits_its_blocks_stays_there_and_what_does_not_moves() {
+    let image = image("tree");
+    let editor = open(&image).unwrap();
+    let rewritten = editor.plan(vec![replace("/boot/VMLINUZ", &[7; 2048])]).unwrap();
+    assert_eq!((rewritten.size, rewritten.appended.len()), (image.len() as u64, 0));
+    let moved = editor.plan(vec![replace("/boot/vmlinuz", &[7; 2049])]).unwrap();
+    assert_eq!(moved.size, (image.len() as u64).next_multiple_of(2048) + 4096);
+    for (plan, kind) in [(rewritten, ChangeKind::FileRewritten), (moved, ChangeKind::FileMoved)] {
+        assert_eq!((plan.changes[0].subject.as_str(), plan.changes[0].kind), ("/boot/vmlinuz", kind));
+        let new = bytes_of(&image, &plan);
+        let volume = Volume::open(&new).unwrap();
+        for tree in [TreeKind::Primary, TreeKind::Joliet] {
+            for path in ["/boot/vmlinuz", "/boot/vmlinuz-6.1.0-amd64"] {
+                let file = volume.find_in(&new, tree, path).unwrap().unwrap();
+                assert!(file.read(&new, 4096).unwrap().iter().all(|byte| *byte == 7) && file.size() >= 2048, "{path}");
+            }
+        }
+    }
+    assert_eq!(
+        editor.plan(vec![]).unwrap().segments().unwrap(),
+        [Segment::Base { file: Role::Iso, offset: 0, length: image.len() as u64 }]
+    );
+}
+
+#[test]
+fn a_file_is_told_with_all_its_names() {
+    let editor = open(&image("tree")).unwrap();
+    let file = editor.file("boot/vmlinuz").unwrap();
+    assert_eq!((file.path.as_str(), file.extent.length, file.editable), ("/boot/vmlinuz", 7, Ok(())));
+    assert_eq!(file.aliases, ["/boot/vmlinuz-6.1.0-amd64"]);
+    assert_eq!(editor.file("/boot"), None);
+    let editor = open(&image("coreos")).unwrap();
+    assert_eq!(editor.file("/isolinux/isolinux.bin").unwrap().editable, Err(NotEditable::BootLoader));
+    assert_eq!(editor.file("/isolinux/boot.cat").unwrap().editable, Err(NotEditable::BootCatalog));
+}
+
+#[test]
+fn edits_that_cannot_be_made_are_refused() {
+    let editor = open(&image("tree")).unwrap();
+    let deep = "/1/2/3/4/5/6/7";
+    let huge = vec![Segment::Own(Content::Zeros(1 << 32))];
+    for (edits, expected) in [
+        (vec![replace("/nothing", b"")], "no file \"/nothing\""),
+        (vec![replace("/boot", b"")], "is not a file"),
+        (vec![replace("/boot/vmlinuz", b""), replace("/boot/vmlinuz-6.1.0-amd64", b"")], "is edited twice"),
+        (vec![add("/boot/vmlinuz")], "is in the ISO image already"),
+        (vec![add("/new"), add("/new")], "is in the ISO image already"),
+        (vec![add("/boot/vmlinuz/x")], "is a file"),
+        (vec![add("/a/../b")], "\"..\""),
+        (vec![add("/a\nb")], "control character"),
+        (vec![add("/a:b")], "Joliet has not"),
+        (vec![add(&format!("/{}", "n".repeat(65)))], "Joliet"),
+        (vec![add("/a/b/c/d/e/f/g/h/i/j/k/l")], "more than seven directories"),
+        (vec![Edit::Replace { path: "/boot/vmlinuz".into(), content: huge }], "at most 4294965248"),
+        (vec![Edit::Patch { path: "/boot/vmlinuz".into(), patches: vec![Patch::zeros(7, 1)] }], "do not fit"),
+        ((0..40).map(|index| add(&format!("{deep}/{index}"))).collect(), "relocation"),
+    ] {
+        let error = editor.plan(edits).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}, not {expected}");
+    }
+}
+
+#[test]
+fn bytes_of_a_file_change_where_they_are() {
+    let image = image("tree");
+    let patches = vec![Patch::bytes(2, &b"X"[..])];
+    let plan = open(&image).unwrap().plan(vec![Edit::Patch { path: "/boot/vmlinuz".into(), patches }]).unwrap();
+    let new = bytes_of(&image, &plan);
+    let differences: Vec<usize> = (0..image.len()).filter(|at| image[*at] != new[*at]).collect();
+    assert_eq!(differences.len(), 1);
+    assert_eq!(&new[differences[0] - 2..differences[0] + 5], b"keXnel\n");
+}
+
+#[test]
+fn the_checksum_of_the_medium_goes() {
+    let mut image = image("tree");
+    image[32768 + 883..32768 + 883 + 14].copy_from_slice(b"ISO MD5SUM = 0");
+    let plan = open(&image).unwrap().plan(vec![replace("/boot/vmlinuz", b"x")]).unwrap();
+    assert!(bytes_of(&image, &plan)[32768 + 883..32768 + 1395].iter().all(|byte| *byte == b' '));
+    assert_eq!(plan.changes.last().unwrap().kind, ChangeKind::MediumChecksumRemoved);
+}
+
+proptest! {
+    #[test]
+    fn damaged_images_are_edited_into_valid_overlays_or_refused(
+        name in prop_oneof![Just("tree"), Just("coreos")],
+        flips in proptest::collection::vec((0_usize..80 * 2048, any::<u8>()), 0..12),
+        cut in proptest::option::of(300_000_usize..800_000),
+    ) {
+        let mut image = image(name);
+        for (at, byte) in flips {
+            if let Some(there) = image.get_mut(at) {
+                *there = byte;
+            }
+        }
+        if let Some(cut) = cut {
+            image.truncate(cut);
+        }
+        if let Ok(editor) = open(&image) {
+            for path in ["/boot/vmlinuz", "/isolinux/isolinux.cfg", "/names/readme", "/1/2/3/4/5/6/7/8/9/10/deep.txt"] {
+                for edits in [vec![replace(path, &[1; 5000])], vec![replace(path, b""), add("/boot/x/y"), add("/many/z")]] {
+                    if let Ok(plan) = editor.plan(edits) {
+                        bytes_of(&image, &plan);
+                    }
+                }
+            }
+        }
+    }
+}

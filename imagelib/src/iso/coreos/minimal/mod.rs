@@ -108,19 +108,20 @@ fn patched(image: &Overlay, patches: Vec<Patch>) -> Result<Overlay, OverlayError
 
 /// What lies between the common files, and ranges of the full ISO, which has `full_size` bytes.
 fn unpacked(description: &PackedIso<'_>, full_size: u64) -> Result<Overlay, MinimalIsoError> {
-    let between = Bytes::from(Compression::Xz.decompress(description.between, LARGEST_BETWEEN)?);
+    let between = Compression::Xz.decompress(description.between, LARGEST_BETWEEN)?;
     let mut segments = Vec::new();
     let mut position = 0_u64;
-    let mut taken = 0_usize;
+    let mut rest = between.as_slice();
     for file in &description.files {
         let gap = file.minimal.checked_sub(position).ok_or(MinimalIsoError::Damaged("has files that overlap"))?;
-        let end = usize::try_from(gap).ok().and_then(|gap| taken.checked_add(gap)).filter(|end| *end <= between.len());
-        let end = end.ok_or(MinimalIsoError::Damaged("has less between the files than their places ask for"))?;
-        push_own(&mut segments, between.slice(taken..end));
+        let split = usize::try_from(gap).ok().and_then(|gap| rest.split_at_checked(gap));
+        let (own, behind) =
+            split.ok_or(MinimalIsoError::Damaged("has less between the files than their places ask for"))?;
+        push_own(&mut segments, own);
         segments.push(Segment::Base { file: Role::Iso, offset: file.full, length: file.length });
-        (position, taken) = (file.minimal + file.length, end);
+        (position, rest) = (file.minimal + file.length, behind);
     }
-    push_own(&mut segments, between.slice(taken..));
+    push_own(&mut segments, rest);
     let packed = Overlay::concatenated(&Sizes::from([(Role::Iso, full_size)]), segments)?;
     // It is the full one without a file.
     if packed.size() > full_size {
@@ -130,12 +131,15 @@ fn unpacked(description: &PackedIso<'_>, full_size: u64) -> Result<Overlay, Mini
 }
 
 /// Bytes of our own, without the long runs of zeros among them, which need no memory.
-fn push_own(segments: &mut Vec<Segment>, mut bytes: Bytes) {
-    while !bytes.is_empty() {
-        let is_zero = |chunk: &[u8]| chunk.len() == ZEROS && chunk.iter().all(|byte| *byte == 0);
-        let zeros = is_zero(bytes.chunks(ZEROS).next().unwrap_or_default());
+fn push_own(segments: &mut Vec<Segment>, mut bytes: &[u8]) {
+    let is_zero = |chunk: &[u8]| chunk.len() == ZEROS && chunk.iter().all(|byte| *byte == 0);
+    while let Some(first) = bytes.chunks(ZEROS).next() {
+        let zeros = is_zero(first);
         let run = bytes.chunks(ZEROS).take_while(|chunk| is_zero(chunk) == zeros).map(<[u8]>::len).sum();
-        let run = bytes.split_to(run);
-        segments.push(Segment::Own(if zeros { Content::Zeros(run.len() as u64) } else { Content::Bytes(run) }));
+        let (run, rest) = bytes.split_at(run);
+        let content =
+            if zeros { Content::Zeros(run.len() as u64) } else { Content::Bytes(Bytes::copy_from_slice(run)) };
+        segments.push(Segment::Own(content));
+        bytes = rest;
     }
 }

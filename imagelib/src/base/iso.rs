@@ -1,5 +1,6 @@
 //! ISO bases.
 
+use super::live::{LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
 use crate::iso::coreos::CoreosIso;
 use crate::iso::{FileEntry, Volume};
@@ -33,8 +34,10 @@ pub enum IsoSystem {
         /// The files that boot the same system over the network.
         live: Option<LiveFiles>,
     },
-    /// Any other. Its initrd could carry keyfiles, but this version does not edit such images.
-    Other,
+    /// Any other live system, or installer: its boot menus and its initramfs images can be changed.
+    Live(LiveIso),
+    /// One that cannot be customised.
+    Other(NotCustomisable),
 }
 
 /// Where on a CoreOS ISO the files for network boot lie: ranges of the ISO, so that they need no copy.
@@ -53,7 +56,10 @@ impl IsoBase {
         let volume = Volume::open(source)?;
         let system = match CoreosIso::probe(source, &volume)? {
             Some(areas) => IsoSystem::Coreos { areas, live: LiveFiles::find(source, &volume)? },
-            None => IsoSystem::Other,
+            None => match LiveIso::probe(source, &volume)? {
+                Ok(live) => IsoSystem::Live(live),
+                Err(reason) => IsoSystem::Other(reason),
+            },
         };
         let mut signature = [0; 2];
         source.read_exact_at(510, &mut signature).map_err(|error| BaseError::Read(Role::Iso, error))?;
@@ -87,8 +93,8 @@ impl IsoBase {
     pub(super) fn formats(&self) -> Vec<Format> {
         match &self.system {
             IsoSystem::Coreos { live: Some(_), .. } => vec![Format::Iso, Format::Initrd],
-            IsoSystem::Coreos { live: None, .. } => vec![Format::Iso],
-            IsoSystem::Other => vec![],
+            IsoSystem::Coreos { live: None, .. } | IsoSystem::Live(_) => vec![Format::Iso],
+            IsoSystem::Other(_) => vec![],
         }
     }
 }

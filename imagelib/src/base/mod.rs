@@ -3,6 +3,7 @@
 mod format;
 mod iso;
 mod kernel_initrd;
+pub mod live;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -97,6 +98,18 @@ impl Base {
             (Some(iso), _) => IsoBase::probe(iso).map(Self::Iso),
             (None, Some(initrd)) => KernelInitrdBase::probe(files, initrd).map(Self::KernelInitrd),
             (None, None) => Err(BaseError::NoFiles),
+        }
+    }
+
+    /// The kind of its system, as far as it shows.
+    pub fn profile(&self) -> DeliveryProfile {
+        match self {
+            Self::Iso(base) => match &base.system {
+                IsoSystem::Coreos { .. } => DeliveryProfile::Coreos,
+                IsoSystem::Live(live) => live.profile(),
+                IsoSystem::Other(_) => DeliveryProfile::Unknown,
+            },
+            Self::KernelInitrd(base) => base.profile,
         }
     }
 

@@ -24,7 +24,8 @@ pub enum Selection {
 }
 
 impl Selection {
-    fn has(&self, entry: &BootEntry) -> bool {
+    /// Whether an entry is meant.
+    pub fn has(&self, entry: &BootEntry) -> bool {
         match self {
             Self::All => true,
             Self::Titles(titles) => {

@@ -10,6 +10,7 @@ mod detect;
 mod embedded;
 mod flatcar;
 mod handover;
+mod network;
 mod profile;
 mod root;
 mod signs;
@@ -17,6 +18,7 @@ mod signs;
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub use embedded::{DeliveredBy, EmbeddedFile};
+pub use network::{ConvertedNetwork, convert_network};
 pub use profile::{DeliveryProfile, DeliveryProfileError, NetworkFiles};
 pub use signs::has_network_manager;
 

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::iso;
+
 /// One change to a base: a file of it, or one of its structures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
@@ -22,10 +24,23 @@ pub struct Change {
 
 /// Why an initramfs grows, and why an embed area is written.
 pub(super) const ADDITIONS: &str = "network configuration and what else was asked for";
+/// Why tables and directories change.
+pub(super) const FOLLOWS: &str = "follows from the other changes";
 /// Why a boot configuration changes.
 pub(super) const KERNEL_ARGUMENTS: &str = "kernel arguments";
 
 impl Change {
+    /// What the editor of ISOs has done.
+    pub(super) fn from_editor(change: &iso::edit::Change, why: &str) -> Self {
+        Self {
+            subject: change.subject.clone(),
+            action: change.kind.to_string(),
+            old_size: change.old_size,
+            new_size: change.new_size,
+            why: why.to_owned(),
+        }
+    }
+
     /// An archive behind an initramfs.
     pub(super) fn grown(subject: impl Into<String>, old: u64, new: u64) -> Self {
         Self::new(subject, "archive added behind it", (old, new), ADDITIONS)

@@ -2,20 +2,25 @@
 //! plan follows from the recipe and from what probing the base has found.
 
 mod changes;
-mod iso;
+mod coreos;
 mod kernel_initrd;
+mod live;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub use changes::Change;
 
-use crate::base::{Base, BaseIdentity, Format};
+use crate::base::live::{NotCustomisable, UnusableInitrd};
+use crate::base::{Base, BaseIdentity, Format, IsoSystem};
+use crate::boot_config::BootConfigError;
 use crate::compression::CompressionError;
 use crate::delivery::DeliveryError;
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
+use crate::disk::fat::FatError;
 use crate::ignition::UserConfig;
 use crate::iso::coreos::CoreosIsoError;
+use crate::iso::edit::EditError;
 use crate::kernel_arguments::KernelArgumentError;
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
@@ -60,6 +65,26 @@ pub enum ImageError {
     /// It does not fit in the base's embed areas.
     #[error(transparent)]
     Coreos(#[from] CoreosIsoError),
+    /// An ISO that gives no images.
+    #[error("this ISO cannot be customised: {0}")]
+    NotCustomisable(#[from] NotCustomisable),
+    /// An initramfs on an ISO that cannot be extended.
+    #[error("the initrd {path} cannot be extended: {reason}")]
+    Initrd {
+        /// Its path.
+        path: String,
+        /// Why.
+        reason: UnusableInitrd,
+    },
+    /// The boot menus cannot be changed so.
+    #[error(transparent)]
+    BootConfig(#[from] BootConfigError),
+    /// The file system of an ISO cannot be changed so.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The EFI system partition cannot be changed so.
+    #[error("in the EFI system partition: {0}")]
+    Fat(#[from] FatError),
     /// The plan does not fit the base: a mistake in dayone.
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
@@ -145,7 +170,11 @@ impl Image {
         // Only a minimal ISO has a use for it.
         let _ = rootfs_url;
         let mut image = match base {
-            Base::Iso(iso) => iso::plan(recipe, iso),
+            Base::Iso(iso) => match &iso.system {
+                IsoSystem::Coreos { areas, live } => coreos::plan(recipe, iso, areas, live.as_ref()),
+                IsoSystem::Live(live) => live::plan(recipe, iso, live),
+                IsoSystem::Other(reason) => Err(reason.clone().into()),
+            },
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base),
         }?;
         for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {

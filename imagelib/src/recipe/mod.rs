@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{BaseIdentity, Format};
+use crate::delivery::DeliveryProfile;
 use crate::digest::{Digest, DigestError};
 use crate::ignition::{Additions, UserConfig};
 use crate::kernel_arguments::KernelArgumentEdits;
@@ -54,6 +55,9 @@ pub struct Recipe {
     /// The titles of the boot entries that get the changed kernel arguments and what is added to the system; none: all.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub boot_entries: BTreeSet<String>,
+    /// How the system takes what is added, where that is not as its initramfs says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<DeliveryProfile>,
     /// Where a minimal ISO fetches its root file system from; without it, that is left to the user's kernel arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<RootfsLocation>,
@@ -84,6 +88,7 @@ impl Recipe {
             ignition: None,
             kernel_arguments: KernelArgumentEdits::default(),
             boot_entries: BTreeSet::new(),
+            delivery: None,
             rootfs: None,
             replace_embedded: false,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
 use imagelib::source::Source as _;
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub(super) struct BaseBody {
 pub(super) struct BaseDetails {
     /// The base's identity: a digest over the digests of its files.
     identity: String,
-    /// `coreos-iso`, `iso` or `kernel-initrd`.
+    /// `coreos-iso`, `live-iso`, `iso` (one that cannot be customised) or `kernel-initrd`.
     #[schema(example = "coreos-iso")]
     kind: &'static str,
     /// Its files, by what they are: `iso`, or `kernel`, `initrd` and `rootfs`.
@@ -79,8 +80,65 @@ pub(super) struct BaseDetails {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(example = json!({"live-initrd-network": true}))]
     features: BTreeMap<&'static str, bool>,
+    /// How the kind of its system shows, as lines for a person to read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<String>,
+    /// The boot entries of a live ISO, and the initramfs images that they load.
+    #[serde(flatten)]
+    #[schema(value_type = Option<LiveBody>)]
+    live: Option<LiveDescription>,
+    /// Why images cannot be made over it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_customisable: Option<String>,
     /// What should be known about it before a host boots from it.
     findings: Vec<FindingBody>,
+}
+
+/// What of a live ISO can be customised.
+#[derive(ToSchema)]
+#[schema(as = LiveIso)]
+#[expect(dead_code, reason = "describes imagelib's type")]
+pub(super) struct LiveBody {
+    /// The entries of its boot menus that start Linux.
+    boot_entries: Vec<BootEntryBody>,
+    /// The initramfs images that they load.
+    initrds: Vec<InitrdBody>,
+}
+
+/// An entry of a boot menu.
+#[derive(ToSchema)]
+#[schema(as = BootEntry)]
+#[expect(dead_code, reason = "describes imagelib's type")]
+pub(super) struct BootEntryBody {
+    /// What the menu shows.
+    #[schema(example = "Live system (amd64)")]
+    title: String,
+    /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
+    #[schema(example = "/boot/grub/grub.cfg")]
+    configuration: String,
+    /// The initramfs that is extended, as its path on the ISO file system; absent where it is not there.
+    initrd: Option<String>,
+    /// What the kernel is given.
+    kernel_arguments: String,
+}
+
+/// An initramfs on an ISO.
+#[derive(ToSchema)]
+#[schema(as = Initrd)]
+#[expect(dead_code, reason = "describes imagelib's type")]
+pub(super) struct InitrdBody {
+    /// Its path on the ISO file system.
+    #[schema(example = "/live/initrd.img")]
+    path: String,
+    /// Its length in bytes.
+    size: u64,
+    /// The kind of its system.
+    #[schema(example = "initramfs-tools")]
+    profile: String,
+    /// How that shows.
+    evidence: Vec<String>,
+    /// Why it cannot be extended, where it cannot.
+    problem: Option<String>,
 }
 
 /// A file of a base.
@@ -149,6 +207,9 @@ fn details(open: &OpenBase) -> BaseDetails {
         kernel_arguments_area: None,
         kernel_arguments: None,
         features: BTreeMap::new(),
+        evidence: Vec::new(),
+        live: None,
+        not_customisable: None,
         findings: Vec::new(),
     };
     match &open.base {
@@ -165,7 +226,14 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
         findings: findings(&iso.report()),
         ..common
     };
-    let IsoSystem::Coreos { areas, .. } = &iso.system else { return details };
+    let areas = match &iso.system {
+        IsoSystem::Coreos { areas, .. } => areas,
+        IsoSystem::Live(live) => {
+            let (profile, live) = (Some(live.profile()), Some(live.describe()));
+            return BaseDetails { kind: "live-iso", profile, live, ..details };
+        }
+        IsoSystem::Other(reason) => return BaseDetails { not_customisable: Some(reason.to_string()), ..details },
+    };
     let features = areas.features();
     BaseDetails {
         kind: "coreos-iso",
@@ -188,6 +256,7 @@ fn kernel_initrd_details(base: &KernelInitrdBase, common: BaseDetails) -> BaseDe
         kind: "kernel-initrd",
         profile: Some(base.profile),
         customised: base.customised,
+        evidence: base.evidence.clone(),
         features: BTreeMap::from([("network-manager", base.has_network_manager)]),
         ..common
     }

@@ -1,5 +1,6 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
+use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
 use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::{self, HostNetwork};
@@ -7,29 +8,25 @@ use imagelib::report::Report;
 
 use super::problem::{Problem, ProblemKind};
 
-/// A host of the documents, its network converted.
-pub(super) struct Host {
-    /// What the documents call it.
-    pub name: Option<String>,
-    /// Its keyfiles and its host name.
-    pub network: HostNetwork,
-    /// Warnings, of the documents and of the conversion.
-    pub report: Report,
-}
-
-/// The one host that `documents` describe, or the one of them that is called `name`.
-pub(super) fn one_host(documents: &[u8], name: Option<&str>) -> Result<Host, Problem> {
-    let Input { hosts, mut report } = input::read(documents);
+/// The one host that `documents` describe, or the one of them that is called `name`, with warnings.
+pub(super) fn one_host(documents: &[u8], name: Option<&str>) -> Result<(HostSpec, Report), Problem> {
+    let Input { hosts, report } = input::read(documents);
     if report.has_errors() {
         return Err(refused(&report));
     }
-    let host = choose(hosts, name, &report)?;
-    let (network, findings) = network::convert(&host);
+    Ok((choose(hosts, name, &report)?, report))
+}
+
+/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report.
+pub(super) fn network(
+    host: &HostSpec,
+    files: NetworkFiles,
+    no_auto_default: bool,
+    report: &mut Report,
+) -> Result<ConvertedNetwork, Problem> {
+    let (network, findings) = delivery::convert_network(host, files, no_auto_default);
     report.append(findings);
-    match network {
-        Some(network) => Ok(Host { name: host.name, network, report }),
-        None => Err(refused(&report)),
-    }
+    network.ok_or_else(|| refused(report))
 }
 
 /// All hosts of some documents.

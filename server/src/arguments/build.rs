@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use imagelib::base::Format;
+use imagelib::delivery::DeliveryProfile;
 use imagelib::host::HostName;
 use imagelib::ignition::{AbsolutePath, FileMode};
 use imagelib::kernel_arguments::{KernelArgument, Replacement};
@@ -38,7 +39,8 @@ pub struct BuildArguments {
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
-    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH]
+    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH]
+    /// [,bios-loader:PATH]
     #[arg(long, value_name = "BASE")]
     pub base: BaseArgument,
 
@@ -71,6 +73,10 @@ pub struct BuildArguments {
     /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable; all, if not said
     #[arg(long, value_name = "TITLE")]
     pub boot_entry: Vec<String>,
+
+    /// How the system takes what is added, where its initramfs does not say so; inspect says which it is
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<DeliveryProfile>,
 
     /// Where a minimal-iso fetches its root file system from
     #[arg(long, value_name = "URL")]
@@ -106,23 +112,31 @@ pub struct BuildArguments {
     pub quiet: bool,
 }
 
-/// A base as the command line names it.
+/// A base as the command line names it: in the form of `dayone serve`, without a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BaseArgument {
+pub struct BaseArgument {
+    /// Where it is.
+    pub files: BaseFilesArgument,
+    /// How its system takes what is added, where that is said.
+    pub profile: Option<DeliveryProfile>,
+}
+
+/// Where a base is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseFilesArgument {
     /// An ISO or an initramfs: which, its bytes say.
     Path(PathBuf),
     /// The files of a base of several.
-    Files(BasePaths),
+    Named(BasePaths),
 }
 
 impl FromStr for BaseArgument {
     type Err = DefinitionError;
 
     fn from_str(text: &str) -> Result<Self, DefinitionError> {
-        // The form of `dayone serve`, without a name.
-        let files = format!("base={text}").parse::<BaseDefinition>()?.files;
-        let single = files.as_iso().map(|path| Self::Path(path.to_owned()));
-        Ok(single.unwrap_or(Self::Files(files)))
+        let BaseDefinition { files, profile, .. } = format!("base={text}").parse()?;
+        let single = files.as_iso().map(|path| BaseFilesArgument::Path(path.to_owned()));
+        Ok(Self { files: single.unwrap_or(BaseFilesArgument::Named(files)), profile })
     }
 }
 
@@ -176,11 +190,13 @@ mod tests {
 
     #[test]
     fn a_base_is_a_path_or_named_files() {
-        assert_eq!("live.iso".parse(), Ok(BaseArgument::Path("live.iso".into())));
-        assert_eq!("/a=b,c.iso".parse(), Ok(BaseArgument::Path("/a=b,c.iso".into())));
-        let Ok(BaseArgument::Files(files)) = "kernel:k,initrd:i".parse() else { panic!("not files") };
+        let base = |text: &str| text.parse::<BaseArgument>().unwrap();
+        assert_eq!(base("live.iso").files, BaseFilesArgument::Path("live.iso".into()));
+        assert_eq!(base("/a=b,c.iso").files, BaseFilesArgument::Path("/a=b,c.iso".into()));
+        assert_eq!(base("iso:live.iso,profile:dracut").profile, Some(DeliveryProfile::Dracut));
+        let BaseFilesArgument::Named(files) = base("kernel:k,initrd:i").files else { panic!("not files") };
         assert_eq!(files.iter().count(), 2);
-        for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x"] {
+        for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x", "iso:x,profile:y"] {
             assert!(bad.parse::<BaseArgument>().is_err(), "{bad}");
         }
     }

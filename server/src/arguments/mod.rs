@@ -10,7 +10,7 @@ mod settings;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use build::{BaseArgument, BuildArguments, FileArgument, OutputFile};
+pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, FileArgument, OutputFile};
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
 pub use documents::InputFile;

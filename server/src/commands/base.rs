@@ -9,7 +9,7 @@ use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
 
 use super::failure::Failure;
-use crate::arguments::BaseArgument;
+use crate::arguments::{BaseArgument, BaseFilesArgument};
 use crate::store::base_file::BaseFile;
 
 /// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).
@@ -23,9 +23,9 @@ pub(super) struct OpenedBase {
 
 impl OpenedBase {
     pub(super) fn open(argument: &BaseArgument) -> Result<Self, Failure> {
-        match argument {
-            BaseArgument::Path(path) => Self::open_single(path),
-            BaseArgument::Files(files) => {
+        match &argument.files {
+            BaseFilesArgument::Path(path) => Self::open_single(path),
+            BaseFilesArgument::Named(files) => {
                 let opened = files.iter().map(|(role, path)| Ok((role, open(path)?)));
                 Self::probe(opened.collect::<Result<_, Failure>>()?)
             }

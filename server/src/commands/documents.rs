@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
 use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::{self, HostNetwork};
@@ -35,13 +36,9 @@ pub(super) fn read(files: &[InputFile]) -> Result<Hosts, Failure> {
     Ok(Hosts { hosts: hosts.collect(), report })
 }
 
-/// The network of the only host in the files, or of the one called `name`, with warnings. Errors have been shown.
-pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostNetwork, Report), Failure> {
-    let Input { hosts, mut report } = input_of(files)?;
-    let shown = |report: &Report| {
-        terminal::remark(&findings::as_text(report));
-        Failure::Findings
-    };
+/// The only host in the files, or the one called `name`, with warnings. Errors have been shown.
+pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostSpec, Report), Failure> {
+    let Input { hosts, report } = input_of(files)?;
     // An error in a document may be about the host that is meant, or keep it from being seen.
     if report.has_errors() {
         return Err(shown(&report));
@@ -50,12 +47,25 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostN
         ChooseError::NoHost => Failure::Input(error.to_string()),
         _ => Failure::System(format!("{error} (--host-name NAME)")),
     })?;
-    let (converted, findings) = network::convert(&host);
+    Ok((host, report))
+}
+
+/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report.
+/// Errors have been shown.
+pub(super) fn network(
+    host: &HostSpec,
+    files: NetworkFiles,
+    no_auto_default: bool,
+    report: &mut Report,
+) -> Result<ConvertedNetwork, Failure> {
+    let (network, findings) = delivery::convert_network(host, files, no_auto_default);
     report.append(findings);
-    match converted {
-        Some(network) => Ok((network, report)),
-        None => Err(shown(&report)),
-    }
+    network.ok_or_else(|| shown(report))
+}
+
+fn shown(report: &Report) -> Failure {
+    terminal::remark(&findings::as_text(report));
+    Failure::Findings
 }
 
 fn input_of(files: &[InputFile]) -> Result<Input, Failure> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use imagelib::delivery::{DeliveryProfile, DeliveryProfileError};
 use imagelib::source::Role;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ pub enum DefinitionError {
     Form(String),
     /// A part of a base of several files that is none of the known ones.
     #[error(
-        "base '{name}': {part:?} is none of kernel:PATH, initrd:PATH, rootfs:PATH, esp:PATH and bios-loader:PATH \
+        "base '{name}': {part:?} is none of iso:PATH, kernel:PATH, initrd:PATH, rootfs:PATH, esp:PATH, bios-loader:PATH and profile:PROFILE \
          (a path that holds a comma can only be given in the configuration file)"
     )]
     Part {
@@ -46,6 +47,9 @@ pub enum DefinitionError {
         "base '{0}': give either an ISO, or both a kernel and an initrd (and a rootfs, where the initrd fetches one)"
     )]
     Combination(BaseName),
+    /// Not a delivery profile.
+    #[error(transparent)]
+    Profile(DeliveryProfileError),
     /// An empty path.
     #[error("base '{0}': a path is empty")]
     EmptyPath(BaseName),
@@ -108,7 +112,8 @@ impl fmt::Display for BaseName {
 /// A base as configured. Whether its files are there is another question.
 ///
 /// As text: `NAME=PATH` for an ISO, and `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`
-/// otherwise. In the configuration file: `{name, iso}`, or `{name, kernel, initrd, rootfs, esp, bios-loader}`.
+/// otherwise; `NAME=iso:PATH,profile:PROFILE`, and `profile:PROFILE` behind the others, say how its system takes what is
+/// added. In the configuration file: `{name, iso, profile}`, or `{name, kernel, initrd, rootfs, esp, bios-loader, profile}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct BaseDefinition {
@@ -116,6 +121,8 @@ pub struct BaseDefinition {
     pub name: BaseName,
     /// Where it is.
     pub files: BasePaths,
+    /// How its system takes what is added, where its initramfs does not say so.
+    pub profile: Option<DeliveryProfile>,
 }
 
 /// Where the files of a base are: either an ISO, or a kernel and an initrd with what else they need.
@@ -149,8 +156,12 @@ impl BasePaths {
     }
 }
 
-/// The parts of a base of several files, by the words that name them.
-const PARTS: [(&str, Role); 5] = [
+/// By which part of a base's text its delivery profile is given.
+const PROFILE: &str = "profile";
+
+/// The files of a base, by the words that name them.
+const PARTS: [(&str, Role); 6] = [
+    ("iso", Role::Iso),
     ("kernel", Role::Kernel),
     ("initrd", Role::Initrd),
     ("rootfs", Role::Rootfs),
@@ -169,6 +180,7 @@ struct Fields {
     rootfs: Option<PathBuf>,
     esp: Option<PathBuf>,
     bios_loader: Option<PathBuf>,
+    profile: Option<DeliveryProfile>,
 }
 
 impl TryFrom<Fields> for BaseDefinition {
@@ -184,7 +196,7 @@ impl TryFrom<Fields> for BaseDefinition {
             (Role::BiosLoader, fields.bios_loader),
         ];
         let files = files.into_iter().filter_map(|(role, path)| Some((role, path?))).collect();
-        Ok(Self { files: BasePaths::new(&fields.name, files)?, name: fields.name })
+        Ok(Self { files: BasePaths::new(&fields.name, files)?, name: fields.name, profile: fields.profile })
     }
 }
 
@@ -198,9 +210,16 @@ impl FromStr for BaseDefinition {
         let mut files = BTreeMap::new();
         if !in_parts {
             files.insert(Role::Iso, value.into());
-            return Ok(Self { files: BasePaths::new(&name, files)?, name });
+            return Ok(Self { files: BasePaths::new(&name, files)?, name, profile: None });
         }
+        let mut profile = None;
         for part in value.split(',') {
+            if let Some((PROFILE, word)) = part.split_once(':') {
+                if profile.replace(word.parse().map_err(DefinitionError::Profile)?).is_some() {
+                    return Err(DefinitionError::PartTwice { name, part: PROFILE });
+                }
+                continue;
+            }
             let known = part.split_once(':').and_then(|(word, path)| {
                 let (word, role) = PARTS.into_iter().find(|(known, _)| *known == word)?;
                 Some((word, role, path))
@@ -212,7 +231,7 @@ impl FromStr for BaseDefinition {
                 return Err(DefinitionError::PartTwice { name, part: word });
             }
         }
-        Ok(Self { files: BasePaths::new(&name, files)?, name })
+        Ok(Self { files: BasePaths::new(&name, files)?, name, profile })
     }
 }
 
@@ -230,6 +249,8 @@ mod tests {
         let files: Vec<_> = ipa.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
         assert_eq!(files, [(Role::Kernel, "/k:1"), (Role::Initrd, "i.img"), (Role::Rootfs, "r")]);
         assert_eq!(ipa.files.as_iso(), None);
+        let live: BaseDefinition = "live=iso:/l.iso,profile:dracut".parse().unwrap();
+        assert_eq!((live.files.as_iso(), live.profile), (Some(Path::new("/l.iso")), Some(DeliveryProfile::Dracut)));
         let loaders: BaseDefinition = "a=kernel:k,initrd:i,esp:e,bios-loader:b".parse().unwrap();
         assert_eq!(loaders.files.iter().count(), 4);
         let comma: BaseDefinition = "a=/srv/a,b.iso".parse().unwrap();
@@ -274,7 +295,10 @@ mod tests {
             ("a=kernel:,initrd:i", "empty"),
             ("a=kernel:k", "both a kernel and an initrd"),
             ("a=kernel:k,kernel:l", "twice"),
-            ("a=kernel:k,initrd:i,iso:x", "\"iso:x\" is none of"),
+            ("a=kernel:k,initrd:i,iso:x", "give either"),
+            ("a=kernel:k,initrd:i,ramdisk:x", "\"ramdisk:x\" is none of"),
+            ("a=iso:x,profile:debian", "no delivery profile \"debian\""),
+            ("a=iso:x,profile:dracut,profile:coreos", "twice"),
             ("a=kernel:/a,b,initrd:i", "comma"),
         ] {
             let error = bad.parse::<BaseDefinition>().unwrap_err().to_string();

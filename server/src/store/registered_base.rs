@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use imagelib::delivery::DeliveryProfile;
+
 use super::definition::{BaseDefinition, BaseName};
 use super::open_base::OpenBase;
 
@@ -32,6 +34,11 @@ impl RegisteredBase {
     /// What users call it.
     pub fn name(&self) -> &BaseName {
         &self.definition.name
+    }
+
+    /// How its system takes what is added, where the operator says so.
+    pub fn profile(&self) -> Option<DeliveryProfile> {
+        self.definition.profile
     }
 
     /// What the operator configured.

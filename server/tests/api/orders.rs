@@ -120,7 +120,7 @@ async fn bad_requests_say_what_is_bad() {
         ("/v1/images?base=coreos&karg_append=a%20b", "wrong-parameter", "karg_append"),
         ("/v1/images?base=coreos&karg_replace=a", "wrong-parameter", "KEY=OLD=NEW"),
         ("/v1/images?base=nope", "unknown-base", "coreos, ipa, plain"),
-        ("/v1/images?base=plain", "image-refused", "iso"),
+        ("/v1/images?base=plain", "image-refused", "no boot menu"),
         ("/v1/images?base=ipa", "image-refused", "initrd"),
         ("/v1/images?base=coreos&karg_delete=nope", "image-refused", "nope"),
         (

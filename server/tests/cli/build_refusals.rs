@@ -67,7 +67,7 @@ fn what_is_no_base_is_refused() {
     let (tree, text) = (place.unpack("tree.iso"), place.write("text", "not an image, but a text"));
     let (empty, out) = (place.write("empty", ""), place.argument("x.iso"));
     let cases = [
-        (tree.as_str(), 1, "CoreOS"),
+        (tree.as_str(), 1, "no boot menu"),
         (&text, 1, "neither an ISO 9660 image nor an initramfs"),
         (&empty, 1, "empty is empty"),
         ("/nonexistent.iso", 2, "cannot open /nonexistent.iso"),

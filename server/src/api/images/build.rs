@@ -10,7 +10,7 @@ use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use super::order::Order;
-use crate::api::documents::{self, Host};
+use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::media_url::MediaUrl;
 use crate::store::{BaseState, OpenBase, RegisteredBase, Store, StoreError};
@@ -32,14 +32,17 @@ pub(super) struct Understood {
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
     let base = store.base(&order.base).ok_or_else(|| unknown_base(store, &order.base))?;
-    let Host { name, network, report } = documents::one_host(&order.documents, order.host.as_deref())?;
+    let (host, mut report) = documents::one_host(&order.documents, order.host.as_deref())?;
     // After the documents: what is wrong with them is wrong whether the base is there or not.
     let open = available(&base)?;
+    let delivery = order.profile.or(base.profile());
+    let files = delivery.unwrap_or_else(|| open.base.profile()).network_files();
+    let network = documents::network(&host, files, !order.auto_default, &mut report)?;
     let hostname = order.hostname.or(network.hostname);
-    let label = name.or_else(|| hostname.as_ref().map(ToString::to_string));
+    let label = host.name.or_else(|| hostname.as_ref().map(ToString::to_string));
     let additions = Additions {
         keyfiles: network.keyfiles,
-        networkd_units: vec![],
+        networkd_units: network.networkd_units,
         no_auto_default: !order.auto_default,
         hostname,
         ssh_authorized_keys: order.ssh_authorized_keys,
@@ -58,6 +61,7 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
         ignition: order.ignition,
         kernel_arguments: order.kernel_arguments,
         boot_entries: order.boot_entries,
+        delivery,
         rootfs,
         replace_embedded: order.replace_embedded,
     };

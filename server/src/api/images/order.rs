@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use imagelib::base::Format;
+use imagelib::delivery::DeliveryProfile;
 use imagelib::host::HostName;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
@@ -69,6 +70,10 @@ pub(super) struct JsonOrder {
     /// The titles of the boot entries that get the kernel arguments and what is added to the system. All, if absent.
     #[serde(default)]
     boot_entries: BTreeSet<String>,
+    /// How the system takes what is added, where its initramfs does not say so: see `profile` of the base.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "dracut")]
+    profile: Option<DeliveryProfile>,
     /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "http://192.0.2.10/rootfs.img")]
@@ -110,6 +115,8 @@ pub(super) struct OrderQuery {
     karg_replace: Option<Vec<String>>,
     /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable. All, if absent.
     boot_entry: Option<Vec<String>>,
+    /// How the system takes what is added, where its initramfs does not say so: see `profile` of the base.
+    profile: Option<String>,
     /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
     rootfs_url: Option<String>,
     /// `true`: what somebody embedded in the base before may be replaced.
@@ -142,6 +149,8 @@ pub(super) struct Order {
     pub kernel_arguments: KernelArgumentEdits,
     /// Which boot entries; all, if none is named.
     pub boot_entries: BTreeSet<String>,
+    /// How the system takes what is added, where that is not as its base says.
+    pub profile: Option<DeliveryProfile>,
     /// Where a minimal ISO fetches its root file system from.
     pub rootfs_url: Option<RootfsUrl>,
     /// Whether what the base carries may be replaced.
@@ -173,6 +182,7 @@ impl Order {
             auto_default: order.auto_default,
             kernel_arguments: order.kernel_arguments,
             boot_entries: order.boot_entries,
+            profile: order.profile,
             rootfs_url: order.rootfs_url,
             replace_embedded: order.replace_embedded,
         })
@@ -197,6 +207,7 @@ impl Order {
                 replace: query.all::<Replacement>("karg_replace")?,
             },
             boot_entries: query.all("boot_entry")?.into_iter().collect(),
+            profile: query.one("profile")?,
             rootfs_url: query.one("rootfs_url")?,
             replace_embedded: query.one("replace_embedded")?.unwrap_or_default(),
         };

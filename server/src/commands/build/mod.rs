@@ -15,7 +15,7 @@ use imagelib::image::{Image, ImageError};
 use super::base::OpenedBase;
 use super::failure::Failure;
 use super::terminal::plain;
-use super::{findings, terminal};
+use super::{documents, findings, terminal};
 use crate::arguments::{BuildArguments, OutputFile};
 
 pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
@@ -24,8 +24,10 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     }
     let (output, base, force, quiet) =
         (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
-    let (recipe, mut report) = recipe::recipe(arguments)?;
+    // What is wrong with the documents is told before a base is looked into.
+    let (host, mut report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
     let base = OpenedBase::open(&base)?;
+    let recipe = recipe::recipe(arguments, &host, &base.base, &mut report)?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use imagelib::base::BaseIdentity;
+use imagelib::base::{Base, BaseIdentity};
+use imagelib::host::HostSpec;
 use imagelib::ignition::{Additions, ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::{Recipe, RootfsLocation};
@@ -13,19 +14,26 @@ use crate::arguments::{BuildArguments, FileArgument, InputFile};
 use crate::commands::documents;
 use crate::commands::failure::{Failure, chain};
 
-/// What the arguments describe, and what should be known about the documents.
+/// What the arguments describe, for a host over a base. What should be known about the documents is added to the report.
 ///
 /// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
 /// real one would take reading all of the base.
-pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Failure> {
-    let (host, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
+pub(super) fn recipe(
+    arguments: BuildArguments,
+    host: &HostSpec,
+    base: &Base,
+    report: &mut Report,
+) -> Result<Recipe, Failure> {
+    let profile = arguments.profile.or(arguments.base.profile);
+    let files = profile.unwrap_or_else(|| base.profile()).network_files();
+    let network = documents::network(host, files, !arguments.auto_default, report)?;
     let ignition = arguments.ignition.as_deref().map(ignition).transpose()?;
     let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
     let additions = Additions {
-        keyfiles: host.keyfiles,
-        networkd_units: vec![],
+        keyfiles: network.keyfiles,
+        networkd_units: network.networkd_units,
         no_auto_default: !arguments.auto_default,
-        hostname: arguments.hostname.or(host.hostname),
+        hostname: arguments.hostname.or(network.hostname),
         ssh_authorized_keys: keys.concat(),
         files: arguments.file.into_iter().map(extra_file).collect::<Result<_, Failure>>()?,
         units: arguments.unit.iter().map(|path| unit(path)).collect::<Result<_, Failure>>()?,
@@ -35,17 +43,17 @@ pub(super) fn recipe(arguments: BuildArguments) -> Result<(Recipe, Report), Fail
         append: arguments.karg_append,
         replace: arguments.karg_replace,
     };
-    let recipe = Recipe {
+    Ok(Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
         format: arguments.format,
         additions,
         ignition,
         kernel_arguments,
         boot_entries: arguments.boot_entry.into_iter().collect(),
+        delivery: profile,
         rootfs: arguments.rootfs_url.map(RootfsLocation::Url),
         replace_embedded: arguments.force,
-    };
-    Ok((recipe, report))
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

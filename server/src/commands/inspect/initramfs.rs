@@ -40,6 +40,7 @@ pub(super) fn inspect(
     Ok(Inspection::Initramfs {
         members: members.collect(),
         profile: base.profile,
+        evidence: base.evidence.clone(),
         network_manager: base.has_network_manager,
         common: Common { size, formats, customised, carried, findings },
     })

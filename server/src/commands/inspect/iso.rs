@@ -12,7 +12,11 @@ use super::{Areas, Common, Features, IgnitionArea, Inspection, Iso, KernelArgume
 pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) -> Result<Inspection, InitramfsError> {
     let mut common = Common { size: base.size, formats, customised: false, carried: None, findings: base.report() };
     let iso = Iso { volume_id: base.volume_id, hybrid: base.hybrid };
-    let IsoSystem::Coreos { areas, live } = base.system else { return Ok(Inspection::Iso { iso, common }) };
+    let (areas, live) = match base.system {
+        IsoSystem::Coreos { areas, live } => (areas, live),
+        IsoSystem::Live(live) => return Ok(Inspection::LiveIso { iso, live: live.describe(), common }),
+        IsoSystem::Other(reason) => return Ok(Inspection::Iso { iso, problem: reason.to_string(), common }),
+    };
     let (offset, length) = (areas.ignition().offset(), areas.ignition().length());
     let (carried, _) = carried::read(&Window { source, offset, length }, |_| true)?;
     common.customised = !areas.is_pristine();

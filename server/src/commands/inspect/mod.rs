@@ -7,6 +7,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
+use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
 use imagelib::report::Report;
 use serde::Serialize;
@@ -30,10 +31,21 @@ enum Inspection {
         #[serde(flatten)]
         common: Common,
     },
+    /// An ISO whose boot menus start Linux.
+    LiveIso {
+        #[serde(flatten)]
+        iso: Iso,
+        #[serde(flatten)]
+        live: LiveDescription,
+        #[serde(flatten)]
+        common: Common,
+    },
     /// Another ISO.
     Iso {
         #[serde(flatten)]
         iso: Iso,
+        /// Why it cannot be customised.
+        problem: String,
         #[serde(flatten)]
         common: Common,
     },
@@ -43,6 +55,8 @@ enum Inspection {
         members: Vec<Member>,
         /// Where its system looks for keyfiles.
         profile: DeliveryProfile,
+        /// How that shows.
+        evidence: Vec<String>,
         /// Whether NetworkManager is in it.
         network_manager: bool,
         #[serde(flatten)]
@@ -145,7 +159,10 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
 impl Inspection {
     fn common(&self) -> &Common {
         match self {
-            Self::CoreosIso { common, .. } | Self::Iso { common, .. } | Self::Initramfs { common, .. } => common,
+            Self::CoreosIso { common, .. }
+            | Self::LiveIso { common, .. }
+            | Self::Iso { common, .. }
+            | Self::Initramfs { common, .. } => common,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::fmt::Write as _;
 
 use imagelib::base::DeliveryProfile;
+use imagelib::base::live::LiveDescription;
 
 use super::carried::Carried;
 use super::{Areas, Common, Inspection, Iso, Member};
@@ -31,6 +32,7 @@ impl Table {
 pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
     let what = match inspection {
         Inspection::CoreosIso { .. } => "CoreOS live ISO",
+        Inspection::LiveIso { .. } => "live ISO",
         Inspection::Iso { .. } => "ISO 9660 image",
         Inspection::Initramfs { .. } => "initramfs",
     };
@@ -42,26 +44,50 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
             describe_iso(&mut table, iso);
             describe_areas(&mut table, areas);
         }
-        Inspection::Iso { iso, .. } => describe_iso(&mut table, iso),
-        Inspection::Initramfs { members, profile, network_manager, .. } => {
+        Inspection::LiveIso { iso, live, .. } => {
+            describe_iso(&mut table, iso);
+            describe_live(&mut table, live);
+        }
+        Inspection::Iso { iso, problem, .. } => {
+            describe_iso(&mut table, iso);
+            table.row("not customisable", problem);
+        }
+        Inspection::Initramfs { members, profile, evidence, network_manager, .. } => {
             table.rows("archives", members.iter().map(member));
-            table.row(
-                "system",
-                match profile {
-                    DeliveryProfile::Coreos => "CoreOS live initramfs",
-                    DeliveryProfile::RootInInitramfs => "stays in the initramfs",
-                    DeliveryProfile::Networkd => "stays in the initramfs, with systemd-networkd",
-                    DeliveryProfile::Dracut => "started by dracut",
-                    DeliveryProfile::InitramfsTools => "started by initramfs-tools",
-                    DeliveryProfile::Flatcar => "Flatcar",
-                    DeliveryProfile::Unknown => "unknown",
-                },
-            );
+            table.row("system", system(*profile));
+            table.rows("  shown by", evidence);
             table.row("NetworkManager", yes_no(*network_manager));
         }
     }
     describe_common(&mut table, common);
     table.0
+}
+
+fn system(profile: DeliveryProfile) -> &'static str {
+    match profile {
+        DeliveryProfile::Coreos => "CoreOS live initramfs",
+        DeliveryProfile::RootInInitramfs => "stays in the initramfs",
+        DeliveryProfile::Networkd => "stays in the initramfs, with systemd-networkd",
+        DeliveryProfile::Dracut => "started by dracut",
+        DeliveryProfile::InitramfsTools => "started by initramfs-tools",
+        DeliveryProfile::Flatcar => "Flatcar",
+        DeliveryProfile::Unknown => "unknown",
+    }
+}
+
+fn describe_live(table: &mut Table, live: &LiveDescription) {
+    for entry in &live.boot_entries {
+        table.row("boot entry", &entry.title);
+        table.row("  in", &entry.configuration);
+        table.row("  initrd", entry.initrd.as_deref().unwrap_or("not on the ISO file system"));
+        table.row("  arguments", &entry.kernel_arguments);
+    }
+    for initrd in &live.initrds {
+        table.row("initrd", format!("{}, {} bytes", initrd.path, initrd.size));
+        table.row("  system", system(initrd.profile));
+        table.rows("  shown by", &initrd.evidence);
+        table.rows("  problem", &initrd.problem);
+    }
 }
 
 fn describe_iso(table: &mut Table, iso: &Iso) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
-use crate::base::{Format, IsoBase, IsoSystem, LiveFiles, Role};
+use crate::base::{Format, IsoBase, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
 use crate::delivery::{self, Members};
@@ -15,11 +15,13 @@ use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::report::DocumentPath;
 
-pub(super) fn plan(recipe: &Recipe, base: &IsoBase) -> Result<Image, ImageError> {
+pub(super) fn plan(
+    recipe: &Recipe,
+    base: &IsoBase,
+    areas: &CoreosIso,
+    live: Option<&LiveFiles>,
+) -> Result<Image, ImageError> {
     let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
-    let IsoSystem::Coreos { areas, live } = &base.system else {
-        return refuse("it is an ISO without an Ignition embed area, and only CoreOS live ISOs can be customised");
-    };
     if !areas.is_pristine() && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: customisation(areas) });
     }

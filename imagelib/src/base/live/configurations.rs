@@ -1,0 +1,24 @@
+//! The boot loaders' configurations, on the ISO file system and on the EFI system partitions.
+
+use super::{Configuration, EspVolume};
+use crate::boot_config::{MAX_CONFIG_SIZE, discover};
+use crate::iso::{EntryKind, IsoError, TreeKind, Volume};
+use crate::source::Source;
+
+pub(super) fn find(source: &dyn Source, volume: &Volume, esps: &[EspVolume]) -> Result<Vec<Configuration>, IsoError> {
+    let files = volume.walk(source, TreeKind::Primary).collect::<Result<Vec<_>, IsoError>>()?;
+    let paths = files.iter().filter(|(_, entry)| entry.kind != EntryKind::Directory).map(|(path, _)| path.as_str());
+    let read = |path: &str| {
+        let (_, entry) = files.iter().find(|(known, _)| known == path)?;
+        entry.read(source, MAX_CONFIG_SIZE as u64).ok()
+    };
+    let on_iso = discover(paths, read).into_iter().map(|found| Configuration { found, esp: None });
+    let mut all: Vec<Configuration> = on_iso.collect();
+    for (index, esp) in esps.iter().enumerate() {
+        let paths: Vec<String> = esp.fat.files().iter().map(|file| format!("/{}", file.path)).collect();
+        let read = |path: &str| esp.fat.read(path.trim_start_matches('/'));
+        let found = discover(paths.iter().map(String::as_str), read);
+        all.extend(found.into_iter().map(|found| Configuration { found, esp: Some(index) }));
+    }
+    Ok(all)
+}

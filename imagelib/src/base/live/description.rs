@@ -1,0 +1,72 @@
+//! A live ISO as it is shown to people and programs.
+
+use serde::Serialize;
+
+use super::{LiveInitrd, LiveIso};
+use crate::delivery::DeliveryProfile;
+
+/// What of an ISO can be customised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LiveDescription {
+    /// The entries of its boot menus that start Linux.
+    pub boot_entries: Vec<BootEntryDescription>,
+    /// The initramfs images that they load.
+    pub initrds: Vec<InitrdDescription>,
+}
+
+/// An entry of a boot menu.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BootEntryDescription {
+    /// What the menu shows.
+    pub title: String,
+    /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
+    pub configuration: String,
+    /// The initramfs that is extended, as its path on the ISO file system; none where it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initrd: Option<String>,
+    /// What the kernel is given.
+    pub kernel_arguments: String,
+}
+
+/// An initramfs on an ISO.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InitrdDescription {
+    /// Its path on the ISO file system.
+    pub path: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The kind of its system.
+    pub profile: DeliveryProfile,
+    /// How that shows.
+    pub evidence: Vec<String>,
+    /// Why it cannot be extended, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl LiveIso {
+    /// What there is, for showing.
+    pub fn describe(&self) -> LiveDescription {
+        let entry = |view: super::EntryView<'_>| BootEntryDescription {
+            title: view.entry.title.clone(),
+            configuration: view.configuration.found.path.clone(),
+            initrd: view.initrd.map(|initrd| initrd.path.clone()),
+            kernel_arguments: view.linux.arguments.to_string(),
+        };
+        LiveDescription {
+            boot_entries: self.entries().map(entry).collect(),
+            initrds: self.initrds.iter().map(LiveInitrd::describe).collect(),
+        }
+    }
+}
+
+impl LiveInitrd {
+    fn describe(&self) -> InitrdDescription {
+        let (profile, evidence, problem) = match &self.state {
+            Ok(surveyed) => (surveyed.detected.profile, surveyed.detected.evidence.clone(), None),
+            Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
+        };
+        let size = self.range.end.saturating_sub(self.range.start);
+        InitrdDescription { path: self.path.clone(), size, profile, evidence, problem }
+    }
+}

@@ -1,0 +1,163 @@
+//! Live ISOs without embed areas: their boot menus, the initramfs images that those load, and what is needed to change
+//! both.
+
+mod configurations;
+mod description;
+mod initrds;
+mod partitions;
+
+use crate::boot_config::{BootEntry, Boots, Found, LinuxBoot};
+use crate::delivery::DeliveryProfile;
+use crate::iso::edit::{Editor, NotEditable, OpenError};
+use crate::iso::{IsoError, Volume};
+use crate::source::Source;
+
+pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
+pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
+pub(crate) use partitions::{EspPlace, EspVolume};
+
+/// Why an ISO cannot be customised.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotCustomisable {
+    /// Its file system.
+    #[error("{0}")]
+    Iso(#[from] NotEditable),
+    /// Nothing to put files behind, and nothing to give kernel arguments to.
+    #[error("no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd")]
+    NoLinux,
+    /// Menus that name files which are not there, or by names that only the loader knows.
+    #[error("the initrds that its boot menus load are not on the ISO file system: {0}")]
+    NoInitrd(String),
+    /// Nothing that could be extended.
+    #[error("its initrd {path} cannot be extended: {reason}")]
+    Initrd {
+        /// Its path.
+        path: String,
+        /// Why.
+        reason: UnusableInitrd,
+    },
+}
+
+/// An ISO whose boot menus start Linux.
+#[derive(Debug, Clone)]
+pub struct LiveIso {
+    editor: Editor,
+    configurations: Vec<Configuration>,
+    esps: Vec<EspVolume>,
+    entries: Vec<LiveEntry>,
+    initrds: Vec<LiveInitrd>,
+}
+
+/// A boot loader's configuration, and where it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    pub(crate) found: Found,
+    /// The EFI system partition that it is in; none: the ISO file system.
+    pub(crate) esp: Option<usize>,
+}
+
+/// An entry of a boot menu that starts Linux.
+#[derive(Debug, Clone)]
+struct LiveEntry {
+    configuration: usize,
+    entry: usize,
+    kernel: Option<String>,
+    initrd: Option<usize>,
+}
+
+impl LiveIso {
+    /// Looks for the boot menus of an ISO, and into the initramfs images that they load.
+    pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Result<Self, NotCustomisable>, IsoError> {
+        let editor = match Editor::open(source, volume) {
+            Ok(editor) => editor,
+            Err(OpenError::NotEditable(reason)) => return Ok(Err(reason.into())),
+            Err(OpenError::Iso(error)) => return Err(error),
+        };
+        let esps = partitions::find(source, volume)?;
+        let configurations = configurations::find(source, volume, &esps)?;
+        let mut initrds = initrds::Collection::new(source, &editor);
+        let mut entries = Vec::new();
+        let mut missing = Vec::new();
+        for (configuration, Configuration { found, .. }) in configurations.iter().enumerate() {
+            for (entry, boot) in found.config.entries().iter().enumerate() {
+                let Boots::Linux(linux) = &boot.boots else { continue };
+                let resolve = |written: &String| found.config.resolve(written, &found.directory);
+                let initrd = initrds.add(linux.initrds.iter().map(resolve))?;
+                if initrd.is_none() {
+                    missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
+                }
+                let kernel = resolve(&linux.kernel).filter(|path| editor.file(path).is_some());
+                entries.push(LiveEntry { configuration, entry, kernel, initrd });
+            }
+        }
+        let initrds = initrds.done();
+        if entries.is_empty() {
+            return Ok(Err(NotCustomisable::NoLinux));
+        }
+        if initrds.is_empty() {
+            return Ok(Err(NotCustomisable::NoInitrd(missing.join(", "))));
+        }
+        if let Some(Err(reason)) = initrds.first().map(|first| &first.state)
+            && initrds.iter().all(|initrd| initrd.state.is_err())
+        {
+            let path = initrds.first().map(|first| first.path.clone()).unwrap_or_default();
+            return Ok(Err(NotCustomisable::Initrd { path, reason: reason.clone() }));
+        }
+        Ok(Ok(Self { editor, configurations, esps, entries, initrds }))
+    }
+
+    /// The initramfs images, in the order in which the menus name them.
+    pub(crate) fn initrds(&self) -> &[LiveInitrd] {
+        &self.initrds
+    }
+
+    /// The menus' entries that start Linux: where each stands, what it says, and which initramfs it loads.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = EntryView<'_>> {
+        self.entries.iter().filter_map(|live| {
+            let configuration = self.configurations.get(live.configuration)?;
+            let entry = configuration.found.config.entries().get(live.entry)?;
+            let Boots::Linux(linux) = &entry.boots else { return None };
+            let initrd = live.initrd.and_then(|initrd| self.initrds.get(initrd));
+            Some(EntryView { live, configuration, entry, linux, initrd })
+        })
+    }
+
+    /// The kind of the system that the first entry starts which can be extended.
+    pub fn profile(&self) -> DeliveryProfile {
+        let known = self.initrds.iter().filter_map(|initrd| initrd.state.as_ref().ok());
+        let mut profiles = known.map(|surveyed| surveyed.detected.profile);
+        profiles.find(|profile| *profile != DeliveryProfile::Unknown).unwrap_or(DeliveryProfile::Unknown)
+    }
+
+    /// What changes the image.
+    pub(crate) fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// The boot loaders' configurations.
+    pub(crate) fn configurations(&self) -> &[Configuration] {
+        &self.configurations
+    }
+
+    /// The EFI system partitions.
+    pub(crate) fn esps(&self) -> &[EspVolume] {
+        &self.esps
+    }
+}
+
+/// An entry of a boot menu.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntryView<'a> {
+    live: &'a LiveEntry,
+    configuration: &'a Configuration,
+    pub(crate) entry: &'a BootEntry,
+    pub(crate) linux: &'a LinuxBoot,
+    pub(crate) initrd: Option<&'a LiveInitrd>,
+}
+
+impl<'a> EntryView<'a> {
+    /// The kernel's path on the ISO file system, where it is there.
+    pub(crate) fn kernel(&self) -> Option<&'a str> {
+        self.live.kernel.as_deref()
+    }
+}

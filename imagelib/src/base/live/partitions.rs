@@ -1,0 +1,65 @@
+//! The EFI system partitions of an ISO: what firmware starts from a CD, and what it starts from a disk.
+
+use std::ops::Range;
+
+use crate::disk::SECTOR;
+use crate::disk::fat::FatImage;
+use crate::disk::gpt::Gpt;
+use crate::disk::guid::Guid;
+use crate::disk::mbr::{self, Mbr, MbrPartition};
+use crate::iso::el_torito::{self, Platform};
+use crate::iso::{IsoError, Volume};
+use crate::source::Source;
+
+/// An EFI system partition, and where it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct EspVolume {
+    pub(crate) place: EspPlace,
+    pub(crate) fat: FatImage,
+}
+
+/// Where an EFI system partition lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EspPlace {
+    /// In a file of the ISO file system, which begins at this offset of the image.
+    File { path: String, offset: u64 },
+    /// In a partition behind, or beside, the ISO file system.
+    Partition,
+}
+
+/// The EFI system partitions. What is no file system that can be edited is left out: it stays as it is.
+pub(super) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
+    let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
+    let catalog = el_torito::read(source, volume)?;
+    for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
+        let (offset, length) = (entry.image.offset, entry.image.length);
+        places.push(match &entry.path {
+            Some(path) => (offset..offset.saturating_add(length), EspPlace::File { path: path.clone(), offset }),
+            None => (offset..source.size(), EspPlace::Partition),
+        });
+    }
+    for range in partitions(source) {
+        if !places.iter().any(|(known, _)| known.start == range.start) {
+            places.push((range, EspPlace::Partition));
+        }
+    }
+    let open = |(range, place)| Some(EspVolume { place, fat: FatImage::open(source, range).ok()? });
+    Ok(places.into_iter().filter_map(open).collect())
+}
+
+/// The byte ranges of the EFI system partitions that the partition tables name.
+fn partitions(source: &dyn Source) -> Vec<Range<u64>> {
+    let mut sectors: Vec<Range<u64>> = Vec::new();
+    if let Ok(Some(gpt)) = Gpt::read(source) {
+        let esps = gpt.partitions().filter(|(_, partition)| partition.kind == Guid::EFI_SYSTEM);
+        sectors.extend(esps.map(|(_, partition)| partition.first..partition.last.saturating_add(1)));
+    }
+    if let Ok(Some(table)) = Mbr::read(source) {
+        let esps = table.partitions.iter().flatten().filter(|partition| partition.kind == mbr::EFI_SYSTEM);
+        let (first, count) = (|p: &MbrPartition| u64::from(p.first_sector), |p: &MbrPartition| u64::from(p.sectors));
+        sectors.extend(esps.map(|partition| first(partition)..first(partition) + count(partition)));
+    }
+    sectors.sort_by_key(|sectors| sectors.start);
+    sectors.dedup_by_key(|sectors| sectors.start);
+    sectors.into_iter().map(|Range { start, end }| start.saturating_mul(SECTOR)..end.saturating_mul(SECTOR)).collect()
+}

@@ -1,0 +1,50 @@
+//! A host's network, in the form that a system takes.
+
+use super::NetworkFiles;
+use crate::host::{HostName, HostSpec};
+use crate::network::{self, Keyfile, NetworkdUnit};
+use crate::report::Report;
+
+/// A host's network as files, in one form or the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConvertedNetwork {
+    /// NetworkManager's profiles.
+    pub keyfiles: Vec<Keyfile>,
+    /// Units of systemd-networkd.
+    pub networkd_units: Vec<NetworkdUnit>,
+    /// The host name.
+    pub hostname: Option<HostName>,
+}
+
+/// Converts a host's NMState document to the files that a system takes. There is a network exactly when the report has
+/// no errors.
+///
+/// `no_auto_default` is [`crate::ignition::Additions::no_auto_default`], which takes a unit of its own where
+/// systemd-networkd is to heed it.
+pub fn convert_network(
+    host: &HostSpec,
+    files: NetworkFiles,
+    no_auto_default: bool,
+) -> (Option<ConvertedNetwork>, Report) {
+    match files {
+        NetworkFiles::Keyfiles => {
+            let (network, report) = network::convert(host);
+            let converted = |network: network::HostNetwork| ConvertedNetwork {
+                keyfiles: network.keyfiles,
+                networkd_units: Vec::new(),
+                hostname: network.hostname,
+            };
+            (network.map(converted), report)
+        }
+        NetworkFiles::NetworkdUnits => {
+            let (network, report) = network::networkd::convert(host);
+            let unmentioned = no_auto_default.then(network::networkd::unmentioned);
+            let converted = |network: network::networkd::HostUnits| ConvertedNetwork {
+                keyfiles: Vec::new(),
+                networkd_units: network.units.into_iter().chain(unmentioned).collect(),
+                hostname: network.hostname,
+            };
+            (network.map(converted), report)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Images over a live ISO without embed areas: its initramfs images grow, and its boot menus change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changes::{self, Change};
+use super::{FileName, Image, ImageError};
+use crate::base::live::{EntryView, EspPlace, LiveInitrd, LiveIso, Surveyed};
+use crate::base::{Format, IsoBase};
+use crate::boot_config::{Edits, Selection, Skipped};
+use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
+use crate::disk::fat::{FatEdit, FatPath};
+use crate::initramfs;
+use crate::iso::edit::{Edit, EditPlan};
+use crate::kernel_arguments::KernelArgumentEdits;
+use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
+use crate::recipe::Recipe;
+use crate::report::{DocumentPath, Report};
+use crate::source::Role;
+
+pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
+    if recipe.format == Format::Initrd {
+        return network_boot(recipe, base, live);
+    }
+    let mut report = base.report();
+    let selection = selection(recipe);
+    let (mut edits, embedded) = grown_initrds(recipe, live, &selection, &mut report)?;
+    edits.extend(changed_menus(recipe, live, &selection, &mut report)?);
+    let plan = live.editor().plan(edits)?;
+    let changes = changes(live, &plan);
+    let overlay = Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), plan.segments()?)?;
+    let files = BTreeMap::from([(FileName::BootIso, overlay)]);
+    let first = chosen(live, &selection).next();
+    let kernel_arguments = first.map(|entry| recipe.kernel_arguments.apply_to(&entry.linux.arguments)).transpose();
+    // What one entry has not, another may have: the menus have been checked as a whole.
+    let kernel_arguments = kernel_arguments.ok().flatten().map(|arguments| arguments.to_string());
+    Ok(Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report })
+}
+
+fn selection(recipe: &Recipe) -> Selection {
+    if recipe.boot_entries.is_empty() { Selection::All } else { Selection::Titles(recipe.boot_entries.clone()) }
+}
+
+fn chosen<'a>(live: &'a LiveIso, selection: &'a Selection) -> impl Iterator<Item = EntryView<'a>> {
+    live.entries().filter(|entry| selection.has(entry.entry))
+}
+
+/// The initramfs images that the chosen entries load, each with an archive behind it.
+fn grown_initrds(
+    recipe: &Recipe,
+    live: &LiveIso,
+    selection: &Selection,
+    report: &mut Report,
+) -> Result<(Vec<Edit>, Vec<EmbeddedFile>), ImageError> {
+    let mut edits = Vec::new();
+    let mut embedded = Vec::new();
+    let mut first_refusal = None;
+    let mut seen = BTreeSet::new();
+    for initrd in chosen(live, selection).filter_map(|entry| entry.initrd) {
+        if !seen.insert(&initrd.path) {
+            continue;
+        }
+        match members(recipe, initrd) {
+            Ok(Members { archive, embedded: files, report: known }) => {
+                let content = grown(initrd, initramfs::appendix(range_length(initrd), &archive));
+                edits.push(Edit::Replace { path: initrd.path.clone(), content });
+                report.append(known);
+                embedded.extend(files);
+            }
+            Err(error) => {
+                let message = format!("gets no network configuration: {error}");
+                report.warning("initrd-unchanged", &DocumentPath::document(&initrd.path), message);
+                first_refusal.get_or_insert(error);
+            }
+        }
+    }
+    match first_refusal {
+        // A menu's installer, or its rescue system, may be of another kind than what it starts first.
+        Some(refusal) if edits.is_empty() => Err(refusal),
+        _ => Ok((edits, embedded)),
+    }
+}
+
+fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> {
+    let Surveyed { detected, tree } = match &initrd.state {
+        Ok(surveyed) => surveyed,
+        Err(reason) => {
+            return Err(ImageError::Initrd { path: initrd.path.clone(), reason: reason.clone() });
+        }
+    };
+    let profile = recipe.delivery.unwrap_or(detected.profile);
+    Ok(delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?)
+}
+
+fn range_length(initrd: &LiveInitrd) -> u64 {
+    initrd.range.end.saturating_sub(initrd.range.start)
+}
+
+fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
+    let base = Segment::Base { file: Role::Iso, offset: initrd.range.start, length: range_length(initrd) };
+    vec![base, Segment::Own(Content::Bytes(appendix.into()))]
+}
+
+/// The boot loaders' configurations with other kernel arguments.
+fn changed_menus(
+    recipe: &Recipe,
+    live: &LiveIso,
+    selection: &Selection,
+    report: &mut Report,
+) -> Result<Vec<Edit>, ImageError> {
+    let arguments = arguments(recipe, live, selection);
+    if arguments.is_empty() {
+        return Ok(Vec::new());
+    }
+    let configurations = live.configurations();
+    let configs: Vec<_> = configurations.iter().map(|configuration| &configuration.found.config).collect();
+    let edited = Edits { selection: selection.clone(), arguments, initrds: Vec::new() }.apply_to(&configs)?;
+    for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
+        let message = format!("stays as it is: {reason}");
+        report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
+    }
+    let mut edits = Vec::new();
+    let mut in_esps: BTreeMap<usize, Vec<(FatPath, FatEdit)>> = BTreeMap::new();
+    for (configuration, text) in configurations.iter().zip(edited.texts) {
+        let Some(text) = text else { continue };
+        let path = configuration.found.path.clone();
+        match configuration.esp {
+            None => {
+                let content = vec![Segment::Own(Content::Bytes(text.into()))];
+                edits.push(Edit::Replace { path, content });
+            }
+            Some(esp) => {
+                let path = path.trim_start_matches('/').parse()?;
+                in_esps.entry(esp).or_default().push((path, FatEdit::Write(text.into())));
+            }
+        }
+    }
+    for (esp, files) in in_esps {
+        let Some(esp) = live.esps().get(esp) else { continue };
+        let patches = esp.fat.edit(&files)?;
+        edits.push(match &esp.place {
+            EspPlace::Partition => Edit::PatchImage { name: "EFI system partition".to_owned(), patches },
+            EspPlace::File { path, offset } => Edit::Patch { path: path.clone(), patches: relative(patches, *offset) },
+        });
+    }
+    Ok(edits)
+}
+
+fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
+    let patches = patches.into_iter();
+    patches.map(|Patch { offset, content }| Patch { offset: offset.saturating_sub(start), content }).collect()
+}
+
+/// The user's changes, and the end of what would compare the medium with a checksum that it does not have any more.
+fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection) -> KernelArgumentEdits {
+    let mut edits = recipe.kernel_arguments.clone();
+    let mut checks = BTreeSet::new();
+    for entry in chosen(live, selection) {
+        let profile = entry.initrd.and_then(|initrd| initrd.state.as_ref().ok()).map(|found| found.detected.profile);
+        let profile = recipe.delivery.or(profile).unwrap_or(DeliveryProfile::Unknown);
+        let is_check = |argument: &&str| {
+            let key = argument.split('=').next().unwrap_or_default();
+            profile.medium_checks().contains(&key)
+        };
+        checks.extend(entry.linux.arguments.iter().filter(is_check).map(str::to_owned));
+    }
+    checks.retain(|check| !edits.delete.contains(check));
+    edits.delete.extend(checks);
+    edits
+}
+
+/// What the editor has done, and what for.
+fn changes(live: &LiveIso, plan: &EditPlan) -> Vec<Change> {
+    let initrds: BTreeSet<&str> = live.initrds().iter().map(|initrd| initrd.path.as_str()).collect();
+    let configurations = live.configurations().iter().map(|configuration| configuration.found.path.as_str());
+    let esps = live.esps().iter().map(|esp| match &esp.place {
+        EspPlace::File { path, .. } => path.as_str(),
+        EspPlace::Partition => "EFI system partition",
+    });
+    let menus: BTreeSet<&str> = configurations.chain(esps).collect();
+    let why = |subject: &str| {
+        if initrds.contains(subject) {
+            changes::ADDITIONS
+        } else if menus.contains(subject) {
+            changes::KERNEL_ARGUMENTS
+        } else {
+            changes::FOLLOWS
+        }
+    };
+    plan.changes.iter().map(|change| Change::from_editor(change, why(&change.subject))).collect()
+}
+
+/// The files for network boot, of a system that needs nothing else of its medium.
+fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
+    let refuse = |reason| Err(ImageError::Format { format: Format::Initrd, reason });
+    let selection = selection(recipe);
+    let usable = |entry: &EntryView<'_>| entry.initrd.is_some_and(|initrd| initrd.state.is_ok());
+    let Some(entry) = chosen(live, &selection).find(usable) else {
+        return refuse("none of its boot entries loads an initrd that can be extended");
+    };
+    let kernel = entry.kernel().and_then(|path| live.editor().file(path));
+    let (Some(initrd), Some(kernel), true) = (entry.initrd, kernel, entry.linux.initrds.len() == 1) else {
+        return refuse("its boot entry does not load one kernel and one initrd from the ISO file system");
+    };
+    let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
+    if !matches!(recipe.delivery.unwrap_or(detected), DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd) {
+        return refuse("its root file system is on the medium, which is not there when it boots from the network");
+    }
+    let Members { archive, embedded, report: known } = members(recipe, initrd)?;
+    let mut report = base.report();
+    report.append(known);
+    let sizes = Sizes::from([(Role::Iso, base.size)]);
+    let appendix = initramfs::appendix(range_length(initrd), &archive);
+    let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
+    let kernel = Segment::Base { file: Role::Iso, offset: kernel.extent.offset, length: kernel.extent.length };
+    let changes = vec![Change::grown(FileName::Initrd.as_str(), range_length(initrd), extended.size())];
+    let files = BTreeMap::from([
+        (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),
+        (FileName::Initrd, extended),
+    ]);
+    let arguments = recipe.kernel_arguments.apply_to(&entry.linux.arguments)?;
+    Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument: None, changes, report })
+}

@@ -16,7 +16,7 @@ packages=(
   xorriso genisoimage isolinux syslinux-common syslinux-utils mtools dosfstools libarchive-tools
   p7zip-full fdisk gdisk isomd5sum
   # drives with configuration: the reference reader
-  cloud-init
+  cloud-init netplan.io
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
   # what shows the work of systemd-networkd

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use acceptance::bases::fixtures;
 use acceptance::peers::{run, run_text};
 use imagelib::data_image::{Combustion, ConfigDrive, DataImage, DataSpec, NoCloud};
+use imagelib::host::{HostSpec, NmstateDocument};
 use imagelib::network::Keyfile;
+use imagelib::network::cloud::{network_config, network_data};
 use imagelib::overlay::{Overlay, Sizes};
+use imagelib::report::DocumentPath;
 use serde_json::{Value, json};
 
 /// Writes the drive; returns the directory to which it is unpacked.
@@ -119,4 +124,100 @@ fn combustions_script_installs_the_profiles_for_root_alone() {
         let ran = if argument.is_empty() { "run-system" } else { "run---prepare" };
         assert_eq!(fs::read_to_string(etc.join(ran)).unwrap(), "other");
     }
+}
+
+/// The good documents of `fixtures/nmstate`, by name.
+fn documents() -> Vec<(String, HostSpec)> {
+    let mut documents = Vec::new();
+    for case in fs::read_dir(fixtures("nmstate")).unwrap().map(|case| case.unwrap().path()) {
+        let Ok(text) = fs::read_to_string(case.join("nmstate.yaml")) else { continue };
+        let boot_mac = fs::read_to_string(case.join("boot-mac")).ok().map(|mac| mac.trim().parse().unwrap());
+        let value = serde_yaml::from_str(&text).unwrap();
+        let network = NmstateDocument { value, path: DocumentPath::root() };
+        let host = HostSpec { name: None, hostname: None, boot_mac, architecture: None, network };
+        documents.push((case.file_name().unwrap().to_str().unwrap().to_owned(), host));
+    }
+    documents
+}
+
+/// What cloud-init makes of a network for systemd-networkd, on a machine with the NICs that the document means.
+const RENDER: &str = "import sys, json, re, os
+from cloudinit import util
+from cloudinit.net import network_state, networkd
+from cloudinit.sources.helpers.openstack import convert_net_json
+text = open(sys.argv[1]).read()
+if text.startswith('{'):
+    config = json.loads(text)
+    macs = {link['ethernet_mac_address']: 'os-' + link['id'] for link in config['links'] if link['type'] == 'phy'}
+    config = convert_net_json(config, known_macs=macs)
+else:
+    config = util.load_yaml(text)
+state = network_state.parse_net_config_data(config)
+content = networkd.Renderer({})._render_content(state)
+print(json.dumps({'interfaces': sorted(i['name'] for i in state.iter_interfaces()), 'files': content}))";
+
+#[test]
+fn netplan_and_cloud_init_take_what_is_written_for_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let (mut netplans, mut openstacks) = (0, 0);
+    for (name, host) in documents() {
+        if let (Some(network), _) = network_config(&host) {
+            let root = directory.join(&name);
+            fs::create_dir_all(root.join("etc/netplan")).unwrap();
+            let text = format!("network:\n  renderer: networkd\n{}", indented(&network.content));
+            let file = root.join("etc/netplan/50.yaml");
+            fs::write(&file, &text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+            let output = Command::new("netplan").args(["generate", "--root-dir"]).arg(&root).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success() && said.is_empty(), "{name}: {said}\n{text}");
+            assert!(root.join("run/systemd/network").is_dir(), "{name}");
+            netplans += 1;
+        }
+        if let (Some(network), _) = network_data(&as_openstack_has_it(host)) {
+            let file = directory.join("network_data.json");
+            fs::write(&file, &network.content).unwrap();
+            let found = cloud_init(RENDER, &file);
+            let document: Value = serde_json::from_str(&network.content).unwrap();
+            let count = |key: &str| document[key].as_array().unwrap().len();
+            assert_eq!(found["interfaces"].as_array().unwrap().len(), count("links"), "{name}");
+            let files = found["files"].to_string();
+            for network in document["networks"].as_array().unwrap().iter().filter_map(|n| n["ip_address"].as_str()) {
+                assert!(files.contains(network), "{name}: {network} {files}");
+            }
+            for route in document["networks"].as_array().unwrap().iter().flat_map(|n| n["routes"].as_array().unwrap()) {
+                assert!(files.contains(route["gateway"].as_str().unwrap()), "{name}: {route} {files}");
+            }
+            openstacks += 1;
+        }
+    }
+    assert!(netplans > 10 && openstacks > 3, "{netplans} {openstacks}");
+}
+
+/// The document with a MAC address for every NIC, and without what has no place there at all.
+fn as_openstack_has_it(mut host: HostSpec) -> HostSpec {
+    let document = &mut host.network.value;
+    let interfaces = document.get_mut("interfaces").and_then(|interfaces| interfaces.as_sequence_mut());
+    for (index, interface) in interfaces.into_iter().flatten().enumerate() {
+        let ethernet = interface.get("type").is_none_or(|kind| kind == "ethernet");
+        let interface = interface.as_mapping_mut().unwrap();
+        if ethernet && !interface.contains_key("mac-address") {
+            interface.insert("mac-address".into(), format!("52:54:00:00:01:{index:02x}").into());
+            interface.insert("identifier".into(), "mac-address".into());
+        }
+    }
+    let routes = document.get_mut("routes").and_then(|routes| routes.get_mut("config")?.as_sequence_mut());
+    for route in routes.into_iter().flatten() {
+        route.as_mapping_mut().unwrap().remove("metric");
+    }
+    let resolver = document.get_mut("dns-resolver").and_then(|resolver| resolver.get_mut("config")?.as_mapping_mut());
+    if let Some(resolver) = resolver {
+        resolver.remove("search");
+    }
+    host
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }

@@ -3,12 +3,15 @@
 //! The engine is the `nmstate` crate itself. Around it stand the checks of what it does not check, or drops without
 //! a word, and the repair of what it leaves out: file names and GKeyFile escapes.
 //!
-//! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager.
+//! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
+//! cloud-init reads it.
 
+pub mod cloud;
 mod document;
 mod engine;
 mod escape;
 mod features;
+mod fields;
 mod interfaces;
 mod keyfile;
 mod mac;

@@ -1,8 +1,8 @@
 //! Bonds: `[Bond]` of systemd.netdev(5).
 
-use super::fields::{Fields, Findings};
 use super::plan::{Attachment, Plan};
 use super::unit::{Content, yes};
+use crate::network::fields::{Fields, Findings};
 
 type Words = &'static [(&'static str, &'static str)];
 

@@ -1,8 +1,8 @@
 //! Linux bridges: `[Bridge]` of systemd.netdev(5), and of systemd.network(5) for ports.
 
-use super::fields::{Fields, Findings};
 use super::plan::{Attachment, Plan};
 use super::unit::{Content, yes};
+use crate::network::fields::{Fields, Findings};
 
 /// What a port costs in the spanning tree where the document does not say: NetworkManager's own choice. The kernel's
 /// would follow from the speed of the link.

@@ -5,10 +5,10 @@
 
 use std::net::IpAddr;
 
-use super::fields::{Fields, Findings};
 use super::plan::{Node, Plan};
 use super::routes::Way;
 use crate::network::document::quoted;
+use crate::network::fields::{Fields, Findings};
 
 /// Reads `dns-resolver.config`.
 pub(super) fn read<'a>(plan: &mut Plan<'a>, ways: &[Way<'a>], document: &mut Fields<'a>, findings: &mut Findings<'_>) {

@@ -2,12 +2,12 @@
 
 use nmstate::PciAddress;
 
-use super::fields::{Fields, Findings, LINK_FILE};
 use super::plan::Plan;
 use super::unit::yes;
-use super::{bond, bridge, ip, stacked};
+use super::{LINK_FILE, bond, bridge, ip, stacked};
 use crate::host::MacAddress;
 use crate::network::document::{quoted, text};
+use crate::network::fields::{Fields, Findings};
 use crate::network::interfaces::{Identifier, Interface};
 
 /// Reads every interface into the plan. What one says about another goes to the other.

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::fields::{Fields, Findings};
 use super::unit::{Content, Setting, yes};
 use crate::host::HostName;
+use crate::network::fields::{Fields, Findings};
 use crate::report::DocumentPath;
 
 /// What is known of one family on one interface.

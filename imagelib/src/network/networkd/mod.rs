@@ -14,7 +14,6 @@
 mod bond;
 mod bridge;
 mod dns;
-mod fields;
 mod interface;
 mod ip;
 mod plan;
@@ -24,12 +23,26 @@ mod unit;
 
 use serde_yaml::Mapping;
 
-use self::fields::{Fields, Findings};
 use self::plan::Plan;
+use super::fields::{Fields, Findings, Form};
 use super::interfaces::Interface;
 use super::{NetworkdUnit, NetworkdUnitName};
 use crate::host::{HostName, HostSpec};
 use crate::report::{DocumentPath, Report};
+
+const UNITS: Form = Form {
+    code: "not-in-networkd-units",
+    name: "systemd-networkd units",
+    reasons: &[
+        ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
+        ("ethtool", LINK_FILE),
+        ("options", "systemd-resolved takes no options of resolv.conf"),
+        ("weight", "give one route, or set the others after the installation"),
+    ],
+};
+/// Why what is the hardware's is refused.
+const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
+                         name";
 
 /// A host's network in units of systemd-networkd.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +70,7 @@ fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostUnits> {
     // The keyfiles are not used: nmstate's engine is the check that a document is one.
     checked.keyfiles(path, report)?;
     let interfaces = checked.interfaces(path);
-    let units = write(&checked.document, &interfaces, path, &mut Findings::new(report));
+    let units = write(&checked.document, &interfaces, path, &mut Findings::new(report, &UNITS));
     Some(HostUnits { units, hostname: checked.hostname.clone() })
 }
 

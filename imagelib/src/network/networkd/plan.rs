@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::Findings;
 use super::ip::Ip;
 use super::unit::{Content, Setting, yes};
 use crate::network::document::quoted;
+use crate::network::fields::Findings;
 use crate::network::interfaces::{Identifier, Interface, kernel_name_problem};
 use crate::network::names::Stems;
 use crate::network::{NetworkdUnit, NetworkdUnitName};

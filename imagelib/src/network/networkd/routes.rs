@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_yaml::{Mapping, Value};
 
-use super::fields::{Fields, Findings};
 use super::plan::{Node, Plan};
 use super::unit::Setting;
 use crate::network::document::{elements, mapping, number, text};
+use crate::network::fields::{Fields, Findings};
 use crate::network::interfaces::Interface;
 use crate::network::rules::{self, Routes};
 

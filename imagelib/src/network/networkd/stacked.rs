@@ -1,8 +1,8 @@
 //! VLANs and VRFs.
 
-use super::fields::{Fields, Findings};
 use super::plan::{Attachment, Plan};
 use super::unit::yes;
+use crate::network::fields::{Fields, Findings};
 
 /// Reads `vlan`.
 pub(super) fn read_vlan<'a>(

@@ -8,39 +8,38 @@ use std::ops::RangeInclusive;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::network::document::{is_true, number, quoted};
+use super::document::{is_true, number, quoted};
 use crate::report::{DocumentPath, Report};
 
-/// The code of findings about what a unit cannot say.
-const CODE: &str = "not-in-networkd-units";
-
-/// Settings of which the reason is not obvious: the key, and why no unit says it.
-const REASONS: &[(&str, &str)] = &[
-    ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
-    ("ethtool", LINK_FILE),
-    ("options", "systemd-resolved takes no options of resolv.conf"),
-    ("weight", "give one route, or set the others after the installation"),
-];
-/// Why what is the hardware's is refused.
-pub(super) const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
-                         name";
+/// The form in which a document is to be said again.
+#[derive(Debug)]
+pub(super) struct Form {
+    /// The code of findings about what it cannot say.
+    pub(super) code: &'static str,
+    /// What it is called.
+    pub(super) name: &'static str,
+    /// Settings of which the reason is not obvious: the key, and why they cannot be said.
+    pub(super) reasons: &'static [(&'static str, &'static str)],
+}
 
 /// The report, and what earlier steps have said about settings that take no effect anyway.
 pub(super) struct Findings<'r> {
     report: &'r mut Report,
+    form: &'static Form,
     told: BTreeSet<DocumentPath>,
 }
 
 impl<'r> Findings<'r> {
-    pub(super) fn new(report: &'r mut Report) -> Self {
+    pub(super) fn new(report: &'r mut Report, form: &'static Form) -> Self {
         let effectless = |code| matches!(code, "reported-only" | "not-in-keyfiles");
         let told = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
-        Self { report, told }
+        Self { report, form, told }
     }
 
-    /// What stands at `path` cannot be said in units.
+    /// What stands at `path` cannot be said.
     pub(super) fn refuse(&mut self, path: &DocumentPath, reason: &str) {
-        self.report.error(CODE, path, format!("cannot be said exactly in systemd-networkd units: {reason}"));
+        let message = format!("cannot be said exactly in {}: {reason}", self.form.name);
+        self.report.error(self.form.code, path, message);
     }
 
     pub(super) fn warn(&mut self, code: &'static str, path: &DocumentPath, message: &str) {
@@ -92,7 +91,7 @@ impl<'a> Fields<'a> {
         self.take(key).map(|value| is_true(Some(value)))
     }
 
-    /// A number for which networkd takes what is within `range`.
+    /// A number of which what is within `range`.
     pub(super) fn number(
         &mut self,
         key: &'a str,
@@ -123,7 +122,7 @@ impl<'a> Fields<'a> {
         self.number(key, range, findings)
     }
 
-    /// What units call a word of NMState: the pairs are (NMState's, units').
+    /// What a form calls a word of NMState: the pairs are (NMState's, the form's).
     pub(super) fn word(
         &mut self,
         key: &'a str,
@@ -136,7 +135,7 @@ impl<'a> Fields<'a> {
             Value::Bool(value) => value.to_string(),
             _ => String::new(),
         };
-        let found = words.iter().find(|(nmstate, _)| *nmstate == word).map(|(_, unit)| *unit);
+        let found = words.iter().find(|(nmstate, _)| *nmstate == word).map(|(_, word)| *word);
         if found.is_none() {
             findings.refuse(&self.at(key), &format!("there is nothing like {}", quoted(&word)));
         }
@@ -183,7 +182,7 @@ impl<'a> Fields<'a> {
             if findings.told.contains(&path) {
                 continue;
             }
-            let reason = REASONS.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
+            let reason = findings.form.reasons.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
             findings.refuse(&path, reason);
         }
     }

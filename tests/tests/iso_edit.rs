@@ -10,7 +10,9 @@ mod structures;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
+use acceptance::peers::run;
 use imagelib::iso::edit::{ChangeKind, Edit, EditPlan, Editor};
 use imagelib::iso::{EntryKind, TreeKind, Volume};
 use imagelib::overlay::{Content, Overlay, Segment};
@@ -30,7 +32,10 @@ struct Base {
 
 impl Base {
     fn of(layout: &'static Layout, seed: u64) -> Self {
-        let bytes = fs::read(layout.make(seed).path()).unwrap();
+        Self::open(layout, fs::read(layout.make(seed).path()).unwrap())
+    }
+
+    fn open(layout: &'static Layout, bytes: Vec<u8>) -> Self {
         let volume = Volume::open(&bytes).unwrap();
         let editor = Editor::open(&bytes, &volume).unwrap();
         Self { layout, bytes, editor }
@@ -269,4 +274,42 @@ fn a_boot_loader_that_knows_its_place_stays() {
         let error = base.editor.plan(vec![edit]).unwrap_err().to_string();
         assert!(error.contains("boot loader"), "{error}");
     }
+}
+
+#[test]
+fn lists_of_checksums_stay_right() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = directory.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    for (name, size) in [("grub.cfg", 99), ("initrd", 9999), ("vmlinuz", 8888), ("squashfs", 7777)] {
+        fs::write(tree.join(name), Random(size as u64).bytes(size)).unwrap();
+    }
+    let list = "for sum in md5sum sha256sum; do $sum ./grub.cfg initrd vmlinuz squashfs > $sum.txt; done; \
+         sha256sum initrd vmlinuz | sed -E 's/(.*)  (.*)/\\2 = sha256:\\1/' >> .treeinfo";
+    run(Command::new("bash").args(["-c", list]).current_dir(&tree));
+    let mut base = Base::open(&LAYOUTS[0], fs::read(LAYOUTS[0].make_of(&tree).path()).unwrap());
+    let editor = Editor::open(&base.bytes, &Volume::open(&base.bytes).unwrap()).unwrap();
+    base.editor = editor.hash_beginnings(&base.bytes, &["/initrd", "/nothing"]).unwrap();
+    let grown = |path: &str| vec![base.segment(path), own(vec![7; 700])];
+    let edits = [
+        ("/grub.cfg", vec![own(b"linux".to_vec())]),
+        ("/initrd", grown("/initrd")),
+        // This one has not been hashed.
+        ("/vmlinuz", grown("/vmlinuz")),
+    ];
+    let edits = edits.map(|(path, content)| Edit::Replace { path: path.to_owned(), content });
+    let plan = base.editor.plan(edits.to_vec()).unwrap();
+    let kinds = |kind| plan.changes.iter().filter(|change| change.kind == kind).count();
+    assert_eq!((kinds(ChangeKind::ChecksumUpdated), kinds(ChangeKind::ChecksumRemoved)), (5, 3), "{:#?}", plan.changes);
+    let iso = directory.path().join("new.iso");
+    fs::write(&iso, base.image(&plan)).unwrap();
+    let to = directory.path().join("extracted");
+    run(Command::new("xorriso").args(["-osirrox", "on", "-indev"]).arg(&iso).args(["-extract", "/"]).arg(&to));
+    for sum in ["md5sum", "sha256sum"] {
+        let checked = run(Command::new(sum).args(["-c", "--strict"]).arg(format!("{sum}.txt")).current_dir(&to));
+        assert_eq!(String::from_utf8(checked).unwrap(), "./grub.cfg: OK\ninitrd: OK\nsquashfs: OK\n");
+    }
+    let digest = String::from_utf8(run(Command::new("sha256sum").arg(to.join("initrd")))).unwrap();
+    let expected = format!("initrd = sha256:{}\n", digest.split(' ').next().unwrap());
+    assert_eq!(fs::read_to_string(to.join(".treeinfo")).unwrap(), expected);
 }

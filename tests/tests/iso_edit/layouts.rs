@@ -56,8 +56,13 @@ impl Layout {
     pub fn make(&self, seed: u64) -> NamedTempFile {
         let tree = TempDir::new().unwrap();
         grow(tree.path(), &mut Random(seed), self.rock_ridge);
+        self.make_of(tree.path())
+    }
+
+    /// An ISO of a tree.
+    pub fn make_of(&self, tree: &Path) -> NamedTempFile {
         let iso = NamedTempFile::new().unwrap();
-        run(Command::new(fixtures("bases").join("make-layout-iso.sh")).arg(self.name).arg(tree.path()).arg(iso.path()));
+        run(Command::new(fixtures("bases").join("make-layout-iso.sh")).arg(self.name).arg(tree).arg(iso.path()));
         iso
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::boot::BootCatalog;
+use super::checksums;
 use super::error::{NotEditable, OpenError};
 use super::names::NameForm;
 use super::partitions::Partitions;
@@ -59,6 +60,7 @@ pub(super) fn read(source: &dyn Source, volume: &Volume) -> Result<Image, OpenEr
     image.boot = BootCatalog::read(source, volume)?;
     image.partitions = partitions;
     index(&mut image);
+    image.checksums = checksums::read(source, &image)?;
     Ok(image)
 }
 

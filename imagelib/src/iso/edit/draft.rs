@@ -1,6 +1,7 @@
 //! An image while it is being edited: directories taken apart, patches, and what follows the end.
 
 mod add;
+mod checksums;
 mod directories;
 mod finish;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use add::NewDirectory;
 
 use super::changes::{Change, ChangeKind};
+use super::checksums::Hashes;
 use super::error::{EditError, NotEditable};
 use super::layout::{DraftDirectory, Origin};
 use super::tree::{Directory, DirectoryId, File, Found, Image, RecordId};
@@ -37,6 +39,8 @@ pub(super) struct Draft<'a> {
     end: u64,
     /// The records that have been edited.
     edited: BTreeSet<RecordId>,
+    /// The hashes of what has been edited, by path, as far as they are known.
+    contents: BTreeMap<String, Option<Hashes>>,
     /// Extents that have moved, from and to.
     moved: Vec<(Extent, Extent)>,
     changes: Vec<Change>,
@@ -55,6 +59,7 @@ impl<'a> Draft<'a> {
             appended: Vec::new(),
             end: image.size,
             edited: BTreeSet::new(),
+            contents: BTreeMap::new(),
             moved: Vec::new(),
             changes: Vec::new(),
         }
@@ -66,6 +71,7 @@ impl<'a> Draft<'a> {
         let own_path = self.begin(path, record, file)?;
         let size = file_size(path, &content)?;
         let old = file.extent;
+        self.remember(record, file, Some(&content));
         let (kind, offset) = if let Some(patches) = self.in_place(old, &content, size) {
             self.patches.extend(patches);
             (ChangeKind::FileRewritten, old.offset)
@@ -88,6 +94,7 @@ impl<'a> Draft<'a> {
         let (record, file) = find(self.image, path)?;
         let own_path = self.begin(path, record, file)?;
         let Extent { offset, length } = file.extent;
+        self.remember(record, file, None);
         for patch in patches {
             within(path, &patch, length)?;
             self.patches.push(Patch { offset: offset + patch.offset, content: patch.content });
@@ -104,6 +111,17 @@ impl<'a> Draft<'a> {
         self.patches.extend(patches);
         self.changes.push(Change::structure(name, ChangeKind::BytesPatched));
         Ok(())
+    }
+
+    /// Keeps the hashes of a file's new content, under all its names that a list of checksums has.
+    fn remember(&mut self, record: RecordId, file: &File, content: Option<&[Segment]>) {
+        let paths = self.image.records(record, file).into_iter().filter_map(|other| self.image.path(other));
+        let listed = |path: &String| self.image.checksums.iter().any(|file| file.lines.contains_key(path));
+        let paths: BTreeSet<String> = paths.filter(listed).collect();
+        if !paths.is_empty() {
+            let hashes = content.and_then(|content| Hashes::of_content(content, &self.image.hashes));
+            self.contents.extend(paths.into_iter().map(|path| (path, hashes.clone())));
+        }
     }
 
     /// Marks a file as edited, and says what its own path is.

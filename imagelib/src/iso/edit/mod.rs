@@ -12,6 +12,7 @@ mod boot;
 mod bytes;
 mod capture;
 mod changes;
+mod checksums;
 mod draft;
 mod error;
 mod layout;
@@ -24,6 +25,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 pub use changes::{Change, ChangeKind};
@@ -32,6 +35,7 @@ pub use error::{EditError, NotEditable, OpenError};
 use super::{Extent, Volume};
 use crate::overlay::{OverlayError, Patch, Segment, patched};
 use crate::source::{Role, Source};
+use checksums::Hashes;
 use draft::Draft;
 use tree::Image;
 
@@ -129,6 +133,26 @@ impl Editor {
     /// The size of the image, in bytes.
     pub fn size(&self) -> u64 {
         self.image.size
+    }
+
+    /// Reads the files at these paths, so that lists of checksums in the image stay right for them when something is
+    /// appended to them. Where no list has a file, or there is none, nothing is read. Without this, a line of a file
+    /// that grows is removed.
+    pub fn hash_beginnings(self, source: &dyn Source, paths: &[&str]) -> io::Result<Self> {
+        let mut hashes = BTreeMap::new();
+        for (record, file) in paths.iter().filter_map(|path| draft::find(&self.image, path).ok()) {
+            let listed = |path: String| self.image.checksums.iter().any(|file| file.lines.contains_key(&path));
+            let mut names = self.image.records(record, file).into_iter().filter_map(|other| self.image.path(other));
+            if names.any(listed) {
+                hashes.insert(file.extent.offset, (file.extent, Hashes::of(source, file.extent)?));
+            }
+        }
+        let mut image = self.image;
+        match Arc::get_mut(&mut image) {
+            Some(image) => image.hashes.extend(hashes),
+            None => return Err(io::Error::other("the editor is in use already")),
+        }
+        Ok(Self { image })
     }
 
     /// Finds a file.

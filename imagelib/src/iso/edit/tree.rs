@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::boot::BootCatalog;
+use super::checksums::{ChecksumFile, Hashes};
 use super::error::NotEditable;
 use super::names::NameForm;
 use super::partitions::Partitions;
@@ -35,6 +36,9 @@ pub(super) struct Image {
     pub(super) occupied: Occupied,
     pub(super) boot: BootCatalog,
     pub(super) partitions: Partitions,
+    pub(super) checksums: Vec<ChecksumFile>,
+    /// The hashes of files that are going to grow, by where they begin.
+    pub(super) hashes: BTreeMap<u64, (Extent, Hashes)>,
 }
 
 /// A descriptor that has a directory tree.

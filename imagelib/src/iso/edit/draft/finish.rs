@@ -18,6 +18,7 @@ const MEDIUM_CHECKSUM: &[u8] = b"ISO MD5SUM";
 impl Draft<'_> {
     /// All patches, and all that follows the end.
     pub(in crate::iso::edit) fn finish(mut self) -> Result<EditPlan, EditError> {
+        self.write_checksums()?;
         self.write_directories()?;
         let size = if self.end > self.image.size { self.grow()? } else { self.image.size };
         if !self.changes.is_empty() {

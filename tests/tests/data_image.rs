@@ -32,6 +32,26 @@ fn unpack(directory: &Path, spec: &DataSpec) -> PathBuf {
     tree
 }
 
+#[test]
+fn a_drive_of_fat_has_the_same_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let hostname = Some("node-1".parse().unwrap());
+    let spec = DataSpec::ConfigDrive(ConfigDrive { hostname, ..ConfigDrive::default() });
+    let tree = unpack(directory, &spec);
+    let overlay = Overlay::concatenated(&Sizes::new(), DataImage::build(&spec).unwrap().vfat().unwrap()).unwrap();
+    let mut image = vec![0; usize::try_from(overlay.size()).unwrap()];
+    overlay.read_at(&BTreeMap::<_, Vec<u8>>::new(), 0, &mut image).unwrap();
+    let path = directory.join("data.img");
+    fs::write(&path, image).unwrap();
+    run(Command::new("fsck.fat").arg("-n").arg(&path));
+    let label = run_text(Command::new("blkid").args(["-p", "-s", "LABEL", "-o", "value"]).arg(&path));
+    assert_eq!(label.trim(), "CONFIG-2");
+    let file = "openstack/latest/meta_data.json";
+    let found = run(Command::new("mtype").arg("-i").arg(&path).arg(format!("::{file}")));
+    assert_eq!(found, fs::read(tree.join(file)).unwrap());
+}
+
 /// Runs Python code with cloud-init's modules; what it prints is JSON.
 fn cloud_init(code: &str, argument: &Path) -> Value {
     let output = run(Command::new("/usr/bin/python3").args(["-c", code]).arg(argument));

@@ -25,9 +25,10 @@ pub use cloud::{ConfigDrive, NoCloud};
 pub use combustion::Combustion;
 
 use crate::digest::Digest;
+use crate::disk::fat::{FatError, FatPath, NewFat};
 use crate::disk::guid::Guid;
 use crate::iso::author::{AuthorError, IsoPath, NewFile, NewIso};
-use crate::overlay::Segment;
+use crate::overlay::{Content, Segment};
 
 /// The most that all files of a drive may have, in bytes: Ironic takes no larger config drives.
 const LARGEST: usize = 64 << 20;
@@ -55,6 +56,9 @@ pub enum DataImageError {
     /// The image cannot be written.
     #[error(transparent)]
     Author(#[from] AuthorError),
+    /// The image cannot be written as FAT.
+    #[error(transparent)]
+    Fat(#[from] FatError),
 }
 
 /// What a drive is for, and what it holds.
@@ -118,6 +122,19 @@ impl DataImage {
         Ok(iso.layout()?)
     }
 
+    /// The drive as a FAT file system without a partition table, under the same label in upper case. FAT knows no owners
+    /// and no permissions.
+    pub fn vfat(&self) -> Result<Vec<Segment>, DataImageError> {
+        let files = self.files.iter().map(|(path, file)| {
+            let content = vec![Segment::Own(Content::Bytes(file.content.clone()))];
+            Ok((path.as_str().parse()?, content))
+        });
+        let files: BTreeMap<FatPath, Vec<Segment>> = files.collect::<Result<_, FatError>>()?;
+        let [a, b, c, d, ..] = *self.digest().as_bytes();
+        let id = u32::from_be_bytes([a, b, c, d]);
+        Ok(NewFat { label: self.label.parse()?, id, files: &files }.data_drive()?)
+    }
+
     fn new(label: &'static str) -> Self {
         Self { label, publisher: String::new(), files: BTreeMap::new() }
     }
@@ -137,6 +154,10 @@ impl DataImage {
 
     /// An identifier of what is on the drive so far. Another content is another instance, so that readers which configure each instance once do so again.
     fn instance(&self) -> String {
+        Guid::derived(&self.digest(), "instance").to_string().to_lowercase()
+    }
+
+    fn digest(&self) -> Digest {
         let mut hasher = Sha256::new_with_prefix(b"dayone instance\0");
         hasher.update(self.label);
         for (path, file) in &self.files {
@@ -145,6 +166,6 @@ impl DataImage {
                 hasher.update(part);
             }
         }
-        Guid::derived(&Digest::finish(hasher), "instance").to_string().to_lowercase()
+        Digest::finish(hasher)
     }
 }

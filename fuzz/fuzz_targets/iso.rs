@@ -20,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let Ok(Base::Iso(base)) = Base::probe(&(imagelib::source::Role::Iso, &bytes)) else { return };
-    let IsoSystem::Coreos { areas, .. } = base.system else { return };
+    let IsoSystem::Coreos(coreos) = base.system else { return };
+    let areas = &coreos.areas;
     let arguments = areas.kernel_arguments().map(|areas| areas.default().clone());
     if let Ok(patches) = areas.embed(vec![1; 64], arguments.as_ref()) {
         Overlay::patched(imagelib::source::Role::Iso, bytes.len() as u64, patches).expect("patches fit the image");

@@ -17,7 +17,7 @@ use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::initramfs::{read_embed_area, survey};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::network::Keyfile;
-use imagelib::recipe::{Recipe, RecipeError};
+use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, RootfsUrl};
 use imagelib::source::Sources;
 
 fn fixtures() -> PathBuf {
@@ -76,7 +76,8 @@ fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() 
 
     // What is read back from the image is read by probing it as a base.
     let Base::Iso(found) = Base::probe(&(Role::Iso, &customised)).unwrap() else { panic!("not an ISO") };
-    let IsoSystem::Coreos { areas, .. } = found.system else { panic!("not CoreOS") };
+    let IsoSystem::Coreos(coreos) = found.system else { panic!("not CoreOS") };
+    let areas = &coreos.areas;
     let arguments = areas.kernel_arguments().unwrap();
     assert_eq!(Some(arguments.current().to_string()), image.kernel_arguments);
     assert!(arguments.current().iter().any(|argument| argument == "console=ttyS0"));
@@ -134,23 +135,94 @@ fn the_bytes_of_an_image_do_not_change_from_version_to_version() {
     }
 }
 
-#[test]
-fn what_does_not_fit_is_an_error_with_both_sizes() {
-    let iso = base_iso("coreos.iso.xz");
-    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
-    let mut recipe = recipe(identity, Format::Iso);
-    // Does not compress: xorshift.
+/// Bytes that do not compress: xorshift.
+fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
-    let mut next = || {
+    let next = || {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
         state.to_le_bytes()[1]
     };
-    let noise = (0..300_000).map(|_| next()).collect();
-    recipe.additions.files = vec![file("/etc/noise", noise)];
-    let message = Image::plan(&recipe, &base, identity).unwrap_err().to_string();
-    assert!(message.contains("262144") && message.contains("bytes"), "{message}");
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[test]
+fn what_does_not_fit_makes_the_image_larger_where_that_can_be() {
+    let iso = base_iso("coreos.iso.xz");
+    let (base, first) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let mut recipe = recipe(first, Format::Iso);
+    recipe.additions.files = vec![file("/etc/noise", noise(300_000))];
+    let image = Image::plan(&recipe, &base, first).unwrap();
+    let grown = materialise(&image, FileName::BootIso, &(Role::Iso, &iso));
+    assert!(grown.len() > iso.len());
+    let Base::Iso(found) = Base::probe(&(Role::Iso, &grown)).unwrap() else { panic!("not an ISO") };
+    let IsoSystem::Coreos(coreos) = found.system else { panic!("not CoreOS") };
+    let areas = &coreos.areas;
+    assert!(read_embed_area(&areas.embedded(&grown).unwrap(), 1 << 20).unwrap()["config.ign"].len() > 300_000);
+    let changes: Vec<_> = image.changes.iter().map(|change| (change.subject.as_str(), change.why.as_str())).collect();
+    assert!(changes[0].0 == "/images/ignition.img" && changes[0].1.starts_with("network configuration"), "{changes:?}");
+    assert!(changes.contains(&("volume", "follows from the other changes")), "{changes:?}");
+
+    let iso = base_iso("coreos-s390x.iso.xz");
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    recipe.base = identity;
+    let error = Image::plan(&recipe, &base, identity).unwrap_err();
+    assert!(matches!(&error, ImageError::Growth(error) if error.sizes().unwrap().1 == 262_144), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("262144") && message.contains("/images/cdboot.img"), "{message}");
+}
+
+#[test]
+fn a_minimal_iso_fetches_what_it_has_not() {
+    let iso = base_iso("coreos-packed.iso.xz");
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    assert_eq!(base.formats(), [Format::Iso, Format::MinimalIso, Format::Initrd]);
+    let mut recipe = recipe(identity, Format::MinimalIso);
+    let own: RootfsUrl = "http://192.0.2.1:8081/i/token/rootfs.img".parse().unwrap();
+    let elsewhere: RootfsUrl = "https://192.0.2.9/rootfs.img".parse().unwrap();
+    let both = [FileName::BootIso, FileName::Rootfs];
+    let rootfs = {
+        let image = Image::plan(&Recipe { format: Format::Initrd, ..recipe.clone() }, &base, identity).unwrap();
+        materialise(&image, FileName::Rootfs, &(Role::Iso, &iso))
+    };
+    for (location, url, files) in [
+        (None, None, &both[..]),
+        (Some(RootfsLocation::MediaPlane("http://192.0.2.1:8081".to_owned())), Some(&own), &both[..]),
+        (Some(RootfsLocation::Url(elsewhere.clone())), Some(&elsewhere), &both[..1]),
+    ] {
+        recipe.rootfs = location;
+        let image = Image::plan_at(&recipe, &base, identity, Some(&own).filter(|_| url.is_some())).unwrap();
+        assert_eq!(image.files.keys().copied().collect::<Vec<_>>(), files);
+        let minimal = materialise(&image, FileName::BootIso, &(Role::Iso, &iso));
+        assert!(!minimal.windows(4).any(|window| window == b"hsqs"));
+        if files.len() > 1 {
+            assert!(materialise(&image, FileName::Rootfs, &(Role::Iso, &iso)) == rootfs);
+        }
+        let Base::Iso(found) = Base::probe(&(Role::Iso, &minimal)).unwrap() else { panic!("not an ISO") };
+        let IsoSystem::Coreos(coreos) = found.system else { panic!("not CoreOS") };
+        let areas = &coreos.areas;
+        let arguments = areas.kernel_arguments().unwrap().current().to_string();
+        assert_eq!(Some(&arguments), image.kernel_arguments.as_ref());
+        assert!(!arguments.contains("coreos.liveiso=") && arguments.contains("console=ttyS0"), "{arguments}");
+        let named = arguments.split(' ').find_map(|argument| argument.strip_prefix("coreos.live.rootfs_url="));
+        assert_eq!(named, url.map(RootfsUrl::as_str));
+        assert_eq!(image.rootfs_argument, url.is_none().then_some("coreos.live.rootfs_url"));
+        assert_eq!(image.changes[0].subject, "rootfs.img");
+    }
+    // Who names it among the kernel arguments knows better.
+    recipe.kernel_arguments = serde_json::from_str(r#"{"append": ["coreos.live.rootfs_url=http://x/r"]}"#).unwrap();
+    recipe.rootfs = Some(RootfsLocation::MediaPlane("http://192.0.2.1:8081".to_owned()));
+    let image = Image::plan_at(&recipe, &base, identity, Some(&own)).unwrap();
+    assert_eq!(image.kernel_arguments.unwrap().matches("rootfs_url").count(), 1);
+}
+
+#[test]
+fn an_iso_that_does_not_say_what_its_minimal_one_is_gives_none() {
+    let iso = base_iso("coreos.iso.xz");
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let error = Image::plan(&recipe(identity, Format::MinimalIso), &base, identity).unwrap_err().to_string();
+    assert!(error.contains("/coreos/miniso.dat"), "{error}");
 }
 
 #[test]

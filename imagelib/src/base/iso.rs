@@ -2,7 +2,7 @@
 
 use super::live::{LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
-use crate::iso::coreos::CoreosIso;
+use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
 use crate::iso::{FileEntry, Volume};
 use crate::report::{DocumentPath, Report};
 use crate::source::Source;
@@ -28,16 +28,24 @@ pub struct IsoBase {
 #[derive(Debug, Clone)]
 pub enum IsoSystem {
     /// A CoreOS live system: it has embed areas.
-    Coreos {
-        /// The embed areas.
-        areas: CoreosIso,
-        /// The files that boot the same system over the network.
-        live: Option<LiveFiles>,
-    },
+    Coreos(Box<CoreosBase>),
     /// Any other live system, or installer: its boot menus and its initramfs images can be changed.
     Live(LiveIso),
     /// One that cannot be customised.
     Other(NotCustomisable),
+}
+
+/// What a CoreOS live ISO is made into images with.
+#[derive(Debug, Clone)]
+pub struct CoreosBase {
+    /// The embed areas.
+    pub areas: CoreosIso,
+    /// What makes them larger.
+    pub growth: Growth,
+    /// The ISO without its root file system, or why there is none.
+    pub minimal: Result<MinimalIso, String>,
+    /// The files that boot the same system over the network.
+    pub live: Option<LiveFiles>,
 }
 
 /// Where on a CoreOS ISO the files for network boot lie: ranges of the ISO, so that they need no copy.
@@ -55,7 +63,7 @@ impl IsoBase {
     pub(super) fn probe(source: &dyn Source) -> Result<Self, BaseError> {
         let volume = Volume::open(source)?;
         let system = match CoreosIso::probe(source, &volume)? {
-            Some(areas) => IsoSystem::Coreos { areas, live: LiveFiles::find(source, &volume)? },
+            Some(areas) => IsoSystem::Coreos(Box::new(CoreosBase::probe(source, &volume, areas)?)),
             None => match LiveIso::probe(source, &volume)? {
                 Ok(live) => IsoSystem::Live(live),
                 Err(reason) => IsoSystem::Other(reason),
@@ -92,10 +100,28 @@ impl IsoBase {
 
     pub(super) fn formats(&self) -> Vec<Format> {
         match &self.system {
-            IsoSystem::Coreos { live: Some(_), .. } => vec![Format::Iso, Format::Initrd],
-            IsoSystem::Coreos { live: None, .. } | IsoSystem::Live(_) => vec![Format::Iso],
+            IsoSystem::Coreos(coreos) => coreos.formats(),
+            IsoSystem::Live(_) => vec![Format::Iso],
             IsoSystem::Other(_) => vec![],
         }
+    }
+}
+
+impl CoreosBase {
+    /// That there is no minimal ISO, or that its description is damaged, is no reason to refuse the full one.
+    fn probe(source: &dyn Source, volume: &Volume, areas: CoreosIso) -> Result<Self, BaseError> {
+        let growth = Growth::probe(source, volume, &areas)?;
+        let minimal = match MinimalIso::probe(source, volume) {
+            Ok(minimal) => minimal.ok_or_else(|| "it has no /coreos/miniso.dat, as ISOs from before 2022".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)? })
+    }
+
+    fn formats(&self) -> Vec<Format> {
+        let possible =
+            [(Format::Iso, true), (Format::MinimalIso, self.minimal.is_ok()), (Format::Initrd, self.live.is_some())];
+        possible.into_iter().filter_map(|(format, possible)| possible.then_some(format)).collect()
     }
 }
 

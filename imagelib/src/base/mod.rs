@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub use format::{Format, UnknownFormat};
-pub use iso::{IsoBase, IsoSystem, LiveFiles};
+pub use iso::{CoreosBase, IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
 
 pub use crate::delivery::DeliveryProfile;
@@ -105,7 +105,7 @@ impl Base {
     pub fn profile(&self) -> DeliveryProfile {
         match self {
             Self::Iso(base) => match &base.system {
-                IsoSystem::Coreos { .. } => DeliveryProfile::Coreos,
+                IsoSystem::Coreos(_) => DeliveryProfile::Coreos,
                 IsoSystem::Live(live) => live.profile(),
                 IsoSystem::Other(_) => DeliveryProfile::Unknown,
             },

@@ -1,26 +1,29 @@
-//! Images over a CoreOS live ISO: patches in its embed areas. The length stays, and every boot table with it.
+//! Images over a CoreOS live ISO: patches in its embed areas, as long as these have room. The length stays then, and
+//! every boot table with it.
 
 use std::collections::BTreeMap;
 
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
-use crate::base::{Format, IsoBase, LiveFiles, Role};
+use crate::base::{CoreosBase, Format, IsoBase, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
 use crate::delivery::{self, Members};
-use crate::iso::coreos::{CoreosIso, KernelArgumentAreas};
+use crate::iso;
+use crate::iso::coreos::{CoreosIso, Grown, KernelArgumentAreas, MinimalIso};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment, Sizes};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use crate::report::DocumentPath;
 
 pub(super) fn plan(
     recipe: &Recipe,
     base: &IsoBase,
-    areas: &CoreosIso,
-    live: Option<&LiveFiles>,
+    system: &CoreosBase,
+    rootfs_url: Option<&RootfsUrl>,
 ) -> Result<Image, ImageError> {
+    let CoreosBase { areas, live, .. } = system;
     let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
     if !areas.is_pristine() && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: customisation(areas) });
@@ -30,12 +33,23 @@ pub(super) fn plan(
     report.append(delivery);
     let published = areas.kernel_arguments().map_or(KernelArguments::default(), |areas| areas.default().clone());
     let (files, arguments, changes) = match (recipe.format, live) {
-        (Format::Iso, _) => iso(recipe, base, areas, &archive, &published)?,
+        (Format::Iso, _) => iso(recipe, system, &archive, &published)?,
+        (Format::MinimalIso, live) => {
+            let minimal = system.minimal.as_ref();
+            let minimal = minimal.map_err(|reason| ImageError::NoMinimalIso { reason: reason.clone() })?;
+            let rootfs = live.as_ref().and_then(|live| live.rootfs.as_ref());
+            let url = match &recipe.rootfs {
+                Some(RootfsLocation::Url(url)) => Some(url),
+                Some(RootfsLocation::MediaPlane(_)) | None => rootfs_url,
+            };
+            minimal_iso(recipe, base, (minimal, rootfs), url, &archive)?
+        }
         (Format::Initrd, Some(live)) => network_boot(recipe, base, live, &archive, &published)?,
         (Format::Initrd, None) => return refuse("it has no /images/pxeboot with a kernel and an initrd"),
-        (Format::MinimalIso | Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
+        (Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
-    let rootfs_argument = files.contains_key(&FileName::Rootfs).then_some(COREOS_ROOTFS_ARGUMENT);
+    let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);
+    let rootfs_argument = fetched.then_some(COREOS_ROOTFS_ARGUMENT);
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
 }
 
@@ -44,8 +58,7 @@ type Plan = (BTreeMap<FileName, Overlay>, KernelArguments, Vec<Change>);
 
 fn iso(
     recipe: &Recipe,
-    base: &IsoBase,
-    areas: &CoreosIso,
+    CoreosBase { areas, growth, .. }: &CoreosBase,
     archive: &Archive,
     published: &KernelArguments,
 ) -> Result<Plan, ImageError> {
@@ -54,17 +67,71 @@ fn iso(
     let edited = recipe.kernel_arguments.apply_to(published)?;
     let current = areas.kernel_arguments().map(KernelArgumentAreas::current);
     let differ = current.unwrap_or(published) != &edited;
-    let mut changes =
-        vec![Change::embedded(format!("/{}", areas.ignition().file()), areas.ignition().length(), changes::ADDITIONS)];
-    if let Some(areas) = areas.kernel_arguments().filter(|_| differ) {
+    let Grown { overlay, changes } =
+        growth.plan(areas, fitting(archive, areas.ignition().length())?, differ.then_some(&edited))?;
+    let changes = what_changes(areas, differ, &changes);
+    Ok((BTreeMap::from([(FileName::BootIso, overlay)]), edited, changes))
+}
+
+/// The minimal ISO, and beside it the root file system that it fetches, unless that is said to be elsewhere.
+fn minimal_iso(
+    recipe: &Recipe,
+    base: &IsoBase,
+    (minimal, rootfs): (&MinimalIso, Option<&std::ops::Range<u64>>),
+    rootfs_url: Option<&RootfsUrl>,
+    archive: &Archive,
+) -> Result<Plan, ImageError> {
+    let areas = minimal.areas();
+    let published = areas.kernel_arguments().map_or(KernelArguments::default(), |areas| areas.default().clone());
+    let mut arguments = recipe.kernel_arguments.apply_to(&published)?;
+    if let Some(url) = rootfs_url.filter(|_| !names_rootfs(&arguments)) {
+        arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={}", url.as_str()).parse()?);
+    }
+    let Grown { overlay, changes } = minimal.plan(fitting(archive, areas.ignition().length())?, &arguments)?;
+    let mut all = vec![Change::new(
+        FileName::Rootfs.as_str(),
+        "left out of the ISO",
+        (rootfs.map_or(0, |range| range.end.saturating_sub(range.start)), 0),
+        "the system fetches it over the network",
+    )];
+    all.extend(what_changes(areas, true, &changes));
+    let mut files = BTreeMap::from([(FileName::BootIso, overlay)]);
+    if let (Some(rootfs), None | Some(RootfsLocation::MediaPlane(_))) = (rootfs, &recipe.rootfs) {
+        files.insert(FileName::Rootfs, range_of(base, rootfs)?);
+    }
+    Ok((files, arguments, all))
+}
+
+fn names_rootfs(arguments: &KernelArguments) -> bool {
+    arguments.iter().any(|argument| argument.split('=').next() == Some(COREOS_ROOTFS_ARGUMENT))
+}
+
+/// Embed areas that are written where they are, and what the editor has moved.
+fn what_changes(areas: &CoreosIso, arguments_differ: bool, edited: &[iso::edit::Change]) -> Vec<Change> {
+    let ignition = format!("/{}", areas.ignition().file());
+    let mut written = vec![(ignition, areas.ignition().length(), changes::ADDITIONS)];
+    if let Some(areas) = areas.kernel_arguments().filter(|_| arguments_differ) {
         for area in areas.areas() {
             let place = area.file().map_or_else(|| format!("offset {}", area.offset()), |file| format!("/{file}"));
-            changes.push(Change::embedded(place, areas.size(), changes::KERNEL_ARGUMENTS));
+            written.push((place, areas.size(), changes::KERNEL_ARGUMENTS));
         }
     }
-    let patches = areas.embed(fitting(archive, areas.ignition().length())?, differ.then_some(&edited))?;
-    let file = Overlay::patched(Role::Iso, base.size, patches)?;
-    Ok((BTreeMap::from([(FileName::BootIso, file)]), edited, changes))
+    let mut all = Vec::new();
+    for (place, size, why) in written {
+        all.push(match edited.iter().find(|change| change.subject == place) {
+            Some(change) => Change::from_editor(change, why),
+            None => Change::embedded(place, size, why),
+        });
+    }
+    let follows = edited.iter().filter(|change| all.iter().all(|there| there.subject != change.subject));
+    let follows: Vec<_> = follows.map(|change| Change::from_editor(change, changes::FOLLOWS)).collect();
+    all.extend(follows);
+    all
+}
+
+fn range_of(base: &IsoBase, range: &std::ops::Range<u64>) -> Result<Overlay, ImageError> {
+    let segment = Segment::Base { file: Role::Iso, offset: range.start, length: range.end.saturating_sub(range.start) };
+    Ok(Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), vec![segment])?)
 }
 
 /// The archive as it is where it fits, and compressed where it does not.
@@ -82,16 +149,11 @@ fn network_boot(
     published: &KernelArguments,
 ) -> Result<Plan, ImageError> {
     let sizes = Sizes::from([(Role::Iso, base.size)]);
-    let range = |range: &std::ops::Range<u64>| -> Result<Overlay, ImageError> {
-        let segment =
-            Segment::Base { file: Role::Iso, offset: range.start, length: range.end.saturating_sub(range.start) };
-        Ok(Overlay::concatenated(&sizes, vec![segment])?)
-    };
     let initrd = Overlay::concatenated(&sizes, grown(Role::Iso, live.initrd.clone(), archive))?;
     let initrd_size = initrd.size();
-    let mut files = BTreeMap::from([(FileName::Kernel, range(&live.kernel)?), (FileName::Initrd, initrd)]);
+    let mut files = BTreeMap::from([(FileName::Kernel, range_of(base, &live.kernel)?), (FileName::Initrd, initrd)]);
     if let Some(rootfs) = &live.rootfs {
-        files.insert(FileName::Rootfs, range(rootfs)?);
+        files.insert(FileName::Rootfs, range_of(base, rootfs)?);
     }
     // There is no medium to find the root file system on; the boot script names its address instead.
     let arguments = recipe.kernel_arguments.apply_to(&published.without("coreos.liveiso"))?;

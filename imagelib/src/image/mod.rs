@@ -19,7 +19,7 @@ use crate::delivery::DeliveryError;
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
 use crate::disk::fat::FatError;
 use crate::ignition::UserConfig;
-use crate::iso::coreos::CoreosIsoError;
+use crate::iso::coreos::GrowthError;
 use crate::iso::edit::EditError;
 use crate::kernel_arguments::KernelArgumentError;
 use crate::overlay::{Overlay, OverlayError};
@@ -62,9 +62,15 @@ pub enum ImageError {
     /// The kernel arguments cannot be changed so.
     #[error(transparent)]
     KernelArguments(#[from] KernelArgumentError),
-    /// It does not fit in the base's embed areas.
+    /// It does not go into the base's embed areas, nor into larger ones.
     #[error(transparent)]
-    Coreos(#[from] CoreosIsoError),
+    Growth(#[from] GrowthError),
+    /// An ISO whose minimal one is not known.
+    #[error("this base gives no minimal ISO: {reason}")]
+    NoMinimalIso {
+        /// Why.
+        reason: String,
+    },
     /// An ISO that gives no images.
     #[error("this ISO cannot be customised: {0}")]
     NotCustomisable(#[from] NotCustomisable),
@@ -167,11 +173,9 @@ impl Image {
         if recipe.base != identity {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
-        // Only a minimal ISO has a use for it.
-        let _ = rootfs_url;
         let mut image = match base {
             Base::Iso(iso) => match &iso.system {
-                IsoSystem::Coreos { areas, live } => coreos::plan(recipe, iso, areas, live.as_ref()),
+                IsoSystem::Coreos(system) => coreos::plan(recipe, iso, system, rootfs_url),
                 IsoSystem::Live(live) => live::plan(recipe, iso, live),
                 IsoSystem::Other(reason) => Err(reason.clone().into()),
             },

@@ -227,7 +227,7 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
         ..common
     };
     let areas = match &iso.system {
-        IsoSystem::Coreos { areas, .. } => areas,
+        IsoSystem::Coreos(coreos) => &coreos.areas,
         IsoSystem::Live(live) => {
             let (profile, live) = (Some(live.profile()), Some(live.describe()));
             return BaseDetails { kind: "live-iso", profile, live, ..details };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use imagelib::base::Format;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
-use imagelib::iso::coreos::CoreosIsoError;
 use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
 
@@ -91,10 +90,10 @@ impl From<ImageError> for Problem {
     fn from(error: ImageError) -> Self {
         let detail = error.to_string();
         match error {
-            ImageError::Coreos(
-                CoreosIsoError::ArchiveTooLarge { size, capacity }
-                | CoreosIsoError::KernelArgumentsTooLong { size, capacity },
-            ) => Self::new(ProblemKind::DoesNotFit, detail).with_sizes(size, capacity),
+            ImageError::Growth(error) => match error.sizes() {
+                Some((size, capacity)) => Self::new(ProblemKind::DoesNotFit, detail).with_sizes(size, capacity),
+                None => Self::new(ProblemKind::ImageRefused, detail),
+            },
             ImageError::OtherBase { .. } | ImageError::Overlay(_) | ImageError::Compression(_) => {
                 Self::internal(detail)
             }

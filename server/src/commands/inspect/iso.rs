@@ -13,7 +13,7 @@ pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) 
     let mut common = Common { size: base.size, formats, customised: false, carried: None, findings: base.report() };
     let iso = Iso { volume_id: base.volume_id, hybrid: base.hybrid };
     let (areas, live) = match base.system {
-        IsoSystem::Coreos { areas, live } => (areas, live),
+        IsoSystem::Coreos(coreos) => (coreos.areas, coreos.live),
         IsoSystem::Live(live) => return Ok(Inspection::LiveIso { iso, live: live.describe(), common }),
         IsoSystem::Other(reason) => return Ok(Inspection::Iso { iso, problem: reason.to_string(), common }),
     };

@@ -82,3 +82,19 @@ pub enum GrowthError {
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
 }
+
+impl GrowthError {
+    /// How many bytes there are, and for how many there is room, where that is what is wrong.
+    pub fn sizes(&self) -> Option<(u64, u64)> {
+        match *self {
+            Self::Ignition { size, capacity, .. }
+            | Self::KernelArguments { size, capacity, .. }
+            | Self::KernelArgumentsTooLong { size, limit: capacity }
+            | Self::Areas(
+                CoreosIsoError::ArchiveTooLarge { size, capacity }
+                | CoreosIsoError::KernelArgumentsTooLong { size, capacity },
+            ) => Some((size, capacity)),
+            Self::Areas(_) | Self::Edit(_) | Self::Overlay(_) => None,
+        }
+    }
+}

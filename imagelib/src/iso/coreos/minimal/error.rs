@@ -5,7 +5,7 @@ use std::io;
 use crate::compression::CompressionError;
 use crate::digest::Digest;
 use crate::iso::IsoError;
-use crate::iso::coreos::{CoreosIsoError, GrowthError};
+use crate::iso::coreos::CoreosIsoError;
 use crate::overlay::OverlayError;
 
 /// Why the minimal ISO cannot be made of an ISO that says how.
@@ -17,9 +17,6 @@ pub enum MinimalIsoError {
     /// The embed areas of the minimal ISO are not as they should be.
     #[error("the minimal ISO: {0}")]
     Coreos(#[from] CoreosIsoError),
-    /// What shall be embedded does not fit in it.
-    #[error(transparent)]
-    Growth(#[from] GrowthError),
     /// The description of the minimal ISO makes no sense.
     #[error("/coreos/miniso.dat in the ISO image is damaged: it {0}")]
     Damaged(&'static str),

@@ -14,7 +14,7 @@ use bytes::Bytes;
 pub use error::MinimalIsoError;
 
 use self::format::PackedIso;
-use super::{CoreosIso, Grown, Growth};
+use super::{CoreosIso, Grown, Growth, GrowthError};
 use crate::compression::Compression;
 use crate::digest::Digest;
 use crate::iso::Volume;
@@ -96,7 +96,7 @@ impl MinimalIso {
     }
 
     /// The minimal ISO with this archive and these kernel arguments, over the full one.
-    pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Grown, MinimalIsoError> {
+    pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Grown, GrowthError> {
         let Grown { overlay, changes } = self.growth.plan(&self.areas, archive, Some(arguments))?;
         Ok(Grown { overlay: overlay.laid_over(&self.published)?, changes })
     }

@@ -166,6 +166,8 @@ sushy_venv
 
 # The firmware and the boot loader of UEFI machines.
 install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common grub-emu
+# What fixtures/bases/make-live-root.sh and the ISOs over it are made with.
+install_packages mmdebstrap squashfs-tools isomd5sum
 install_qemu
 boot_kernel
 networkd_root

@@ -1,6 +1,7 @@
 //! Base images: made by the scripts in `fixtures/bases` and kept in the cache, or published by others.
 
-use std::fs;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,8 +20,13 @@ pub fn coreos_iso(options: &[&str]) -> PathBuf {
     made("make-coreos-iso.sh", options)
 }
 
-/// What a script of `fixtures/bases` makes. Another script, or other options, are another file.
+/// An ISO that a script of `fixtures/bases` makes.
 pub fn made(script: &str, options: &[&str]) -> PathBuf {
+    made_file(script, "iso", options)
+}
+
+/// What a script of `fixtures/bases` makes. Another script, or other options, are another file.
+fn made_file(script: &str, suffix: &str, options: &[&str]) -> PathBuf {
     let script_path = fixtures("bases").join(script);
     let mut hasher = Sha256::new();
     hasher.update(fs::read(&script_path).expect("the script"));
@@ -30,15 +36,49 @@ pub fn made(script: &str, options: &[&str]) -> PathBuf {
     }
     let key: String = hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let directory = cache().join("bases");
-    let path = directory.join(format!("{}-{key}.iso", script.trim_start_matches("make-").trim_end_matches(".sh")));
+    let name = format!("{}-{key}", script.trim_start_matches("make-").trim_end_matches(".sh"));
+    let path = directory.join(format!("{name}.{suffix}"));
     if !path.exists() {
-        // Tests run side by side: each makes its own, and the last one's stays.
+        // Tests run side by side: one makes it, the others wait.
         fs::create_dir_all(&directory).expect("a directory for bases");
-        let temporary = tempfile::Builder::new().suffix(".iso").tempfile_in(&directory).expect("a temporary file");
-        run(Command::new(&script_path).arg(temporary.path()).args(options));
-        temporary.persist(&path).expect("the base is kept");
+        let lock = File::create(directory.join(format!("{name}.lock"))).expect("a lock");
+        lock.lock().expect("the lock");
+        if !path.exists() {
+            let temporary = tempfile::Builder::new().tempfile_in(&directory).expect("a temporary file");
+            run(Command::new(&script_path).arg(temporary.path()).args(options));
+            temporary.persist(&path).expect("the base is kept");
+        }
     }
     path
+}
+
+/// Debian as it is on its live ISOs: live-boot's initramfs, a squashfs root, isolinux and GRUB.
+pub fn debian_live_iso() -> PathBuf {
+    made("make-debian-live-iso.sh", &[&live_root()])
+}
+
+/// The layout of the live ISOs of Fedora and RHEL: dracut's initramfs, a squashfs root, GRUB.
+pub fn dracut_live_iso() -> PathBuf {
+    made("make-dracut-live-iso.sh", &[&live_root()])
+}
+
+/// A ramdisk whose initramfs is the whole system, as Ironic makes an ISO of it: `/vmlinuz` and `/initrd`. Options are
+/// those of `make-ramdisk-iso.sh`, such as `--networkd`.
+pub fn ramdisk_iso(options: &[&str]) -> PathBuf {
+    made("make-ramdisk-iso.sh", &[&[live_root().as_str()], options].concat())
+}
+
+/// Takes a file out of an ISO.
+pub fn extracted(iso: &Path, file: &str, directory: &Path) -> PathBuf {
+    let path = directory.join(file.rsplit('/').next().unwrap_or(file));
+    run(Command::new("xorriso").args(["-osirrox", "on", "-indev"]).arg(iso).args(["-extract", file]).arg(&path));
+    // As everything on an ISO, it is read-only.
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("our file");
+    path
+}
+
+fn live_root() -> String {
+    made_file("make-live-root.sh", "tar", &[]).display().to_string()
 }
 
 /// A GRUB for `--efi-loader` that reads `EFI/fedora/grub.cfg` of the ISO, wherever it was started from.

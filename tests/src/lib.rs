@@ -4,4 +4,5 @@ pub mod bases;
 pub mod fat;
 pub mod peers;
 pub mod qemu;
+pub mod report;
 pub mod server;

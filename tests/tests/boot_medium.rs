@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use acceptance::peers::{cache, run};
 use acceptance::qemu::{Boot, boot_image};
@@ -86,7 +85,7 @@ fn boot(directory: &Path, bios: BiosLoader, esp: Vec<u8>, ways: &[Boot]) {
     let path = directory.join("boot.iso");
     fs::write(&path, image).unwrap();
     for way in ways {
-        let console = boot_image(&path, *way, Duration::from_secs(180));
+        let console = boot_image(&path, *way);
         let flat = console.replace('\n', " ");
         assert!(flat.contains(&format!("{ARGUMENTS} END")), "{way:?}: {console}");
         assert!(flat.contains("KEYFILE [connection] END"), "{way:?}: {console}");

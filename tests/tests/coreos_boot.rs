@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use acceptance::bases::{fixtures, grub_efi_loader};
 use acceptance::peers::{cache, run};
@@ -91,7 +90,7 @@ fn embedded_files_and_arguments_reach_the_running_system() {
 
 /// Boots an image, and returns what it said, on one line.
 fn check(image: &Path, boot: Boot, arguments: &KernelArguments) -> String {
-    let console = boot_image(image, boot, Duration::from_secs(120));
+    let console = boot_image(image, boot);
     let flat = console.replace('\n', " ");
     assert!(flat.contains(&format!(" {arguments} END")), "{boot:?}: {console}");
     assert!(flat.contains(&format!("KEYFILE {} END", KEYFILE.trim_end().replace('\n', " "))), "{boot:?}: {console}");

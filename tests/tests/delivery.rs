@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use acceptance::peers::run;
 use acceptance::qemu::boot_initramfs;
@@ -99,7 +98,7 @@ fn booted(profile: DeliveryProfile) -> String {
     image.extend(appendix(image.len() as u64, &archive));
     let file = directory.path().join("initramfs.img");
     fs::write(&file, image).unwrap();
-    let console = boot_initramfs(&file, Duration::from_secs(180));
+    let console = boot_initramfs(&file);
     assert!(console.contains("\nEND\n") && !console.contains("Initramfs unpacking failed"), "{console}");
     console
 }

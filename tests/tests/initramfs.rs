@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use acceptance::peers::{peer, run, run_text};
 use acceptance::qemu::boot_initramfs;
@@ -141,7 +140,7 @@ fn addition(base: &[u8], files: &[MemberPath]) -> Archive {
 fn boot(directory: &Path, image: &[u8]) -> String {
     let file = directory.join("initramfs.img");
     fs::write(&file, image).unwrap();
-    let console = boot_initramfs(&file, Duration::from_secs(120));
+    let console = boot_initramfs(&file);
     assert!(console.contains("\nEND\n"), "{console}");
     console
 }

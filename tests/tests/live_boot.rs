@@ -1,0 +1,188 @@
+//! What is added arrives: live systems of every kind are customised by `dayone build`, booted in every way, and say what
+//! has become of their network.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use acceptance::bases::{debian_live_iso, dracut_live_iso, extracted, ramdisk_iso};
+use acceptance::peers::run;
+use acceptance::qemu::{Boot, Machine};
+use acceptance::report::{Connection, Report};
+use acceptance::server::dayone;
+
+const MAC: &str = "52:54:00:12:34:01";
+const OTHER_MAC: &str = "52:54:00:12:34:02";
+
+const STATIC: &str = "
+interfaces:
+- name: provisioning
+  type: ethernet
+  state: up
+  identifier: mac-address
+  mac-address: 52:54:00:12:34:01
+  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
+  ipv6: {enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: provisioning}]}
+";
+
+const BOND_AND_VLAN: &str = "
+interfaces:
+- {name: uplink-a, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:01}
+- {name: uplink-b, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:02}
+- name: bond0
+  type: bond
+  state: up
+  link-aggregation: {mode: active-backup, options: {miimon: '100'}, port: [uplink-a, uplink-b]}
+- name: bond0.100
+  type: vlan
+  state: up
+  vlan: {base-iface: bond0, id: 100}
+  ipv4: {enabled: true, address: [{ip: 198.51.100.7, prefix-length: 24}]}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-hop-interface: bond0.100}]}
+";
+
+fn assert_static(report: &Report) {
+    let nic = assert_static_addresses(report);
+    assert_active(report, vec![active("provisioning", &nic)]);
+}
+
+/// Returns the NIC.
+fn assert_static_addresses(report: &Report) -> String {
+    let nic = report.interface(MAC);
+    assert_eq!(report.addresses(&nic), ["192.0.2.10/24", "2001:db8::10/64"], "{report:#?}");
+    assert_eq!(report.addresses(&report.interface(OTHER_MAC)), [""; 0], "{report:#?}");
+    assert_eq!(report.default_routes(), [format!("192.0.2.1 {nic}")], "{report:#?}");
+    assert_eq!(report.host_name(), "node-7");
+    nic
+}
+
+fn assert_bond_and_vlan(report: &Report) {
+    assert_eq!(report.addresses("bond0.100"), ["198.51.100.7/24"], "{report:#?}");
+    assert_eq!(report.default_routes(), ["198.51.100.1 bond0.100"], "{report:#?}");
+    assert_eq!(report.base("bond0.100").as_deref(), Some("bond0"), "{report:#?}");
+    let ports = report.ports("bond0");
+    let [port_a, port_b] = ports.as_slice() else { panic!("{report:#?}") };
+    let ports = [active("uplink-a", port_a), active("uplink-b", port_b)];
+    assert_active(
+        report,
+        [active("bond0", "bond0"), active("bond0.100", "bond0.100")].into_iter().chain(ports).collect(),
+    );
+}
+
+/// An active connection as it must be.
+fn active(name: &str, device: &str) -> Connection {
+    Connection {
+        name: name.to_owned(),
+        device: device.to_owned(),
+        state: "activated".to_owned(),
+        file: format!("/etc/NetworkManager/system-connections/{name}.nmconnection"),
+    }
+}
+
+/// That there are these connections and no others, and no other files of profiles.
+fn assert_active(report: &Report, mut expected: Vec<Connection>) {
+    expected.sort();
+    let mut found = report.connections();
+    found.sort();
+    assert_eq!(found, expected, "{report:#?}");
+    let expected: BTreeSet<_> = expected.iter().map(|connection| format!("600 0 0 {}", connection.file)).collect();
+    let found = report.profiles().into_iter().filter(|file| !file.ends_with("/lo.nmconnection"));
+    assert_eq!(found.map(str::to_owned).collect::<BTreeSet<_>>(), expected, "{report:#?}");
+    assert_eq!(report.host_name(), "node-7");
+}
+
+/// What `dayone build` makes of a host's network and a base.
+fn build(nmstate: &str, base: &str, options: &[&str], image: &Path) {
+    let host = image.with_extension("yaml");
+    fs::write(&host, nmstate).unwrap();
+    let mut build = dayone();
+    build.args(["build", "--hostname", "node-7", "--base", base]).args(options);
+    run(build.arg("--host").arg(host).arg("--output").arg(image));
+}
+
+/// Boots what dayone makes of a base: as a CD with BIOS and with UEFI, and as a USB stick.
+fn boot_images(base: &Path, nmstate: &str, assert: impl Fn(&Report) + Sync) {
+    let directory = tempfile::tempdir().unwrap();
+    thread::scope(|scope| {
+        for (boot, format) in [(Boot::BiosCd, "iso"), (Boot::UefiCd, "iso"), (Boot::UefiUsb, "usb")] {
+            let name = base.file_stem().unwrap().to_str().unwrap();
+            let image = directory.path().join(format!("{name}.{boot:?}"));
+            let assert = &assert;
+            scope.spawn(move || {
+                build(nmstate, base.to_str().unwrap(), &["--format", format], &image);
+                assert(&Machine::with_image(&image, boot).nic(MAC).nic(OTHER_MAC).report());
+            });
+        }
+    });
+}
+
+#[test]
+fn images_of_debian_live() {
+    boot_images(&debian_live_iso(), STATIC, assert_static);
+}
+
+#[test]
+fn images_of_a_dracut_live_system() {
+    boot_images(&dracut_live_iso(), STATIC, |report| {
+        assert_static(report);
+        // Nothing needs a network in its initramfs, so there was none.
+        assert!(!report.initramfs().iter().any(|line| line.contains("192.0.2.10")), "{report:#?}");
+    });
+}
+
+#[test]
+fn images_of_a_ramdisk() {
+    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, assert_bond_and_vlan);
+}
+
+#[test]
+fn a_dracut_live_system_that_needs_its_network_early() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("early.iso");
+    let base = dracut_live_iso();
+    build(BOND_AND_VLAN, base.to_str().unwrap(), &["--karg-append", "rd.neednet=1"], &image);
+    let report = Machine::with_image(&image, Boot::BiosCd).nic(MAC).nic(OTHER_MAC).report();
+    assert!(report.initramfs().iter().any(|line| line.contains("bond0.100    inet 198.51.100.7/24")), "{report:#?}");
+    assert_bond_and_vlan(&report);
+}
+
+#[test]
+fn a_ramdisk_with_systemd_networkd() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("networkd.iso");
+    let base = ramdisk_iso(&["--networkd"]);
+    build(STATIC, base.to_str().unwrap(), &[], &image);
+    let report = Machine::with_image(&image, Boot::BiosCd).nic(MAC).nic(OTHER_MAC).report();
+    assert_static_addresses(&report);
+    assert!(report.profiles().iter().all(|file| file.contains(" /etc/systemd/network/")), "{report:#?}");
+}
+
+#[test]
+fn a_kernel_and_an_initramfs() {
+    let directory = tempfile::tempdir().unwrap();
+    let iso = ramdisk_iso(&["--gzip"]);
+    let [kernel, initramfs] = ["/vmlinuz", "/initrd"].map(|file| extracted(&iso, file, directory.path()));
+    let image = directory.path().join("changed.img");
+    let base = format!("kernel:{},initrd:{}", kernel.display(), initramfs.display());
+    build(STATIC, &base, &["--format", "initrd"], &image);
+    let machine = Machine::with_kernel(&kernel, &image, "console=ttyS0 panic=1");
+    assert_static(&machine.nic(MAC).nic(OTHER_MAC).report());
+}
+
+/// Otherwise the tests above would prove nothing.
+#[test]
+fn bases_themselves_have_dynamic_addresses() {
+    thread::scope(|scope| {
+        for (base, boot) in
+            [(debian_live_iso(), Boot::UefiUsb), (dracut_live_iso(), Boot::BiosCd), (ramdisk_iso(&[]), Boot::UefiCd)]
+        {
+            scope.spawn(move || {
+                let report = Machine::with_image(&base, boot).nic(MAC).report();
+                assert_eq!(report.addresses(&report.interface(MAC)), ["10.0.2.15/24"], "{report:#?}");
+                assert_eq!(report.host_name(), "base");
+            });
+        }
+    });
+}

@@ -155,6 +155,11 @@ impl Report {
         self.findings.push(Finding { severity, code, path: path.clone(), message });
     }
 
+    /// Takes the findings of a kind out, which have been settled since.
+    pub fn forget(&mut self, code: &str) {
+        self.findings.retain(|finding| finding.code != code);
+    }
+
     /// Adds all findings of `other` behind those of this report.
     pub fn append(&mut self, mut other: Report) {
         self.findings.append(&mut other.findings);

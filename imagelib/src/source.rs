@@ -119,8 +119,28 @@ pub enum Role {
     Rootfs,
     /// The image of an EFI system partition: a FAT file system with the boot loader of UEFI machines.
     Esp,
-    /// A boot loader for BIOS machines.
+    /// A boot loader for BIOS machines: `isolinux.bin`, or GRUB's image for El Torito.
     BiosLoader,
+    /// The rest of ISOLINUX from version 5 on: `ldlinux.c32`.
+    BiosLoaderCore,
+    /// What starts ISOLINUX from a disk: `isohdpfx.bin`.
+    BiosBootCode,
+}
+
+impl Role {
+    /// The word for it, in configurations and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Iso => "iso",
+            Self::Kernel => "kernel",
+            Self::Initrd => "initrd",
+            Self::Rootfs => "rootfs",
+            Self::Esp => "esp",
+            Self::BiosLoader => "bios-loader",
+            Self::BiosLoaderCore => "bios-loader-core",
+            Self::BiosBootCode => "bios-boot-code",
+        }
+    }
 }
 
 impl fmt::Display for Role {
@@ -132,6 +152,8 @@ impl fmt::Display for Role {
             Self::Rootfs => "rootfs",
             Self::Esp => "ESP",
             Self::BiosLoader => "BIOS boot loader",
+            Self::BiosLoaderCore => "BIOS boot loader's core",
+            Self::BiosBootCode => "BIOS boot code",
         })
     }
 }

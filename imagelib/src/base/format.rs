@@ -27,7 +27,7 @@ pub enum Format {
 pub struct UnknownFormat(String);
 
 impl Format {
-    const ALL: [Self; 5] = [Self::Iso, Self::MinimalIso, Self::Initrd, Self::Usb, Self::Data];
+    pub(crate) const ALL: [Self; 5] = [Self::Iso, Self::MinimalIso, Self::Initrd, Self::Usb, Self::Data];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {

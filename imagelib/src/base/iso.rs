@@ -1,8 +1,11 @@
 //! ISO bases.
 
+use std::ops::Range;
+
 use super::live::{LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
 use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
+use crate::iso::el_torito::{self, Platform};
 use crate::iso::{FileEntry, Volume};
 use crate::report::{DocumentPath, Report};
 use crate::source::Source;
@@ -11,6 +14,12 @@ use crate::source::Source;
 /// 1,152,000 blocks of 2048 bytes (`drivers/usb/gadget/function/storage_common.c`).
 const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
 
+/// The code of the finding that an ISO boots from no disk.
+pub(crate) const NOT_HYBRID: &str = "not-hybrid";
+
+/// What ISO 9660 leaves to others at its beginning, in bytes (ECMA-119 §6.2.1).
+const SYSTEM_AREA: u64 = 32 << 10;
+
 /// A bootable ISO.
 #[derive(Debug, Clone)]
 pub struct IsoBase {
@@ -18,10 +27,24 @@ pub struct IsoBase {
     pub volume_id: String,
     /// Length in bytes.
     pub size: u64,
-    /// Whether it has a partition table, so that it also boots from a BMC that shows it to the host as a disk.
-    pub hybrid: bool,
+    /// Whether it boots from a BMC that shows it to the host as a disk, too.
+    pub disk: DiskTable,
     /// The system on it.
     pub system: IsoSystem,
+}
+
+/// Whether an ISO boots as a disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiskTable {
+    /// It does: it has a partition table.
+    Present,
+    /// It does not, and would with one that names its EFI system partition, which is this range.
+    Possible {
+        /// In bytes.
+        esp: Range<u64>,
+    },
+    /// It cannot be made to.
+    Impossible(&'static str),
 }
 
 /// The system on an ISO, as far as it matters for what can be done with the image.
@@ -69,9 +92,13 @@ impl IsoBase {
                 Err(reason) => IsoSystem::Other(reason),
             },
         };
-        let mut signature = [0; 2];
-        source.read_exact_at(510, &mut signature).map_err(|error| BaseError::Read(Role::Iso, error))?;
-        Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), hybrid: signature == [0x55, 0xAA], system })
+        let disk = DiskTable::probe(source, &volume)?;
+        Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), disk, system })
+    }
+
+    /// Whether it has a partition table, so that it also boots from a BMC that shows it to the host as a disk.
+    pub fn is_hybrid(&self) -> bool {
+        self.disk == DiskTable::Present
     }
 
     /// What the user should know about this base before a host boots from it.
@@ -90,20 +117,51 @@ impl IsoBase {
                 format!("has {} bytes, which is not a multiple of 2048: a CD-ROM drive cuts off the rest", self.size);
             report.warning("partial-last-block", &path, message);
         }
-        if !self.hybrid {
-            let message =
-                "has no partition table: a BMC that shows it to the host as a disk, as OpenBMC does, cannot boot it";
-            report.warning("not-hybrid", &path, message);
+        let as_disk = "a BMC that shows it to the host as a disk, as OpenBMC does, cannot boot it";
+        match &self.disk {
+            DiskTable::Present => {}
+            DiskTable::Possible { .. } => {
+                let message = format!("has no partition table: {as_disk}; format 'usb' lays one over it");
+                report.warning(NOT_HYBRID, &path, message);
+            }
+            DiskTable::Impossible(_) => report.warning(NOT_HYBRID, &path, format!("has no partition table: {as_disk}")),
         }
         report
     }
 
     pub(super) fn formats(&self) -> Vec<Format> {
-        match &self.system {
+        let mut formats = match &self.system {
             IsoSystem::Coreos(coreos) => coreos.formats(),
+            IsoSystem::Live(live) if live.starts_from_network() => vec![Format::Iso, Format::Initrd],
             IsoSystem::Live(_) => vec![Format::Iso],
             IsoSystem::Other(_) => vec![],
+        };
+        if !formats.is_empty() && !matches!(self.disk, DiskTable::Impossible(_)) {
+            formats.push(Format::Usb);
         }
+        formats
+    }
+}
+
+impl DiskTable {
+    fn probe(source: &dyn Source, volume: &Volume) -> Result<Self, BaseError> {
+        let read = |error| BaseError::Read(Role::Iso, error);
+        let area = source.read_vec(0, SYSTEM_AREA).map_err(read)?;
+        if area.get(510..512) == Some(&[0x55, 0xAA]) {
+            return Ok(Self::Present);
+        }
+        if area.iter().any(|byte| *byte != 0) {
+            return Ok(Self::Impossible("its first 32 KiB, where a partition table would be, are in use"));
+        }
+        if !source.size().is_multiple_of(2048) {
+            return Ok(Self::Impossible("its size is not a multiple of 2048"));
+        }
+        let catalog = el_torito::read(source, volume)?;
+        let uefi = catalog.as_ref().and_then(|catalog| catalog.first(Platform::Uefi));
+        // Where the catalog says too little of its length, the file does.
+        let esp = uefi.map(|entry| entry.image.offset..entry.image.offset.saturating_add(entry.image.length));
+        let none = Self::Impossible("it has neither a partition table nor an EFI system partition to name in one");
+        Ok(esp.map_or(none, |esp| Self::Possible { esp }))
     }
 }
 

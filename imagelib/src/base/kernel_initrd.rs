@@ -1,9 +1,10 @@
 //! Bases that are a kernel and an initramfs.
 
-use super::{BaseError, Role};
+use super::{BaseError, BootLoaders, Format, Role};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
 use crate::initramfs::{self, Ending, Tree};
+use crate::overlay::Sizes;
 use crate::source::{Source, Sources};
 
 /// What carries a CoreOS live system's configuration once somebody has put it there.
@@ -29,6 +30,8 @@ pub struct KernelInitrdBase {
     pub customised: bool,
     /// The file system that it unpacks to, which decides where members can be added.
     pub tree: Tree,
+    /// What starts the kernel from a medium.
+    pub loaders: Box<BootLoaders>,
 }
 
 impl KernelInitrdBase {
@@ -53,7 +56,37 @@ impl KernelInitrdBase {
             has_network_manager: delivery::has_network_manager(&tree),
             customised: profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
             tree,
+            loaders: Box::new(BootLoaders::probe(files)?),
         })
+    }
+
+    /// The formats that images of this base can have.
+    pub(super) fn formats(&self) -> Vec<Format> {
+        Format::ALL.into_iter().filter(|format| self.check_format(*format).is_ok()).collect()
+    }
+
+    /// Why there is no image of a format.
+    pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
+        let BootLoaders { esp, bios } = self.loaders.as_ref();
+        match format {
+            Format::Iso | Format::Usb if self.kernel_size.is_none() => Err("it has no kernel"),
+            Format::Iso if esp.is_none() && bios.is_none() => Err(
+                "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH for BIOS machines, or ask \
+                     for 'initrd'",
+            ),
+            Format::Usb if esp.is_none() => Err("it has no boot loader for UEFI machines; give esp:PATH"),
+            Format::Iso | Format::Usb | Format::Initrd => Ok(()),
+            Format::MinimalIso => Err("only a CoreOS live ISO becomes one"),
+            Format::Data => Err("a data image has no base"),
+        }
+    }
+
+    /// The sizes of its files.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let esp = self.loaders.esp.as_ref().map(|esp| esp.size);
+        let others = [(Role::Kernel, self.kernel_size), (Role::Rootfs, self.rootfs_size), (Role::Esp, esp)];
+        let others = others.into_iter().filter_map(|(role, size)| Some((role, size?)));
+        others.chain([(Role::Initrd, self.initrd_size)]).collect()
     }
 }
 

@@ -4,6 +4,7 @@ mod format;
 mod iso;
 mod kernel_initrd;
 pub mod live;
+mod loaders;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +14,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub use format::{Format, UnknownFormat};
-pub use iso::{CoreosBase, IsoBase, IsoSystem, LiveFiles};
+pub(crate) use iso::NOT_HYBRID;
+pub use iso::{CoreosBase, DiskTable, IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
+pub use loaders::{BootLoaders, Esp};
 
+use crate::boot_medium::BootMediumError;
 pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
+use crate::disk::fat::FatError;
 use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
@@ -50,6 +55,22 @@ pub enum BaseError {
         offset: u64,
         /// Why not.
         reason: StopReason,
+    },
+    /// The ESP is none.
+    #[error("the ESP is no image of an EFI system partition: {0}")]
+    Esp(#[source] FatError),
+    /// A part of a BIOS boot loader that is none.
+    #[error(transparent)]
+    BootLoader(BootMediumError),
+    /// A file that is too long for a boot loader.
+    #[error("the {role} has {size} bytes; no boot loader has more than {limit}")]
+    BootLoaderTooLarge {
+        /// What it is said to be.
+        role: Role,
+        /// Its length in bytes.
+        size: u64,
+        /// The bound.
+        limit: u64,
     },
     /// Nothing that a boot loader would start.
     #[error("the kernel is not a bootable kernel image: {0}")]
@@ -117,7 +138,7 @@ impl Base {
     pub fn formats(&self) -> Vec<Format> {
         match self {
             Self::Iso(base) => base.formats(),
-            Self::KernelInitrd(_) => vec![Format::Initrd],
+            Self::KernelInitrd(base) => base.formats(),
         }
     }
 }

@@ -39,3 +39,8 @@ pub(super) fn isolinux(arguments: &str) -> String {
          \x20 APPEND initrd=/{INITRD} {arguments}\n"
     )
 }
+
+/// systemd-boot's: an entry of type 1 (Boot Loader Specification).
+pub(super) fn systemd_boot(arguments: &str) -> String {
+    format!("title Linux\nlinux /{KERNEL}\ninitrd /{INITRD}\noptions {arguments}\n")
+}

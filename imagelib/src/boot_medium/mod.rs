@@ -14,6 +14,7 @@
 
 mod bios;
 mod configuration;
+mod disk;
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +25,11 @@ use sha2::{Digest as _, Sha256};
 
 pub use bios::BiosLoader;
 
+use crate::disk::fat::FatError;
+use crate::disk::usb::UsbError;
 use crate::iso::author::{AuthorError, ElTorito, Hybrid, IsoPath, NewFile, NewIso};
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Segment};
+use crate::overlay::{Content, OverlayError, Segment};
 
 const KERNEL: &str = "vmlinuz";
 const INITRD: &str = "initrd";
@@ -71,9 +74,30 @@ pub enum BootMediumError {
          they are"
     )]
     Arguments,
+    /// An EFI system partition that starts nothing from a removable medium.
+    #[error(
+        "the ESP has no EFI/BOOT/BOOTX64.EFI or EFI/BOOT/BOOTAA64.EFI, which is what firmware starts from a removable \
+         medium"
+    )]
+    NoRemovableLoader,
+    /// systemd-boot, which reads nothing but its own partition.
+    #[error(
+        "systemd-boot in the ESP cannot start a kernel from an ISO file system; ask for format 'usb', or give an ESP with \
+         GRUB"
+    )]
+    SystemdBootOnIso,
     /// The image cannot be written.
     #[error(transparent)]
     Author(#[from] AuthorError),
+    /// The files cannot stand in a FAT file system.
+    #[error("in the EFI system partition: {0}")]
+    Fat(#[from] FatError),
+    /// The plan does not fit the base: a mistake in dayone.
+    #[error("the boot medium's plan does not fit its base: {0}")]
+    Overlay(#[from] OverlayError),
+    /// The disk cannot be made.
+    #[error(transparent)]
+    Disk(#[from] UsbError),
 }
 
 /// What is on the image. At least one of the boot loaders is there.

@@ -46,6 +46,17 @@ impl Change {
         Self::new(subject, "archive added behind it", (old, new), ADDITIONS)
     }
 
+    /// A medium that is made around the base's files, which are in it as they are.
+    pub(super) fn authored(subject: &str, size: u64) -> Self {
+        Self {
+            subject: subject.to_owned(),
+            action: "made around the files of the base".to_owned(),
+            old_size: None,
+            new_size: Some(size),
+            why: ADDITIONS.to_owned(),
+        }
+    }
+
     /// Bytes in an embed area of a file, which stays as long as it is.
     pub(super) fn embedded(area: String, size: u64, why: &str) -> Self {
         Self::new(area, "embed area written", (size, size), why)

@@ -1,42 +1,87 @@
-//! Images over a kernel and an initramfs: the initramfs grows by one archive, the other files stay as they are.
+//! Images over a kernel and an initramfs: the initramfs grows by one archive, the other files stay as they are. Where the
+//! base has boot loaders, media are made around them.
 
 use std::collections::BTreeMap;
 
 use super::changes::Change;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
 use crate::base::{Format, KernelInitrdBase, Role};
+use crate::boot_medium::BootMedium;
 use crate::delivery::{self, DeliveryProfile, Members};
+use crate::digest::Digest;
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, Segment, Sizes};
-use crate::recipe::Recipe;
+use crate::overlay::{Content, Overlay, Segment};
+use crate::recipe::{Recipe, RootfsUrl};
 
-pub(super) fn plan(recipe: &Recipe, base: &KernelInitrdBase) -> Result<Image, ImageError> {
-    if recipe.format != Format::Initrd {
-        let reason = "it is a kernel and an initramfs; ask for 'initrd'";
-        return Err(ImageError::Format { format: recipe.format, reason });
-    }
+/// The volume identifier of an ISO that is made around a kernel.
+const LABEL: &str = "DAYONE";
+
+pub(super) fn plan(
+    recipe: &Recipe,
+    base: &KernelInitrdBase,
+    rootfs_url: Option<&RootfsUrl>,
+) -> Result<Image, ImageError> {
+    base.check_format(recipe.format).map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
     if base.customised && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: "an Ignition config or keyfiles in its initramfs".to_owned() });
     }
+    let profile = recipe.delivery.unwrap_or(base.profile);
     let Members { archive, embedded, report } =
-        delivery::members(base.profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
-    let needed: KernelArguments = base.profile.kernel_arguments().parse()?;
+        delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
+    let needed: KernelArguments = profile.kernel_arguments().parse()?;
     let arguments = recipe.kernel_arguments.apply_to(&needed)?;
-    let sizes = Sizes::from([(Role::Initrd, base.initrd_size)]);
-    let initrd = Overlay::concatenated(&sizes, grown(Role::Initrd, 0..base.initrd_size, &archive))?;
-    let changes = vec![Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size())];
-    let mut files = BTreeMap::from([(FileName::Initrd, initrd)]);
-    for (name, role, size) in
-        [(FileName::Kernel, Role::Kernel, base.kernel_size), (FileName::Rootfs, Role::Rootfs, base.rootfs_size)]
-    {
-        if let Some(size) = size {
-            files.insert(name, Overlay::patched(role, size, vec![])?);
+    let initrd = grown(Role::Initrd, 0..base.initrd_size, &archive);
+    let fetches_rootfs = profile == DeliveryProfile::Coreos && base.rootfs_size.is_some();
+    let sizes = base.sizes();
+    let rootfs = base.rootfs_size.map(|size| Overlay::patched(Role::Rootfs, size, vec![])).transpose()?;
+
+    let (mut files, arguments, rootfs_argument, changes) = if recipe.format == Format::Initrd {
+        let initrd = Overlay::concatenated(&sizes, initrd)?;
+        let changes = vec![Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size())];
+        let mut files = BTreeMap::from([(FileName::Initrd, initrd)]);
+        if let Some(size) = base.kernel_size {
+            files.insert(FileName::Kernel, Overlay::patched(Role::Kernel, size, vec![])?);
         }
-    }
-    let fetches_rootfs = base.profile == DeliveryProfile::Coreos && base.rootfs_size.is_some();
-    let rootfs_argument = fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT);
+        (files, arguments, fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT), changes)
+    } else {
+        let mut arguments = arguments;
+        if let (true, Some(url)) = (fetches_rootfs, rootfs_url) {
+            arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?);
+        }
+        let (name, segments) = medium(recipe, base, initrd, &arguments)?;
+        let medium = Overlay::concatenated(&sizes, segments)?;
+        let changes = vec![Change::authored(name.as_str(), medium.size())];
+        (BTreeMap::from([(name, medium)]), arguments, None, changes)
+    };
+    files.extend(rootfs.map(|rootfs| (FileName::Rootfs, rootfs)));
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
+}
+
+/// A medium that starts the kernel with its initramfs.
+fn medium(
+    recipe: &Recipe,
+    base: &KernelInitrdBase,
+    initrd: Vec<Segment>,
+    arguments: &KernelArguments,
+) -> Result<(FileName, Vec<Segment>), ImageError> {
+    let whole = |file, length| vec![Segment::Base { file, offset: 0, length }];
+    let medium = BootMedium {
+        label: LABEL.to_owned(),
+        kernel: whole(Role::Kernel, base.kernel_size.unwrap_or(0)),
+        initrd,
+        arguments: arguments.clone(),
+        bios: base.loaders.bios.clone(),
+        esp: None,
+    };
+    Ok(match (recipe.format, &base.loaders.esp) {
+        (Format::Usb, Some(esp)) => {
+            let identity = Digest::of(recipe.id().as_bytes());
+            (FileName::BootDisk, medium.disk(&esp.fat, identity)?)
+        }
+        (_, Some(esp)) => (FileName::BootIso, medium.with_esp(&esp.fat, esp.size)?.layout()?),
+        (_, None) => (FileName::BootIso, medium.layout()?),
+    })
 }
 
 /// The initramfs that lies at `initrd` in a file of the base, with `archive` as one more member behind it.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{self, Change};
 use super::{FileName, Image, ImageError};
-use crate::base::live::{EntryView, EspPlace, LiveInitrd, LiveIso, Surveyed};
+use crate::base::live::{EntryView, EspPlace, LiveInitrd, LiveIso, Surveyed, stays_in_initramfs};
 use crate::base::{Format, IsoBase};
 use crate::boot_config::{Edits, Selection, Skipped};
 use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
@@ -202,7 +202,7 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
         return refuse("its boot entry does not load one kernel and one initrd from the ISO file system");
     };
     let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
-    if !matches!(recipe.delivery.unwrap_or(detected), DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd) {
+    if !stays_in_initramfs(recipe.delivery.unwrap_or(detected)) {
         return refuse("its root file system is on the medium, which is not there when it boots from the network");
     }
     let Members { archive, embedded, report: known } = members(recipe, initrd)?;

@@ -3,6 +3,7 @@
 
 mod changes;
 mod coreos;
+mod disk;
 mod kernel_initrd;
 mod live;
 
@@ -12,12 +13,14 @@ use std::fmt;
 pub use changes::Change;
 
 use crate::base::live::{NotCustomisable, UnusableInitrd};
-use crate::base::{Base, BaseIdentity, Format, IsoSystem};
+use crate::base::{Base, BaseIdentity, Format, IsoBase, IsoSystem};
 use crate::boot_config::BootConfigError;
+use crate::boot_medium::BootMediumError;
 use crate::compression::CompressionError;
 use crate::delivery::DeliveryError;
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
 use crate::disk::fat::FatError;
+use crate::disk::gpt::GptError;
 use crate::ignition::UserConfig;
 use crate::iso::coreos::GrowthError;
 use crate::iso::edit::EditError;
@@ -91,6 +94,12 @@ pub enum ImageError {
     /// The EFI system partition cannot be changed so.
     #[error("in the EFI system partition: {0}")]
     Fat(#[from] FatError),
+    /// A medium cannot be made around the kernel.
+    #[error(transparent)]
+    BootMedium(#[from] BootMediumError),
+    /// No partition table can be laid over the ISO.
+    #[error(transparent)]
+    PartitionTable(#[from] GptError),
     /// The plan does not fit the base: a mistake in dayone.
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
@@ -174,18 +183,23 @@ impl Image {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
         let mut image = match base {
-            Base::Iso(iso) => match &iso.system {
-                IsoSystem::Coreos(system) => coreos::plan(recipe, iso, system, rootfs_url),
-                IsoSystem::Live(live) => live::plan(recipe, iso, live),
-                IsoSystem::Other(reason) => Err(reason.clone().into()),
-            },
-            Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base),
+            Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
+            Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
+            Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
         }?;
         for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {
             let message = format!("has {key}, which its spec does not know: Ignition will ignore it");
             image.report.warning("ignition-unused-key", &DocumentPath::document("ignition"), message);
         }
         Ok(image)
+    }
+
+    fn plan_iso(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Self, ImageError> {
+        match &base.system {
+            IsoSystem::Coreos(system) => coreos::plan(recipe, base, system, rootfs_url),
+            IsoSystem::Live(live) => live::plan(recipe, base, live),
+            IsoSystem::Other(reason) => Err(reason.clone().into()),
+        }
     }
 
     /// The file that the image is all about: the ISO, the disk, or the initramfs.

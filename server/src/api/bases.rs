@@ -50,7 +50,7 @@ pub(super) struct BaseDetails {
     /// `coreos-iso`, `live-iso`, `iso` (one that cannot be customised) or `kernel-initrd`.
     #[schema(example = "coreos-iso")]
     kind: &'static str,
-    /// Its files, by what they are: `iso`, or `kernel`, `initrd` and `rootfs`.
+    /// Its files, by what they are: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
     files: BTreeMap<String, BaseFileBody>,
     /// The formats that images over it can have. None: it cannot be customised.
     #[schema(value_type = Vec<FormatBody>)]
@@ -192,7 +192,7 @@ fn body(base: &RegisteredBase) -> BaseBody {
 fn details(open: &OpenBase) -> BaseDetails {
     let file = |(role, file): (&Role, &crate::store::OpenBaseFile)| {
         let body = BaseFileBody { size: file.file.size(), sha256: file.digest.to_string() };
-        (role.to_string().to_ascii_lowercase(), body)
+        (role.word().to_owned(), body)
     };
     let details = BaseDetails {
         identity: open.identity.to_string(),
@@ -222,7 +222,7 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
     let details = BaseDetails {
         kind: "iso",
         volume_id: Some(iso.volume_id.clone()),
-        hybrid: Some(iso.hybrid),
+        hybrid: Some(iso.is_hybrid()),
         findings: findings(&iso.report()),
         ..common
     };

@@ -159,14 +159,16 @@ impl BasePaths {
 /// By which part of a base's text its delivery profile is given.
 const PROFILE: &str = "profile";
 
-/// The files of a base, by the words that name them.
-const PARTS: [(&str, Role); 6] = [
-    ("iso", Role::Iso),
-    ("kernel", Role::Kernel),
-    ("initrd", Role::Initrd),
-    ("rootfs", Role::Rootfs),
-    ("esp", Role::Esp),
-    ("bios-loader", Role::BiosLoader),
+/// The files of a base that its text can name.
+const PARTS: [Role; 8] = [
+    Role::Iso,
+    Role::Kernel,
+    Role::Initrd,
+    Role::Rootfs,
+    Role::Esp,
+    Role::BiosLoader,
+    Role::BiosLoaderCore,
+    Role::BiosBootCode,
 ];
 
 /// The configuration file's form.
@@ -180,6 +182,8 @@ struct Fields {
     rootfs: Option<PathBuf>,
     esp: Option<PathBuf>,
     bios_loader: Option<PathBuf>,
+    bios_loader_core: Option<PathBuf>,
+    bios_boot_code: Option<PathBuf>,
     profile: Option<DeliveryProfile>,
 }
 
@@ -194,6 +198,8 @@ impl TryFrom<Fields> for BaseDefinition {
             (Role::Rootfs, fields.rootfs),
             (Role::Esp, fields.esp),
             (Role::BiosLoader, fields.bios_loader),
+            (Role::BiosLoaderCore, fields.bios_loader_core),
+            (Role::BiosBootCode, fields.bios_boot_code),
         ];
         let files = files.into_iter().filter_map(|(role, path)| Some((role, path?))).collect();
         Ok(Self { files: BasePaths::new(&fields.name, files)?, name: fields.name, profile: fields.profile })
@@ -206,7 +212,8 @@ impl FromStr for BaseDefinition {
     fn from_str(text: &str) -> Result<Self, DefinitionError> {
         let (name, value) = text.split_once('=').ok_or_else(|| DefinitionError::Form(text.to_owned()))?;
         let name: BaseName = name.parse()?;
-        let in_parts = PARTS.iter().any(|(word, _)| value.strip_prefix(word).is_some_and(|rest| rest.starts_with(':')));
+        let in_parts =
+            PARTS.iter().any(|role| value.strip_prefix(role.word()).is_some_and(|rest| rest.starts_with(':')));
         let mut files = BTreeMap::new();
         if !in_parts {
             files.insert(Role::Iso, value.into());
@@ -221,14 +228,14 @@ impl FromStr for BaseDefinition {
                 continue;
             }
             let known = part.split_once(':').and_then(|(word, path)| {
-                let (word, role) = PARTS.into_iter().find(|(known, _)| *known == word)?;
-                Some((word, role, path))
+                let role = PARTS.into_iter().find(|role| role.word() == word)?;
+                Some((role, path))
             });
-            let Some((word, role, path)) = known else {
+            let Some((role, path)) = known else {
                 return Err(DefinitionError::Part { name, part: part.to_owned() });
             };
             if files.insert(role, path.into()).is_some() {
-                return Err(DefinitionError::PartTwice { name, part: word });
+                return Err(DefinitionError::PartTwice { name, part: role.word() });
             }
         }
         Ok(Self { files: BasePaths::new(&name, files)?, name, profile })

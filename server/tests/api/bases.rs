@@ -22,7 +22,7 @@ async fn bases_say_what_can_be_done_with_them() {
     let iso = fs::read(dayone.place.path("coreos.iso")).unwrap();
     let digest = imagelib::digest::Digest::of(&iso).to_string();
     assert_eq!(coreos["files"], json!({"iso": {"size": iso.len(), "sha256": digest}}));
-    assert_eq!(coreos["formats"], json!(["iso", "initrd"]));
+    assert_eq!(coreos["formats"], json!(["iso", "initrd", "usb"]));
     assert_eq!((&coreos["kind"], &coreos["embed_area"]), (&json!("coreos-iso"), &json!(262_144)));
     assert_eq!(coreos["features"]["live-initrd-network"], true);
     assert_eq!((&ipa["kind"], &ipa["profile"]), (&json!("kernel-initrd"), &json!("root-in-initramfs")));

@@ -103,6 +103,9 @@ impl LiveIso {
             let path = initrds.first().map(|first| first.path.clone()).unwrap_or_default();
             return Ok(Err(NotCustomisable::Initrd { path, reason: reason.clone() }));
         }
+        // For the lists of checksums that name them, whose lines follow when they grow.
+        let paths: Vec<&str> = initrds.iter().map(|initrd| initrd.path.as_str()).collect();
+        let editor = editor.hash_beginnings(source, &paths).map_err(|source| IsoError::Read { offset: 0, source })?;
         Ok(Ok(Self { editor, configurations, esps, entries, initrds }))
     }
 
@@ -129,6 +132,16 @@ impl LiveIso {
         profiles.find(|profile| *profile != DeliveryProfile::Unknown).unwrap_or(DeliveryProfile::Unknown)
     }
 
+    /// Whether the system needs nothing of its medium once kernel and initramfs are loaded.
+    pub fn starts_from_network(&self) -> bool {
+        let stays = |entry: EntryView<'_>| {
+            let surveyed = entry.initrd.and_then(|initrd| initrd.state.as_ref().ok());
+            let profile = surveyed.map(|surveyed| surveyed.detected.profile);
+            profile.is_some_and(stays_in_initramfs) && entry.kernel().is_some() && entry.linux.initrds.len() == 1
+        };
+        self.entries().any(stays)
+    }
+
     /// What changes the image.
     pub(crate) fn editor(&self) -> &Editor {
         &self.editor
@@ -143,6 +156,11 @@ impl LiveIso {
     pub(crate) fn esps(&self) -> &[EspVolume] {
         &self.esps
     }
+}
+
+/// Whether the root of such a system is its initramfs.
+pub(crate) fn stays_in_initramfs(profile: DeliveryProfile) -> bool {
+    matches!(profile, DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd)
 }
 
 /// An entry of a boot menu.

@@ -31,6 +31,8 @@ pub struct FatFile {
     pub path: String,
     /// Its size in bytes.
     pub size: u32,
+    /// Where its content stands in the base, in order.
+    pub extents: Vec<Range<u64>>,
     /// Where its directory record stands.
     pub(super) record: u64,
     /// The clusters of its content, where that is kept.
@@ -201,8 +203,26 @@ impl Walk<'_> {
             kept = Some(self.keep(&chain)?);
         }
         let record = listing.position(entry.record as u64).unwrap_or(0);
-        self.files.push(FatFile { path, size: entry.size, record, kept });
+        let extents = self.extents(&chain, u64::from(entry.size));
+        self.files.push(FatFile { path, size: entry.size, extents, record, kept });
         Ok(())
+    }
+
+    /// The first `size` bytes of a chain, as ranges of the base.
+    fn extents(&self, chain: &[u32], size: u64) -> Vec<Range<u64>> {
+        let mut extents: Vec<Range<u64>> = Vec::new();
+        let mut rest = size;
+        for place in chain.iter().filter_map(|cluster| self.geometry.cluster(*cluster)) {
+            let length = rest.min(u64::from(self.geometry.cluster_size));
+            let start = self.reader.start + place;
+            match extents.last_mut().filter(|last| last.end == start) {
+                Some(last) => last.end += length,
+                None if length > 0 => extents.push(start..start + length),
+                None => {}
+            }
+            rest -= length;
+        }
+        extents
     }
 
     /// Reads clusters and keeps them; says where they stand.

@@ -11,7 +11,8 @@ use super::{Areas, Common, Features, IgnitionArea, Inspection, Iso, KernelArgume
 
 pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) -> Result<Inspection, InitramfsError> {
     let mut common = Common { size: base.size, formats, customised: false, carried: None, findings: base.report() };
-    let iso = Iso { volume_id: base.volume_id, hybrid: base.hybrid };
+    let hybrid = base.is_hybrid();
+    let iso = Iso { volume_id: base.volume_id, hybrid };
     let (areas, live) = match base.system {
         IsoSystem::Coreos(coreos) => (coreos.areas, coreos.live),
         IsoSystem::Live(live) => return Ok(Inspection::LiveIso { iso, live: live.describe(), common }),

@@ -1,0 +1,56 @@
+//! Boot loaders that are handed over with a kernel and an initramfs, for media that start them.
+
+use bytes::Bytes;
+
+use super::BaseError;
+use crate::boot_medium::BiosLoader;
+use crate::disk::fat::FatImage;
+use crate::source::{Role, Sources};
+
+/// The most that a part of a BIOS boot loader may have, in bytes.
+const LARGEST_PART: u64 = 512 << 10;
+
+/// The parts of a BIOS boot loader.
+const BIOS_PARTS: [Role; 3] = [Role::BiosLoader, Role::BiosLoaderCore, Role::BiosBootCode];
+
+/// What starts the kernel.
+#[derive(Debug, Clone, Default)]
+pub struct BootLoaders {
+    /// On UEFI machines.
+    pub esp: Option<Esp>,
+    /// On BIOS machines.
+    pub bios: Option<BiosLoader>,
+}
+
+/// The image of an EFI system partition.
+#[derive(Debug, Clone)]
+pub struct Esp {
+    /// Its length in bytes.
+    pub size: u64,
+    /// Its file system.
+    pub fat: FatImage,
+}
+
+impl BootLoaders {
+    pub(super) fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
+        let esp = match files.source(Role::Esp) {
+            Some(source) => {
+                let size = source.size();
+                Some(Esp { size, fat: FatImage::open(source, 0..size).map_err(BaseError::Esp)? })
+            }
+            None => None,
+        };
+        let mut parts = Vec::new();
+        for role in BIOS_PARTS {
+            let Some(source) = files.source(role) else { continue };
+            if source.size() > LARGEST_PART {
+                return Err(BaseError::BootLoaderTooLarge { role, size: source.size(), limit: LARGEST_PART });
+            }
+            let bytes = source.read_vec(0, source.size()).map_err(|error| BaseError::Read(role, error))?;
+            parts.push(Bytes::from(bytes));
+        }
+        let bios =
+            if parts.is_empty() { None } else { Some(BiosLoader::from_files(parts).map_err(BaseError::BootLoader)?) };
+        Ok(Self { esp, bios })
+    }
+}

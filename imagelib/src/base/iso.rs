@@ -176,6 +176,12 @@ impl CoreosBase {
         Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)? })
     }
 
+    pub(super) fn verify(&mut self, source: &dyn Source) {
+        if let Some(Err(error)) = self.minimal.as_ref().ok().map(|minimal| minimal.verify(source)) {
+            self.minimal = Err(error.to_string());
+        }
+    }
+
     fn formats(&self) -> Vec<Format> {
         let possible =
             [(Format::Iso, true), (Format::MinimalIso, self.minimal.is_ok()), (Format::Initrd, self.live.is_some())];

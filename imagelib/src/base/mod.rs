@@ -134,6 +134,29 @@ impl Base {
         }
     }
 
+    /// Reads what probing has only looked into: the minimal ISO of a CoreOS live ISO, of some hundred MB, whose checksum
+    /// is in the base. One that does not match it is no format of this base any more.
+    pub fn verify(&mut self, files: &dyn Sources) {
+        if let (Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }), Some(iso)) =
+            (self, files.source(Role::Iso))
+        {
+            coreos.verify(iso);
+        }
+    }
+
+    /// Whether the system of an image of this format fetches its root file system over the network, from beside the
+    /// image where nothing else is said.
+    pub fn fetches_rootfs(&self, format: Format) -> bool {
+        match self {
+            Self::Iso(_) => format == Format::MinimalIso,
+            Self::KernelInitrd(base) => {
+                matches!(format, Format::Iso | Format::Usb)
+                    && base.profile == DeliveryProfile::Coreos
+                    && base.rootfs_size.is_some()
+            }
+        }
+    }
+
     /// The formats that images of this base can have.
     pub fn formats(&self) -> Vec<Format> {
         match self {

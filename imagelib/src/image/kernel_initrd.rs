@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Content, Overlay, Segment};
-use crate::recipe::{Recipe, RootfsUrl};
+use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 
 /// The volume identifier of an ISO that is made around a kernel.
 const LABEL: &str = "DAYONE";
@@ -46,7 +46,11 @@ pub(super) fn plan(
         (files, arguments, fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT), changes)
     } else {
         let mut arguments = arguments;
-        if let (true, Some(url)) = (fetches_rootfs, rootfs_url) {
+        let given = match &recipe.rootfs {
+            Some(RootfsLocation::Url(url)) => Some(url),
+            Some(RootfsLocation::MediaPlane(_)) | None => rootfs_url,
+        };
+        if let (true, Some(url)) = (fetches_rootfs, given) {
             arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?);
         }
         let (name, segments) = medium(recipe, base, initrd, &arguments)?;

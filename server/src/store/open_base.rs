@@ -100,12 +100,13 @@ impl OpenBase {
         // Probing is cheap, so it comes before reading it all.
         let probed = Base::probe(&files);
         let settled = files.values().all(|file| file.settling().is_none());
-        let base = probed.map_err(|source| {
+        let mut base = probed.map_err(|source| {
             // That a file changed is the better answer than what became of it.
             let changed = files.values().find_map(|file| file.check().err());
             let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
             changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
         })?;
+        base.verify(&files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {
             let states = PrefixStates::new();

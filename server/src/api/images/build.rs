@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use imagelib::base::Format;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{Recipe, RootfsLocation};
@@ -50,7 +49,7 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
     };
     let rootfs = match order.rootfs_url {
         Some(url) => Some(RootfsLocation::Url(url)),
-        None if order.format == Format::MinimalIso => Some(RootfsLocation::MediaPlane(media_url.to_string())),
+        None if open.base.fetches_rootfs(order.format) => Some(RootfsLocation::MediaPlane(media_url.to_string())),
         None => None,
     };
     let recipe = Recipe {

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
 use imagelib::image::Image;
+use imagelib::recipe::RootfsLocation;
 
 use super::build::{Understood, understand};
 use super::order::{JsonOrder, Order, OrderQuery};
@@ -121,6 +122,11 @@ fn publish(api: &Api, understood: Understood) -> Result<Response, Problem> {
 /// The image itself. Its warnings have no place in the answer.
 fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
     let Understood { open, recipe, .. } = understood;
+    if let Some(RootfsLocation::MediaPlane(_)) = recipe.rootfs {
+        let detail = "an image that is not stored has no root file system beside it; say where that is (rootfs_url), or \
+                      let the image be stored, without Accept: application/octet-stream";
+        return Err(Problem::new(ProblemKind::ImageRefused, detail));
+    }
     let mut image = Image::plan(&recipe, &open.base, open.identity)?;
     let main = image.main_file().map(|(name, _)| name);
     let planned = main.and_then(|name| Some((name, image.files.remove(&name)?)));

@@ -24,9 +24,13 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     }
     let (output, base, force, quiet) =
         (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
+    let format = arguments.format;
     // What is wrong with the documents is told before a base is looked into.
     let (host, mut report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
-    let base = OpenedBase::open(&base)?;
+    let mut base = OpenedBase::open(&base)?;
+    if format == Format::MinimalIso {
+        base.base.verify(&base.files);
+    }
     let recipe = recipe::recipe(arguments, &host, &base.base, &mut report)?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());

@@ -82,10 +82,43 @@ declare -A max_len=([iso]=2097152 [fat]=2359296)
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$cargo_fuzz" list)
+
+logs="$(mktemp -d)"
+trap 'rm -rf "$logs"' EXIT
 for target in "${targets[@]}"; do
-  seeds="fuzz/corpus/seeds/$target" found="fuzz/corpus/$target"
+  "$cargo_fuzz" build "$target"
+done
+
+run() {
+  local target="$1" seeds="fuzz/corpus/seeds/$1" found="fuzz/corpus/$1"
   mkdir -p "$seeds" "$found"
   if declare -F "seed_$target" > /dev/null; then "seed_$target" "$seeds"; fi
-  echo "fuzz: $target, $seconds s"
-  "$cargo_fuzz" run "$target" "$found" "$seeds" -- -max_len="${max_len[$target]:-65536}" -timeout=30 -max_total_time="$seconds" -print_final_stats=1
+  "$cargo_fuzz" run "$target" "$found" "$seeds" -- \
+    -max_len="${max_len[$target]:-65536}" -timeout=30 -max_total_time="$seconds" -print_final_stats=1
+}
+
+# One on each core. A target that fails does not keep the others from running.
+failed=()
+running=0
+declare -A names
+end_one() {
+  local pid status=0
+  wait -n -p pid || status=$?
+  running=$((running - 1))
+  local target="${names[$pid]}"
+  if [ "$status" -eq 0 ]; then
+    echo "fuzz: $target, $seconds s: $(grep number_of_executed_units "$logs/$target" || true)"
+  else
+    failed+=("$target")
+    tail -n 60 "$logs/$target" >&2
+    echo "fuzz: $target failed" >&2
+  fi
+}
+for target in "${targets[@]}"; do
+  [ "$running" -lt "$(nproc)" ] || end_one
+  run "$target" > "$logs/$target" 2>&1 &
+  names[$!]="$target"
+  running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do end_one; done
+[ ${#failed[@]} -eq 0 ] || { echo "fuzz: failed: ${failed[*]}" >&2; exit 1; }

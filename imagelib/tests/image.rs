@@ -68,7 +68,7 @@ fn member(path: &str) -> MemberPath {
 fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() {
     let iso = base_iso("coreos.iso.xz");
     let base = Base::probe(&(Role::Iso, &iso)).unwrap();
-    assert_eq!(base.formats(), [Format::Iso, Format::Initrd]);
+    assert_eq!(base.formats(), [Format::Iso, Format::Initrd, Format::Usb]);
     let identity = identity(Role::Iso, &iso);
     let image = Image::plan(&recipe(identity, Format::Iso), &base, identity).unwrap();
     let customised = materialise(&image, FileName::BootIso, &(Role::Iso, &iso));
@@ -177,7 +177,7 @@ fn what_does_not_fit_makes_the_image_larger_where_that_can_be() {
 fn a_minimal_iso_fetches_what_it_has_not() {
     let iso = base_iso("coreos-packed.iso.xz");
     let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
-    assert_eq!(base.formats(), [Format::Iso, Format::MinimalIso, Format::Initrd]);
+    assert_eq!(base.formats(), [Format::Iso, Format::MinimalIso, Format::Initrd, Format::Usb]);
     let mut recipe = recipe(identity, Format::MinimalIso);
     let own: RootfsUrl = "http://192.0.2.1:8081/i/token/rootfs.img".parse().unwrap();
     let elsewhere: RootfsUrl = "https://192.0.2.9/rootfs.img".parse().unwrap();
@@ -405,4 +405,20 @@ fn recipes_are_read_back_and_other_versions_refused() {
         assert!(!error.to_string().contains("hunter2"));
     }
     assert!(!format!("{recipe:?}").contains("hunter2"));
+}
+
+#[test]
+fn what_would_be_ignored_is_refused() {
+    let iso = base_iso("coreos.iso.xz");
+    let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
+    let plain = recipe(identity, Format::Iso);
+    let entries = Recipe { boot_entries: ["Live".to_owned()].into(), ..plain.clone() };
+    let profile = Recipe { delivery: Some(DeliveryProfile::Dracut), ..plain.clone() };
+    let url = RootfsLocation::Url("http://192.0.2.1/rootfs.img".parse().unwrap());
+    let rootfs = Recipe { rootfs: Some(url), ..plain.clone() };
+    for refused in [entries, profile, rootfs] {
+        assert!(matches!(Image::plan(&refused, &base, identity), Err(ImageError::NoEffect { .. })));
+    }
+    let same = Recipe { delivery: Some(DeliveryProfile::Coreos), ..plain };
+    assert!(Image::plan(&same, &base, identity).is_ok());
 }

@@ -6,6 +6,7 @@ mod coreos;
 mod disk;
 mod kernel_initrd;
 mod live;
+mod options;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,6 +74,14 @@ pub enum ImageError {
     NoMinimalIso {
         /// Why.
         reason: String,
+    },
+    /// Something that was asked for and would change nothing.
+    #[error("{what} has no effect on this image: {reason}")]
+    NoEffect {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        reason: &'static str,
     },
     /// An ISO that gives no images.
     #[error("this ISO cannot be customised: {0}")]
@@ -182,6 +191,7 @@ impl Image {
         if recipe.base != identity {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
+        options::check(recipe, base)?;
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),

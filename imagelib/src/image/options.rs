@@ -1,0 +1,33 @@
+//! What a recipe may ask of a base.
+
+use super::ImageError;
+use crate::base::{Base, DeliveryProfile, IsoSystem};
+use crate::recipe::Recipe;
+
+/// Refuses what would be ignored.
+pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
+    let system = match base {
+        Base::Iso(iso) => Some(&iso.system),
+        Base::KernelInitrd(_) => None,
+    };
+    if !recipe.boot_entries.is_empty() && !matches!(system, Some(IsoSystem::Live(_))) {
+        return Err(ImageError::NoEffect {
+            what: "a boot entry",
+            reason: "only the boot menus of live ISOs other than CoreOS's have entries to choose from",
+        });
+    }
+    let other_profile = recipe.delivery.is_some_and(|profile| profile != DeliveryProfile::Coreos);
+    if other_profile && matches!(system, Some(IsoSystem::Coreos(_))) {
+        return Err(ImageError::NoEffect {
+            what: "a delivery profile",
+            reason: "a CoreOS live ISO has embed areas for its own, 'coreos'",
+        });
+    }
+    if recipe.rootfs.is_some() && !base.fetches_rootfs(recipe.format) {
+        return Err(ImageError::NoEffect {
+            what: "the URL of a root file system",
+            reason: "only a minimal-iso, and media around the kernel and initramfs of CoreOS, fetch theirs from one",
+        });
+    }
+    Ok(())
+}

@@ -164,8 +164,8 @@ require_rust
 sushy_venv
 [ "${1:-test}" = demo ] && exit 0
 
-# The firmware and the boot loader of UEFI machines.
-install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed grub-pc-bin grub-common grub-emu
+# The firmware and the boot loaders of UEFI machines.
+install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed systemd-boot-efi grub-pc-bin grub-common grub-emu
 # What fixtures/bases/make-live-root.sh and the ISOs over it are made with.
 install_packages mmdebstrap squashfs-tools isomd5sum
 install_qemu

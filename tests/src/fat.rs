@@ -1,6 +1,6 @@
 //! Making FAT file systems, and the tools that everybody reads them with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -27,7 +27,10 @@ pub fn clean(image: &Path) {
 pub fn made(image: &Path, options: &[&str], kibibytes: u32, files: &BTreeMap<String, Vec<u8>>) {
     let _ = fs::remove_file(image);
     run(Command::new("mkfs.fat").args(options).arg("-C").arg(image).arg(kibibytes.to_string()));
-    for directory in ["EFI", "EFI/BOOT", "loader"] {
+    let parents = |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
+    let mut directories: BTreeSet<String> = files.keys().flat_map(|path| parents(path)).collect();
+    directories.extend(["EFI", "EFI/BOOT", "loader"].map(str::to_owned));
+    for directory in directories {
         mtools("mmd", image, &[&format!("::{directory}")]);
     }
     let directory = tempfile::tempdir().unwrap();

@@ -1,0 +1,196 @@
+//! Media that `dayone build` makes around a kernel and its initramfs, and disks that it makes of ISOs without a partition
+//! table: booted in every way that they are for, and read by the tools that everybody reads them with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use acceptance::bases::{extracted, ramdisk_iso};
+use acceptance::fat::{clean, content_of, made};
+use acceptance::peers::{run, run_text};
+use acceptance::qemu::{Boot, Machine};
+use acceptance::server::dayone;
+use imagelib::disk::gpt::Gpt;
+use tempfile::TempDir;
+
+const MAC: &str = "52:54:00:12:34:01";
+
+const HOST: &str = "
+interfaces:
+- name: provisioning
+  type: ethernet
+  state: up
+  identifier: mac-address
+  mac-address: 52:54:00:12:34:01
+  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
+";
+
+/// What the ramdisk needs to speak over its serial console.
+const ARGUMENTS: [&str; 3] = ["console=ttyS0,115200", "panic=1", "nomodeset"];
+
+/// A ramdisk's kernel and initramfs, with the boot loaders that Debian has.
+struct Parts {
+    directory: TempDir,
+    kernel: PathBuf,
+    initrd: PathBuf,
+}
+
+impl Parts {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let iso = ramdisk_iso(&[]);
+        let [kernel, initrd] = ["/vmlinuz", "/initrd"].map(|file| extracted(&iso, file, directory.path()));
+        Self { directory, kernel, initrd }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// An EFI system partition with these files, each with the place that it is copied from.
+    fn esp(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let files = files.iter().map(|(path, from)| ((*path).to_owned(), fs::read(from).unwrap()));
+        let image = self.path(name);
+        made(&image, &[], 8192, &files.collect());
+        image
+    }
+
+    /// As on Debian's own media: shim, and GRUB behind it.
+    fn debian_esp(&self) -> PathBuf {
+        let [shim, grub] = ["/usr/lib/shim/shimx64.efi.signed", "/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed"];
+        self.esp("debian.esp", &[("EFI/BOOT/BOOTX64.EFI", shim), ("EFI/BOOT/grubx64.efi", grub)])
+    }
+
+    /// What `grub-mkimage` makes for somebody who has read its manual.
+    fn own_grub_esp(&self) -> PathBuf {
+        let loader = self.path("grub.efi");
+        let modules = "normal linux fat part_gpt search search_fs_file configfile all_video";
+        run(Command::new("grub-mkimage")
+            .args(["-O", "x86_64-efi", "-p", "/boot/grub", "-o"])
+            .arg(&loader)
+            .args(modules.split(' ')));
+        self.esp("grub.esp", &[("EFI/BOOT/BOOTX64.EFI", loader.to_str().unwrap())])
+    }
+
+    /// What `bootctl install` makes.
+    fn systemd_boot_esp(&self) -> PathBuf {
+        let loader = "/usr/lib/systemd/boot/efi/systemd-bootx64.efi";
+        let places = ["EFI/BOOT/BOOTX64.EFI", "EFI/systemd/systemd-bootx64.efi"];
+        self.esp("systemd.esp", &places.map(|path| (path, loader)))
+    }
+
+    /// What dayone makes of it with these boot loaders.
+    fn build(&self, format: &str, loaders: &str, name: &str) -> PathBuf {
+        let base = format!("kernel:{},initrd:{}{loaders}", self.kernel.display(), self.initrd.display());
+        let arguments: Vec<_> = ARGUMENTS.iter().flat_map(|argument| ["--karg-append", argument]).collect();
+        build(&base, &[&["--format", format], arguments.as_slice()].concat(), &self.path(name))
+    }
+}
+
+fn build(base: &str, options: &[&str], image: &Path) -> PathBuf {
+    let host = image.with_extension("yaml");
+    fs::write(&host, HOST).unwrap();
+    let mut build = dayone();
+    build.args(["build", "--quiet", "--hostname", "node-7", "--base", base]).args(options);
+    run(build.arg("--host").arg(host).arg("--output").arg(image));
+    image.to_owned()
+}
+
+/// Boots an image in these ways, and asks the system for its address.
+fn boot(images: &[(&Path, Boot)]) {
+    thread::scope(|scope| {
+        for (image, boot) in images {
+            scope.spawn(move || {
+                let report = Machine::with_image(image, *boot).nic(MAC).report();
+                assert_eq!(report.addresses(&report.interface(MAC)), ["192.0.2.10/24"], "{boot:?}: {report:#?}");
+                assert_eq!(report.host_name(), "node-7", "{boot:?}");
+            });
+        }
+    });
+}
+
+fn isolinux() -> String {
+    [
+        ("bios-loader", "/usr/lib/ISOLINUX/isolinux.bin"),
+        ("bios-loader-core", "/usr/lib/syslinux/modules/bios/ldlinux.c32"),
+        ("bios-boot-code", "/usr/lib/ISOLINUX/isohdpfx.bin"),
+    ]
+    .map(|(part, path)| format!(",{part}:{path}"))
+    .concat()
+}
+
+/// Fails unless sgdisk finds nothing wrong with the disk's GPT, and returns its only partition as a file.
+fn partition(disk: &Path) -> PathBuf {
+    let found = run_text(Command::new("sgdisk").arg("-v").arg(disk));
+    assert!(found.contains("No problems found"), "{found}");
+    let bytes = fs::read(disk).unwrap();
+    let gpt = Gpt::read(&bytes).unwrap().unwrap();
+    let partitions: Vec<_> = gpt.partitions().collect();
+    let [(_, partition)] = partitions.as_slice() else { panic!("{partitions:?}") };
+    let [first, end] = [partition.first, partition.last + 1].map(|sector| usize::try_from(sector * 512).unwrap());
+    let path = disk.with_extension("partition");
+    fs::write(&path, &bytes[first..end]).unwrap();
+    path
+}
+
+#[test]
+fn an_iso_around_a_kernel() {
+    let parts = Parts::new();
+    let esp = parts.debian_esp();
+    let image = parts.build("iso", &format!(",esp:{}{}", esp.display(), isolinux()), "boot.iso");
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = |path: &str| fs::read(extracted(&image, path, directory.path())).unwrap();
+    assert!(file("/vmlinuz") == fs::read(&parts.kernel).unwrap());
+    assert!(file("/initrd").starts_with(&fs::read(&parts.initrd).unwrap()));
+    assert!(file("/boot/efi.img") == fs::read(&esp).unwrap());
+    let catalog = run_text(Command::new("xorriso").args(["-indev"]).arg(&image).args(["-report_el_torito", "plain"]));
+    for loader in ["/isolinux/isolinux.bin", "/boot/efi.img"] {
+        assert!(catalog.contains(loader), "{catalog}");
+    }
+    run(Command::new("7z").arg("t").arg(&image));
+
+    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiCd), (&image, Boot::UefiUsb)]);
+}
+
+#[test]
+fn a_disk_around_a_kernel() {
+    let parts = Parts::new();
+    let esps = [parts.debian_esp(), parts.own_grub_esp(), parts.systemd_boot_esp()];
+    let images = esps.map(|esp| {
+        let image = parts.build("usb", &format!(",esp:{}", esp.display()), &format!("{}.img", esp.display()));
+        let partition = partition(&image);
+        clean(&partition);
+        assert!(content_of(&partition, "vmlinuz") == fs::read(&parts.kernel).unwrap());
+        assert!(content_of(&partition, "initrd").starts_with(&fs::read(&parts.initrd).unwrap()));
+        let loader = |esp| content_of(esp, "EFI/BOOT/BOOTX64.EFI");
+        assert!(loader(&partition) == loader(&esp));
+        image
+    });
+    boot(&images.each_ref().map(|image| (image.as_path(), Boot::UefiUsb)));
+}
+
+/// As Ironic makes ISOs of ramdisks for UEFI machines.
+#[test]
+fn a_disk_of_an_iso_without_a_partition_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let (tree, iso) = (directory.path().join("tree"), directory.path().join("plain.iso"));
+    run(Command::new("xorriso")
+        .args(["-osirrox", "on", "-indev"])
+        .arg(ramdisk_iso(&[]))
+        .args(["-extract", "/"])
+        .arg(&tree));
+    run(Command::new("genisoimage")
+        .args(["-quiet", "-r", "-l", "-V", "PLAIN", "-e", "boot/grub/efiboot.img", "-no-emul-boot", "-o"])
+        .args([&iso, &tree]));
+    let image = build(iso.to_str().unwrap(), &["--format", "usb"], &directory.path().join("boot.img"));
+
+    let before = fs::read(&iso).unwrap();
+    assert!(before[..32768].iter().all(|byte| *byte == 0), "genisoimage has written a partition table");
+    clean(&partition(&image));
+    let kernel = fs::read(extracted(&image, "/vmlinuz", directory.path())).unwrap();
+    assert!(kernel == fs::read(tree.join("vmlinuz")).unwrap());
+
+    boot(&[(&image, Boot::UefiUsb), (&image, Boot::UefiCd)]);
+}

@@ -132,6 +132,7 @@ impl IsoBase {
     pub(super) fn formats(&self) -> Vec<Format> {
         let mut formats = match &self.system {
             IsoSystem::Coreos(coreos) => coreos.formats(),
+            IsoSystem::Live(live) if live.is_customised() => vec![],
             IsoSystem::Live(live) if live.starts_from_network() => vec![Format::Iso, Format::Initrd],
             IsoSystem::Live(_) => vec![Format::Iso],
             IsoSystem::Other(_) => vec![],

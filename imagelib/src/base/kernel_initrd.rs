@@ -54,7 +54,8 @@ impl KernelInitrdBase {
             profile,
             evidence,
             has_network_manager: delivery::has_network_manager(&tree),
-            customised: profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
+            customised: delivery::is_handed_over(&tree)
+                || profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
             tree,
             loaders: Box::new(BootLoaders::probe(files)?),
         })

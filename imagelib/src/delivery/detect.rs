@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::DeliveryProfile;
-use super::signs::{dracut_hooks, has_directory, has_file, has_network_manager, starts_networkd};
+use super::signs::{
+    DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_debian_installer, starts_networkd,
+};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
 
@@ -112,6 +114,10 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     if !has_network_manager(tree) && starts_networkd(tree) {
         let meaning = "stays in its initramfs, and its network is run by systemd-networkd";
         return found(DeliveryProfile::Networkd, &[("etc/systemd/system/*.wants/systemd-networkd.service", meaning)]);
+    }
+    if is_debian_installer(tree) {
+        let meaning = "the Debian installer, which stays in its initramfs";
+        return found(DeliveryProfile::RootInInitramfs, &[(DEBIAN_INSTALLER, meaning)]);
     }
     found(DeliveryProfile::RootInInitramfs, &[("init", "nothing shows that another root file system follows")])
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::contents::Contents;
-use super::signs::{dracut_hooks, has_file, has_network_manager};
+use super::signs::{dracut_hooks, has_directory, has_file, has_network_manager};
 use super::{DeliveryError, DeliveryProfile};
 use crate::ignition::{self, AddedFile, Additions};
 use crate::initramfs::Tree;
@@ -42,6 +42,11 @@ const INITRAMFS_TOOLS_HOOK_CONTENT: &[u8] = b"\
 mkdir -p /scripts/init-bottom
 echo '/bin/sh /usr/lib/dayone/deliver \"${rootmnt}\"' >> /scripts/init-bottom/ORDER
 ";
+
+/// Whether an initramfs has files that dayone has put there to be copied.
+pub(crate) fn is_handed_over(tree: &Tree) -> bool {
+    has_directory(tree, DIRECTORY)
+}
 
 pub(super) fn dracut(additions: &Additions, tree: &Tree) -> Result<Contents, DeliveryError> {
     let mut contents = Contents::default();

@@ -18,9 +18,11 @@ mod signs;
 pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub use embedded::{DeliveredBy, EmbeddedFile};
+pub(crate) use handover::is_handed_over;
 pub use network::{ConvertedNetwork, convert_network};
 pub use profile::{DeliveryProfile, DeliveryProfileError, NetworkFiles};
 pub use signs::has_network_manager;
+use signs::is_debian_installer;
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
@@ -114,30 +116,35 @@ pub fn members(
         DeliveryProfile::Unknown => Err(DeliveryError::UnknownSystem),
     }?;
     let (embedded, archive) = (contents.embedded(), contents.archive_for(tree)?);
-    Ok(Members { archive, embedded, report: report(profile, tree) })
+    Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }
 
-/// What the user should know about the delivery to an initramfs with this tree, whatever is delivered.
-pub fn report(profile: DeliveryProfile, tree: &Tree) -> Report {
+/// What the user should know about the delivery to the initramfs at `path` with this tree, whatever is delivered.
+pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Report {
     let mut report = Report::new();
-    let path = DocumentPath::document("initrd");
     let with_network_manager = has_network_manager(tree);
     match profile {
+        DeliveryProfile::RootInInitramfs if !with_network_manager && is_debian_installer(tree) => report.warning(
+            "debian-installer",
+            path,
+            "is the Debian installer, which reads no keyfiles: its network stays as it is; give it by preseeding, such as \
+             netcfg/get_ipaddress=ADDRESS among the kernel arguments, or with a file /preseed.cfg",
+        ),
         DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
             "no-network-manager",
-            &path,
+            path,
             "has no NetworkManager: nothing there reads keyfiles; use an initramfs with NetworkManager, or make sure \
              that the root file system that follows has it",
         ),
         DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools if !with_network_manager => report.warning(
             "network-manager-assumed",
-            &path,
+            path,
             "is not the system that is booted, only its beginning: that the root file system after it has \
              NetworkManager, which reads the keyfiles, cannot be seen here and is taken for granted",
         ),
         DeliveryProfile::Flatcar => report.warning(
             "flatcar-untested",
-            &path,
+            path,
             "is of Flatcar, whose delivery profile follows its documentation and has not been tried on the real system",
         ),
         _ => {}

@@ -7,6 +7,8 @@ use crate::initramfs::{Node, Tree};
 const NETWORK_MANAGER: [&str; 2] = ["usr/sbin/NetworkManager", "usr/bin/NetworkManager"];
 /// systemd-networkd's daemon.
 const NETWORKD: [&str; 2] = ["usr/lib/systemd/systemd-networkd", "lib/systemd/systemd-networkd"];
+/// What the Debian installer does when it starts (`rootskel`).
+pub(super) const DEBIAN_INSTALLER: &str = "lib/debian-installer-startup.d";
 /// Where dracut has its hooks: in releases of 2025 and later, and before.
 const DRACUT_HOOKS: [&str; 3] = ["var/lib/dracut/hooks", "usr/lib/dracut/hooks", "lib/dracut/hooks"];
 
@@ -23,6 +25,11 @@ pub(super) fn starts_networkd(tree: &Tree) -> bool {
                 && directory.ends_with(b".wants")
                 && matches!(name, b"systemd-networkd.service" | b"systemd-networkd.socket")
         })
+}
+
+/// Whether an initramfs is that of the Debian installer, whose root it stays. Its network is set up by `netcfg`.
+pub(super) fn is_debian_installer(tree: &Tree) -> bool {
+    has_directory(tree, DEBIAN_INSTALLER)
 }
 
 /// The directory of dracut's hooks.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{self, Change};
 use super::{FileName, Image, ImageError};
-use crate::base::live::{EntryView, EspPlace, LiveInitrd, LiveIso, Surveyed, stays_in_initramfs};
+use crate::base::live::{
+    EntryView, EspPlace, LiveInitrd, LiveIso, NotCustomisable, Surveyed, stays_in_initramfs, unreached,
+};
 use crate::base::{Format, IsoBase};
 use crate::boot_config::{Edits, Selection, Skipped};
 use crate::delivery::{self, DeliveryProfile, EmbeddedFile, Members};
@@ -18,21 +20,31 @@ use crate::report::{DocumentPath, Report};
 use crate::source::Role;
 
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
+    if live.is_customised() {
+        return Err(NotCustomisable::Customised.into());
+    }
     if recipe.format == Format::Initrd {
         return network_boot(recipe, base, live);
     }
     let mut report = base.report();
     let selection = selection(recipe);
+    // First, because it knows which entries there are.
+    let arguments = arguments(recipe, live, &selection, &mut report);
+    let menus = changed_menus(recipe, live, &selection, &arguments, &mut report)?;
     let (mut edits, embedded) = grown_initrds(recipe, live, &selection, &mut report)?;
-    edits.extend(changed_menus(recipe, live, &selection, &mut report)?);
+    edits.extend(menus);
+    edits.push(Edit::Mark);
     let plan = live.editor().plan(edits)?;
     let changes = changes(live, &plan);
     let overlay = Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), plan.segments()?)?;
     let files = BTreeMap::from([(FileName::BootIso, overlay)]);
     let first = chosen(live, &selection).next();
-    let kernel_arguments = first.map(|entry| recipe.kernel_arguments.apply_to(&entry.linux.arguments)).transpose();
-    // What one entry has not, another may have: the menus have been checked as a whole.
-    let kernel_arguments = kernel_arguments.ok().flatten().map(|arguments| arguments.to_string());
+    let kernel_arguments = first.and_then(|entry| {
+        // What one entry has not, another may have: the menus have been checked as a whole.
+        let mut own = arguments;
+        own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
+        own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
+    });
     Ok(Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report })
 }
 
@@ -53,10 +65,13 @@ fn grown_initrds(
 ) -> Result<(Vec<Edit>, Vec<EmbeddedFile>), ImageError> {
     let mut edits = Vec::new();
     let mut embedded = Vec::new();
+    if recipe.additions.is_empty() && recipe.ignition.is_none() {
+        return Ok((edits, embedded));
+    }
     let mut first_refusal = None;
     let mut seen = BTreeSet::new();
     for initrd in chosen(live, selection).filter_map(|entry| entry.initrd) {
-        if !seen.insert(&initrd.path) {
+        if !seen.insert(initrd.path.as_str()) {
             continue;
         }
         match members(recipe, initrd) {
@@ -73,11 +88,35 @@ fn grown_initrds(
             }
         }
     }
+    report.append(unreached(chosen(live, selection)));
+    report.append(shared(live, selection, &seen));
     match first_refusal {
         // A menu's installer, or its rescue system, may be of another kind than what it starts first.
         Some(refusal) if edits.is_empty() => Err(refusal),
+        None if edits.is_empty() => {
+            let initrds: BTreeSet<String> =
+                chosen(live, selection).map(|entry| entry.linux.initrds.join(" ")).collect();
+            Err(NotCustomisable::NoInitrd(initrds.into_iter().collect::<Vec<_>>().join(", ")).into())
+        }
         _ => Ok((edits, embedded)),
     }
+}
+
+/// Entries that were not chosen, and load an initramfs that grows.
+fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<&str>) -> Report {
+    let mut report = Report::new();
+    let mut sharers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for entry in live.entries().filter(|entry| !selection.has(entry.entry)) {
+        if let Some(initrd) = entry.initrd.filter(|initrd| grown.contains(initrd.path.as_str())) {
+            sharers.entry(&initrd.path).or_default().insert(format!("{:?}", entry.entry.title));
+        }
+    }
+    for (initrd, titles) in sharers {
+        let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("is loaded by other boot entries, too, which get what is added to it as well: {titles}");
+        report.warning("initrd-shared", &DocumentPath::document(initrd), message);
+    }
+    report
 }
 
 fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> {
@@ -105,15 +144,13 @@ fn changed_menus(
     recipe: &Recipe,
     live: &LiveIso,
     selection: &Selection,
+    arguments: &KernelArgumentEdits,
     report: &mut Report,
 ) -> Result<Vec<Edit>, ImageError> {
-    let arguments = arguments(recipe, live, selection);
-    if arguments.is_empty() {
-        return Ok(Vec::new());
-    }
     let configurations = live.configurations();
     let configs: Vec<_> = configurations.iter().map(|configuration| &configuration.found.config).collect();
-    let edited = Edits { selection: selection.clone(), arguments, initrds: Vec::new() }.apply_to(&configs)?;
+    let edits = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
+    let edited = edits.apply_to(&configs)?;
     for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
         let message = format!("stays as it is: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
@@ -151,7 +188,7 @@ fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
 }
 
 /// The user's changes, and the end of what would compare the medium with a checksum that it does not have any more.
-fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection) -> KernelArgumentEdits {
+fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
     let mut checks = BTreeSet::new();
     for entry in chosen(live, selection) {
@@ -164,6 +201,10 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection) -> KernelAr
         checks.extend(entry.linux.arguments.iter().filter(is_check).map(str::to_owned));
     }
     checks.retain(|check| !edits.delete.contains(check));
+    for check in &checks {
+        let message = format!("lose {check}: the medium was changed, and has no check sum to compare it with any more");
+        report.warning("medium-check-removed", &DocumentPath::document("boot entries"), message);
+    }
     edits.delete.extend(checks);
     edits
 }

@@ -12,6 +12,7 @@ pub mod edit;
 pub mod el_torito;
 mod error;
 mod fields;
+pub(crate) mod mark;
 mod record;
 mod rock_ridge;
 mod volume;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use imagelib::base::live::LiveDescription;
+use imagelib::base::live::{LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
 use imagelib::source::Source as _;
 use serde::Serialize;
@@ -65,7 +65,8 @@ pub(super) struct BaseDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "coreos")]
     profile: Option<DeliveryProfile>,
-    /// Whether somebody has embedded something in it already. Then images over it need `replace_embedded`.
+    /// Whether somebody has embedded something in it already. Then images over it need `replace_embedded`, and over a live
+    /// ISO there are none.
     customised: bool,
     /// Room for what is embedded, in bytes, where it is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,8 +230,18 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
     let areas = match &iso.system {
         IsoSystem::Coreos(coreos) => &coreos.areas,
         IsoSystem::Live(live) => {
-            let (profile, live) = (Some(live.profile()), Some(live.describe()));
-            return BaseDetails { kind: "live-iso", profile, live, ..details };
+            let mut report = iso.report();
+            report.append(live.report());
+            let not_customisable = live.is_customised().then(|| NotCustomisable::Customised.to_string());
+            return BaseDetails {
+                kind: "live-iso",
+                profile: Some(live.profile()),
+                customised: live.is_customised(),
+                live: Some(live.describe()),
+                not_customisable,
+                findings: findings(&report),
+                ..details
+            };
         }
         IsoSystem::Other(reason) => return BaseDetails { not_customisable: Some(reason.to_string()), ..details },
     };

@@ -3,16 +3,18 @@
 
 mod configurations;
 mod description;
+mod findings;
 mod initrds;
 mod partitions;
 
-use crate::boot_config::{BootEntry, Boots, Found, LinuxBoot};
-use crate::delivery::DeliveryProfile;
+use crate::boot_config::{BootEntry, Boots, Found, LinuxBoot, Loader};
+use crate::delivery::{self, DeliveryProfile};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
-use crate::iso::{IsoError, Volume};
+use crate::iso::{IsoError, Volume, mark};
 use crate::source::Source;
 
 pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
+pub(crate) use findings::unreached;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
 pub(crate) use partitions::{EspPlace, EspVolume};
 
@@ -36,6 +38,12 @@ pub enum NotCustomisable {
         /// Why.
         reason: UnusableInitrd,
     },
+    /// An image of ours.
+    #[error(
+        "it is an image that dayone has made, and what was added to its initrds and changed in its boot menus cannot be taken \
+         out again: use the ISO as it was published"
+    )]
+    Customised,
 }
 
 /// An ISO whose boot menus start Linux.
@@ -46,6 +54,7 @@ pub struct LiveIso {
     esps: Vec<EspVolume>,
     entries: Vec<LiveEntry>,
     initrds: Vec<LiveInitrd>,
+    customised: bool,
 }
 
 /// A boot loader's configuration, and where it lies.
@@ -54,6 +63,12 @@ pub(crate) struct Configuration {
     pub(crate) found: Found,
     /// The EFI system partition that it is in; none: the ISO file system.
     pub(crate) esp: Option<usize>,
+}
+
+impl Configuration {
+    fn path(&self) -> &str {
+        &self.found.path
+    }
 }
 
 /// An entry of a boot menu that starts Linux.
@@ -78,10 +93,16 @@ impl LiveIso {
         let mut initrds = initrds::Collection::new(source, &editor);
         let mut entries = Vec::new();
         let mut missing = Vec::new();
-        for (configuration, Configuration { found, .. }) in configurations.iter().enumerate() {
+        for (configuration, Configuration { found, esp }) in configurations.iter().enumerate() {
+            let esp = esp.and_then(|esp| esps.get(esp));
             for (entry, boot) in found.config.entries().iter().enumerate() {
                 let Boots::Linux(linux) = &boot.boots else { continue };
-                let resolve = |written: &String| found.config.resolve(written, &found.directory);
+                let resolve = |written: &String| {
+                    let path = found.config.resolve(written, &found.directory)?;
+                    // What lies beside such a configuration is loaded from there, whatever the ISO file system has.
+                    let beside = esp.is_some_and(|esp| esp.has(&path) || found.config.loader() == Loader::SystemdBoot);
+                    (!beside).then_some(path)
+                };
                 let initrd = initrds.add(linux.initrds.iter().map(resolve))?;
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
@@ -106,7 +127,16 @@ impl LiveIso {
         // For the lists of checksums that name them, whose lines follow when they grow.
         let paths: Vec<&str> = initrds.iter().map(|initrd| initrd.path.as_str()).collect();
         let editor = editor.hash_beginnings(source, &paths).map_err(|source| IsoError::Read { offset: 0, source })?;
-        Ok(Ok(Self { editor, configurations, esps, entries, initrds }))
+        let handed_over =
+            |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));
+        let customised = mark::is_marked(source, volume)? || initrds.iter().any(handed_over);
+        Ok(Ok(Self { editor, configurations, esps, entries, initrds, customised }))
+    }
+
+    /// Whether it is an image that dayone has made of another one. It cannot be the base of a further image: nobody
+    /// knows what it was before.
+    pub fn is_customised(&self) -> bool {
+        self.customised
     }
 
     /// The initramfs images, in the order in which the menus name them.

@@ -27,6 +27,14 @@ pub(crate) enum EspPlace {
     Partition,
 }
 
+impl EspVolume {
+    /// Whether it has a file; FAT knows no case.
+    pub(super) fn has(&self, path: &str) -> bool {
+        let path = path.trim_start_matches('/');
+        self.fat.files().iter().any(|file| file.path.eq_ignore_ascii_case(path))
+    }
+}
+
 /// The EFI system partitions. What is no file system that can be edited is left out: it stays as it is.
 pub(super) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();

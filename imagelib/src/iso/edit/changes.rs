@@ -56,6 +56,8 @@ pub enum ChangeKind {
     PartitionTableUpdated,
     /// The checksum of the whole medium, which boot menus offer to test, would be wrong and is gone.
     MediumChecksumRemoved,
+    /// A note says that dayone has changed the image.
+    Marked,
     /// The line of a file that has changed has its new checksum.
     ChecksumUpdated,
     /// The line of a file that has changed is gone, because its new checksum is not known.
@@ -76,6 +78,7 @@ impl fmt::Display for ChangeKind {
             Self::BootImageMoved => "points to the new place of a boot image",
             Self::PartitionTableUpdated => "describes the new size of the image",
             Self::MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
+            Self::Marked => "note that dayone has changed the image",
             Self::ChecksumUpdated => "checksum of a changed file updated",
             Self::ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
         })

@@ -44,6 +44,8 @@ pub(super) struct Draft<'a> {
     /// Extents that have moved, from and to.
     moved: Vec<(Extent, Extent)>,
     changes: Vec<Change>,
+    /// Whether the image is to say that it was changed.
+    marked: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -62,6 +64,7 @@ impl<'a> Draft<'a> {
             contents: BTreeMap::new(),
             moved: Vec::new(),
             changes: Vec::new(),
+            marked: false,
         }
     }
 
@@ -122,6 +125,11 @@ impl<'a> Draft<'a> {
             let hashes = content.and_then(|content| Hashes::of_content(content, &self.image.hashes));
             self.contents.extend(paths.into_iter().map(|path| (path, hashes.clone())));
         }
+    }
+
+    /// Lets the image say that it was changed.
+    pub(super) fn mark(&mut self) {
+        self.marked = true;
     }
 
     /// Marks a file as edited, and says what its own path is.

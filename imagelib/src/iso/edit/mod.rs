@@ -80,6 +80,8 @@ pub enum Edit {
         /// The bytes, with their offsets in the image.
         patches: Vec<Patch>,
     },
+    /// A note that dayone has changed the image, where other edits change it. What has it is not a base.
+    Mark,
 }
 
 /// What edits make of an image: its bytes with `patches`, and then `appended`.
@@ -179,6 +181,7 @@ impl Editor {
                 Edit::AddDirectory { path, mode } => draft.add_directory(&path, mode)?,
                 Edit::Patch { path, patches } => draft.patch(&path, patches)?,
                 Edit::PatchImage { name, patches } => draft.patch_image(name, patches)?,
+                Edit::Mark => draft.mark(),
             }
         }
         draft.finish()

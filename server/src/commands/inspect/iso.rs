@@ -15,7 +15,11 @@ pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) 
     let iso = Iso { volume_id: base.volume_id, hybrid };
     let (areas, live) = match base.system {
         IsoSystem::Coreos(coreos) => (coreos.areas, coreos.live),
-        IsoSystem::Live(live) => return Ok(Inspection::LiveIso { iso, live: live.describe(), common }),
+        IsoSystem::Live(live) => {
+            common.customised = live.is_customised();
+            common.findings.append(live.report());
+            return Ok(Inspection::LiveIso { iso, live: live.describe(), common });
+        }
         IsoSystem::Other(reason) => return Ok(Inspection::Iso { iso, problem: reason.to_string(), common }),
     };
     let (offset, length) = (areas.ignition().offset(), areas.ignition().length());

@@ -7,6 +7,7 @@ use crate::iso::edit::bytes::{both, difference, put};
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::partitions::Growth;
+use crate::iso::mark;
 use crate::overlay::{Content, Patch};
 
 /// Where the size of the volume stands in a descriptor (ECMA-119 §8.4.8).
@@ -23,6 +24,10 @@ impl Draft<'_> {
         let size = if self.end > self.image.size { self.grow()? } else { self.image.size };
         if !self.changes.is_empty() {
             self.remove_medium_checksum();
+            if self.marked {
+                self.descriptors.iter_mut().for_each(|block| mark::write(block));
+                self.changes.push(Change::structure("volume descriptors", ChangeKind::Marked));
+            }
         }
         for (descriptor, block) in self.image.descriptors.iter().zip(self.descriptors) {
             self.patches.extend(difference(descriptor.offset, &descriptor.block, block));

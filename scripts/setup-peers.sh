@@ -149,6 +149,23 @@ boot_kernel() {
   rm -rf "$root"
 }
 
+# The Debian installer's kernel and initramfs, of which there is no ISO in a package.
+debian_installer() {
+  [ -d "$cache/debian-installer" ] && return 0
+  echo "setup: unpacking the Debian installer"
+  local root="$cache/debian-installer.part" package
+  installer_package() { apt-cache search -n '^debian-installer-[0-9]*-netboot-amd64$' | cut -d ' ' -f 1 | sort -V | tail -n 1; }
+  package="$(installer_package)"
+  if [ -z "$package" ]; then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    package="$(installer_package)"
+  fi
+  rm -rf "$root" && mkdir -p "$root"
+  unpack_package "$root/package" "$package"
+  mv "$root"/package/usr/lib/debian-installer/images/*/amd64/text/debian-installer/amd64/{linux,initrd.gz,boot-screens,grub} "$root/"
+  rm -rf "$root/package" && mv "$root" "$cache/debian-installer"
+}
+
 # systemd-networkd and udev for a machine of their own.
 networkd_root() {
   [ -d "$cache/networkd" ] && return 0
@@ -169,8 +186,11 @@ install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed syste
 # What fixtures/bases/make-live-root.sh and the ISOs over it are made with.
 install_packages mmdebstrap squashfs-tools isomd5sum
 install_qemu
+# ISOs of other makers, as they are.
+install_packages ipxe grub-rescue-pc memtest86+
 boot_kernel
 networkd_root
+debian_installer
 pycdlib_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0

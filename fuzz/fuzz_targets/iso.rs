@@ -1,9 +1,15 @@
 //! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has bytes.
 #![no_main]
 
-use imagelib::base::{Base, IsoSystem};
+use imagelib::base::{Base, BaseIdentity, IsoSystem};
+use imagelib::digest::Digest;
+use imagelib::ignition::Additions;
+use imagelib::image::Image;
 use imagelib::iso::{TreeKind, Volume, el_torito};
+use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::overlay::Overlay;
+use imagelib::recipe::Recipe;
+use imagelib::source::Role;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -19,11 +25,31 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-    let Ok(Base::Iso(base)) = Base::probe(&(imagelib::source::Role::Iso, &bytes)) else { return };
+    let Ok(Base::Iso(base)) = Base::probe(&(Role::Iso, &bytes)) else { return };
+    if let IsoSystem::Live(_) = base.system {
+        return plan(bytes, Base::Iso(base));
+    }
     let IsoSystem::Coreos(coreos) = base.system else { return };
     let areas = &coreos.areas;
     let arguments = areas.kernel_arguments().map(|areas| areas.default().clone());
     if let Ok(patches) = areas.embed(vec![1; 64], arguments.as_ref()) {
-        Overlay::patched(imagelib::source::Role::Iso, bytes.len() as u64, patches).expect("patches fit the image");
+        Overlay::patched(Role::Iso, bytes.len() as u64, patches).expect("patches fit the image");
     }
 });
+
+/// An image of it: what is planned can be read to its end.
+fn plan(bytes: &[u8], base: Base) {
+    let identity = BaseIdentity::of(&[(Role::Iso, Digest::of(bytes))].into());
+    let additions = Additions { hostname: "worker-0".parse().ok(), ..Additions::default() };
+    let arguments =
+        KernelArgumentEdits { append: "a=b".parse().into_iter().collect(), ..KernelArgumentEdits::default() };
+    for format in base.formats() {
+        let recipe = Recipe { kernel_arguments: arguments.clone(), ..Recipe::new(identity, format, additions.clone()) };
+        let Ok(image) = Image::plan(&recipe, &base, identity) else { continue };
+        for file in image.files.values() {
+            let mut start = [0; 4096];
+            file.read_at(&(Role::Iso, &bytes), 0, &mut start).expect("the beginning can be read");
+            file.read_at(&(Role::Iso, &bytes), file.size().saturating_sub(4096), &mut start).expect("the end, too");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! ISOs that others have made, as Debian's packages have them: what there is nothing to customise of is refused, with a
+//! reason that is true.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use acceptance::bases::fixtures;
+use acceptance::peers::{cache, run};
+use acceptance::server::{Server, dayone};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn inspect(image: &Path) -> Value {
+    serde_json::from_slice(&run(dayone().arg("inspect").arg(image).args(["--format", "json"]))).unwrap()
+}
+
+fn build(base: &Path, output: &Path, extra: &[&str]) -> Output {
+    let host = fixtures("nmstate/bond-vlan/nmstate.yaml");
+    let mut command = dayone();
+    command.arg("build").arg("--host").arg(host).arg("--base").arg(base).arg("-o").arg(output).args(extra);
+    command.output().unwrap()
+}
+
+const NO_LINUX: &str = "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd";
+/// An example in the menu, of a system that is not on the medium.
+const NOT_THERE: &str = "the initrds that its boot menus load are not on the ISO file system: /initrd.img (entry \
+    \"GNU/Linux\" of /boot/grub/grub.cfg)";
+
+#[test]
+fn what_is_no_linux_with_an_initrd_is_refused() {
+    let directory = TempDir::new().unwrap();
+    for (iso, reason) in [
+        ("ipxe/ipxe.iso", NO_LINUX),
+        ("memtest86+/memtest86+x64.iso", NO_LINUX),
+        ("memtest86+/memtest86+ia32.iso", NO_LINUX),
+        ("grub-rescue/grub-rescue-cdrom.iso", NOT_THERE),
+        // An ISO as well, whatever its name.
+        ("grub-rescue/grub-rescue-floppy.img", NOT_THERE),
+    ] {
+        let iso = Path::new("/usr/lib").join(iso);
+        let found = inspect(&iso);
+        assert_eq!((&found["kind"], &found["problem"]), (&"iso".into(), &reason.into()), "{}", iso.display());
+        assert_eq!((&found["formats"], &found["customised"]), (&Value::Array(vec![]), &false.into()), "{found}");
+
+        let output = directory.path().join("out.iso");
+        let refused = build(&iso, &output, &[]);
+        let errors = String::from_utf8(refused.stderr).unwrap();
+        assert!(refused.status.code() == Some(1) && errors.contains(reason) && !output.exists(), "{errors}");
+    }
+}
+
+#[test]
+fn the_server_says_why_a_base_gives_no_images() {
+    let server = Server::start("ipxe", Path::new("/usr/lib/ipxe/ipxe.iso"));
+    let client = reqwest::blocking::Client::new();
+    let base: Value = client.get(format!("{}/v1/bases/ipxe", server.api)).send().unwrap().json().unwrap();
+    assert_eq!((&base["state"], &base["kind"]), (&"available".into(), &"iso".into()), "{base}");
+    assert_eq!(base["not_customisable"], NO_LINUX, "{base}");
+    let order = client
+        .post(format!("{}/v1/images?base=ipxe&format=iso", server.api))
+        .header("content-type", "application/yaml")
+        .body(fs::read(fixtures("nmstate/bond-vlan/nmstate.yaml")).unwrap());
+    let answer = order.send().unwrap();
+    assert_eq!(answer.status(), 422);
+    let problem: Value = answer.json().unwrap();
+    assert!(problem["detail"].as_str().unwrap().contains(NO_LINUX), "{problem}");
+}
+
+#[test]
+fn what_is_no_iso_is_no_base() {
+    for image in ["/usr/lib/ipxe/undionly.kpxe", "/usr/lib/ipxe/ipxe.lkrn"] {
+        let refused = dayone().arg("inspect").arg(image).output().unwrap();
+        let errors = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && errors.contains(image), "{errors}");
+        assert!(refused.stdout.is_empty() && !errors.contains("panicked"), "{errors}");
+    }
+}
+
+/// An ISO as Debian makes its installer's `mini.iso`: kernel, initramfs and menus in the root directory.
+fn debian_installer(directory: &Path) -> std::path::PathBuf {
+    let parts = cache().join("debian-installer");
+    assert!(parts.exists(), "{} is missing; run scripts/setup-peers.sh", parts.display());
+    let tree = directory.join("tree");
+    fs::create_dir_all(tree.join("boot/grub")).unwrap();
+    for name in ["linux", "initrd.gz"] {
+        std::os::unix::fs::symlink(parts.join(name), tree.join(name)).unwrap();
+    }
+    let in_the_root =
+        |text: String| text.replace("debian-installer/amd64/boot-screens/", "").replace("debian-installer/amd64/", "/");
+    for entry in fs::read_dir(parts.join("boot-screens")).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if let Some(stem) = name.strip_suffix(".cfg") {
+            let to = if stem == "syslinux" { "isolinux.cfg" } else { &name };
+            fs::write(tree.join(to), in_the_root(fs::read_to_string(entry.path()).unwrap())).unwrap();
+        }
+    }
+    let grub = fs::read_to_string(parts.join("grub/grub.cfg")).unwrap();
+    fs::write(tree.join("boot/grub/grub.cfg"), grub.replace("/debian-installer/amd64/", "/")).unwrap();
+    let iso = directory.join("mini.iso");
+    run(Command::new("xorriso")
+        .args(["-as", "mkisofs", "-quiet", "-r", "-J", "-follow-links", "-V", "ISOIMAGE", "-o"])
+        .args([&iso, &tree]));
+    iso
+}
+
+#[test]
+fn the_debian_installer_is_told_from_what_reads_keyfiles() {
+    let directory = TempDir::new().unwrap();
+    let iso = debian_installer(directory.path());
+    let found = inspect(&iso);
+    assert_eq!(found["kind"], "live-iso", "{found}");
+    let initrds = found["initrds"].as_array().unwrap();
+    assert_eq!(
+        (initrds.len(), &initrds[0]["path"], &initrds[0]["profile"]),
+        (1, &"/initrd.gz".into(), &"root-in-initramfs".into())
+    );
+    let evidence = initrds[0]["evidence"].to_string();
+    assert!(
+        evidence.contains("the Debian installer") && evidence.contains("NetworkManager is not in it"),
+        "{evidence}"
+    );
+    let says = "is the Debian installer, which reads no keyfiles";
+    assert!(found["findings"].to_string().contains(says), "{}", found["findings"]);
+    let entries = found["boot_entries"].as_array().unwrap();
+    let of = |path: &str| entries.iter().filter(|entry| entry["configuration"] == path).count();
+    assert!(of("/txt.cfg") == 1 && of("/boot/grub/grub.cfg") > 5, "{entries:?}");
+
+    // A preseed file is what it does read.
+    let preseed = directory.path().join("preseed.cfg");
+    fs::write(&preseed, "d-i netcfg/disable_autoconfig boolean true\n").unwrap();
+    let output = directory.path().join("out.iso");
+    let file = format!("/preseed.cfg={}", preseed.display());
+    let built = build(
+        &iso,
+        &output,
+        &["--file", &file, "--karg-append", "netcfg/get_ipaddress=192.0.2.10", "--boot-entry", "Install"],
+    );
+    let errors = String::from_utf8(built.stderr).unwrap();
+    assert!(built.status.success() && errors.contains(says), "{errors}");
+    let extracted = directory.path().join("extracted");
+    run(Command::new("xorriso")
+        .args(["-osirrox", "on", "-indev"])
+        .arg(&output)
+        .args(["-extract", "/"])
+        .arg(&extracted));
+    let base = fs::read(cache().join("debian-installer/initrd.gz")).unwrap();
+    let grown = fs::read(extracted.join("initrd.gz")).unwrap();
+    assert!(grown.starts_with(&base) && grown.windows(11).any(|window| window == b"preseed.cfg"));
+    let grub = fs::read_to_string(extracted.join("boot/grub/grub.cfg")).unwrap();
+    let changed: Vec<&str> = grub.lines().filter(|line| line.contains("netcfg/get_ipaddress=192.0.2.10")).collect();
+    assert_eq!(changed.len(), 1, "{grub}");
+    // Before the mark behind which the installer takes arguments over into the installed system.
+    assert!(changed[0].contains("netcfg/get_ipaddress=192.0.2.10 ---"), "{grub}");
+    run(Command::new("chmod").args(["-R", "u+rwX"]).arg(&extracted));
+}

@@ -40,7 +40,7 @@ pub fn gpt(size: u64, esp: &Range<u64>, identity: &Digest) -> Result<Hybrid, Gpt
     let gpt = Gpt::new(Guid::derived(identity, "disk"), &[partition])?;
     let total = (size + gpt.backup_size()).next_multiple_of(BLOCK);
     let ResizedGpt { mut patches, backup } = gpt.resized(total)?;
-    patches.push(Mbr { partitions: [Some(MbrPartition::protective(total)), None, None, None] }.table());
+    patches.push(Mbr::new([Some(MbrPartition::protective(total)), None, None, None]).table());
     let padding = Segment::Own(Content::Zeros(total - size - gpt.backup_size()));
     Ok(Hybrid { patches, appended: std::iter::once(padding).chain(backup).collect() })
 }
@@ -55,7 +55,7 @@ pub fn mbr(size: u64, esp: &Range<u64>) -> Result<Hybrid, GptError> {
         first_sector: u32::try_from(first).map_err(no_room)?,
         sectors: u32::try_from(last - first + 1).map_err(no_room)?,
     };
-    let mbr = Mbr { partitions: [Some(partition), None, None, None] };
+    let mbr = Mbr::new([Some(partition), None, None, None]);
     Ok(Hybrid { patches: vec![mbr.table()], appended: Vec::new() })
 }
 

@@ -63,7 +63,7 @@ impl UsbDisk<'_> {
 
         let mut out = Builder::default();
         out.bytes(&BOOT_CODE);
-        let mbr = Mbr { partitions: [Some(MbrPartition::protective(size)), None, None, None] };
+        let mbr = Mbr::new([Some(MbrPartition::protective(size)), None, None, None]);
         for patch in std::iter::once(mbr.table()).chain(patches) {
             out.zeros_until(patch.offset);
             if let Content::Bytes(bytes) = patch.content {

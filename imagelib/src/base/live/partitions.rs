@@ -63,9 +63,10 @@ fn partitions(source: &dyn Source) -> Vec<Range<u64>> {
         sectors.extend(esps.map(|(_, partition)| partition.first..partition.last.saturating_add(1)));
     }
     if let Ok(Some(table)) = Mbr::read(source) {
-        let esps = table.partitions.iter().flatten().filter(|partition| partition.kind == mbr::EFI_SYSTEM);
-        let (first, count) = (|p: &MbrPartition| u64::from(p.first_sector), |p: &MbrPartition| u64::from(p.sectors));
-        sectors.extend(esps.map(|partition| first(partition)..first(partition) + count(partition)));
+        let esps = table.partitions().filter(|(_, partition)| partition.kind == mbr::EFI_SYSTEM);
+        sectors.extend(esps.map(|(_, MbrPartition { first_sector, sectors, .. })| {
+            u64::from(first_sector)..u64::from(first_sector) + u64::from(sectors)
+        }));
     }
     sectors.sort_by_key(|sectors| sectors.start);
     sectors.dedup_by_key(|sectors| sectors.start);

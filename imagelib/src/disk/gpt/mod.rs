@@ -24,8 +24,8 @@ const ENTRY_SIZE: u32 = 128;
 const ENTRY: usize = ENTRY_SIZE as usize;
 /// How many entries a new table has room for: the least that UEFI allows.
 const NEW_ENTRIES: u32 = 128;
-/// More entries than any tool makes room for.
-const MAX_ENTRIES: u32 = 1024;
+/// More bytes of entries than any tool makes room for: 1024 entries.
+const MAX_ENTRIES: u32 = 1024 * ENTRY_SIZE;
 /// The first sector behind a new table.
 const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
 
@@ -41,9 +41,10 @@ pub enum GptError {
     /// A number that makes no sense.
     #[error("the partition table (GPT) is damaged: its {0}")]
     Damaged(&'static str),
-    /// Entries of another size than everybody's.
+    /// Entries of a size that none can have, or too many.
     #[error(
-        "the partition table (GPT) has {count} entries of {size} bytes; up to {MAX_ENTRIES} of {ENTRY} are supported"
+        "the partition table (GPT) has {count} entries of {size} bytes; multiples of {ENTRY}, together up to \
+         {MAX_ENTRIES}, are supported"
     )]
     Entries {
         /// How many.
@@ -60,7 +61,7 @@ pub enum GptError {
     /// More partitions than entries.
     #[error("there is room for {NEW_ENTRIES} partitions, not for {0}")]
     TooMany(usize),
-    /// A partition that lies outside the disk, or on top of a table or of another partition.
+    /// A partition that lies on top of a table or of another partition.
     #[error("there is no room for a partition from sector {first} to sector {last}")]
     NoRoom {
         /// Its first sector.
@@ -75,6 +76,8 @@ pub enum GptError {
 pub struct Gpt {
     header: Vec<u8>,
     entries: Vec<u8>,
+    /// How long an entry is. What it has beyond the fields that are known stays as it is.
+    entry_size: usize,
 }
 
 /// What gives a disk's GPT a new size.
@@ -96,10 +99,9 @@ impl Gpt {
         if array(&header, 0) != Some(SIGNATURE) {
             return Ok(None);
         }
-        if u32_at(&header, 12) != Some(HEADER_SIZE) {
-            return Err(GptError::Damaged("header has another length than 92 bytes"));
-        }
-        header.truncate(HEADER);
+        let length = u32_at(&header, 12).and_then(|length| usize::try_from(length).ok());
+        let length = length.filter(|length| (HEADER..=header.len()).contains(length));
+        header.truncate(length.ok_or(GptError::Damaged("header has a length that none can have"))?);
         let checksum = u32_at(&header, 16);
         if checksum != Some(header_checksum(&header)) {
             return Err(GptError::Checksum("header"));
@@ -108,16 +110,19 @@ impl Gpt {
             return Err(GptError::Damaged("header does not know where it stands"));
         }
         let (count, size) = (u32_at(&header, 80).unwrap_or(0), u32_at(&header, 84).unwrap_or(0));
-        if count == 0 || count > MAX_ENTRIES || size != ENTRY_SIZE {
+        let length = count.checked_mul(size).filter(|length| (1..=MAX_ENTRIES).contains(length));
+        let (Some(length), true, Ok(entry_size)) = (length, size.is_multiple_of(ENTRY_SIZE), usize::try_from(size))
+        else {
             return Err(GptError::Entries { count, size });
-        }
+        };
         let start = u64_at(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
-        let start = start.ok_or(GptError::Damaged("entries begin nowhere"))?;
-        let entries = source.read_vec(start, u64::from(count) * u64::from(size))?;
+        let within = |start: &u64| start.checked_add(u64::from(length)).is_some_and(|end| end <= source.size());
+        let start = start.filter(within).ok_or(GptError::Damaged("entries lie outside the disk"))?;
+        let entries = source.read_vec(start, u64::from(length))?;
         if u32_at(&header, 88) != Some(crc32fast::hash(&entries)) {
             return Err(GptError::Checksum("entries"));
         }
-        Ok(Some(Self { header, entries }))
+        Ok(Some(Self { header, entries, entry_size }))
     }
 
     /// The table of a disk that has none, around partitions that do not overlap. Their order gives them their numbers.
@@ -146,13 +151,13 @@ impl Gpt {
         put(&mut header, 72, &2_u64.to_le_bytes());
         put(&mut header, 80, &NEW_ENTRIES.to_le_bytes());
         put(&mut header, 84, &ENTRY_SIZE.to_le_bytes());
-        Ok(Self { header, entries })
+        Ok(Self { header, entries, entry_size: ENTRY })
     }
 
     /// The partitions with their numbers, from 0 on, by which [`Gpt::place`] finds them.
     pub fn partitions(&self) -> impl Iterator<Item = (usize, Partition)> {
-        let (entries, _) = self.entries.as_chunks::<ENTRY>();
-        entries.iter().enumerate().filter_map(|(index, entry)| Some((index, Partition::read(entry)?)))
+        let entries = self.entries.chunks_exact(self.entry_size).enumerate();
+        entries.filter_map(|(index, entry)| Some((index, Partition::read(entry.first_chunk()?)?)))
     }
 
     /// The sectors of the primary header and its entries.
@@ -173,14 +178,15 @@ impl Gpt {
 
     /// Lays the partition of this number from its first to its last sector. One that there is not stays so.
     pub fn place(&mut self, index: usize, first: u64, last: u64) {
-        if let Some(entry) = self.entries.as_chunks_mut::<ENTRY>().0.get_mut(index) {
+        if let Some(entry) = self.entries.chunks_exact_mut(self.entry_size).nth(index) {
             put(entry, 32, &first.to_le_bytes());
             put(entry, 40, &last.to_le_bytes());
         }
     }
 
     /// What makes it the table of a disk of `size` bytes, a multiple of 512, with the partitions as they have been
-    /// placed. The backup is part of this size and the end of it.
+    /// placed. The backup is part of this size and the end of it. Partitions that reach into it are left so: other
+    /// tools make such, and systems take them.
     pub fn resized(&self, size: u64) -> Result<ResizedGpt, GptError> {
         let too_small = || GptError::TooSmall { size };
         let last = (size / SECTOR).checked_sub(1).filter(|_| size.is_multiple_of(SECTOR)).ok_or_else(too_small)?;
@@ -188,12 +194,6 @@ impl Gpt {
         let [_, primary_entries] = self.sectors();
         if backup_entries < primary_entries.end {
             return Err(too_small());
-        }
-        if let Some((_, Partition { first, last, .. })) = self
-            .partitions()
-            .find(|(_, partition)| partition.first > partition.last || partition.last >= backup_entries)
-        {
-            return Err(GptError::NoRoom { first, last });
         }
         let mut primary = self.header.clone();
         put(&mut primary, 32, &last.to_le_bytes());
@@ -224,10 +224,10 @@ impl Gpt {
         (self.entries.len() as u64).div_ceil(SECTOR)
     }
 
-    /// The entries up to the last that is used.
+    /// The entries up to their last byte that is not zero.
     fn used_entries(&self) -> &[u8] {
-        let used = self.partitions().last().map_or(0, |(index, _)| index + 1);
-        self.entries.get(..used * ENTRY).unwrap_or_default()
+        let used = self.entries.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        self.entries.get(..used).unwrap_or_default()
     }
 }
 

@@ -34,7 +34,7 @@ fn disk(gpt: &Gpt, size: u64) -> Result<Vec<u8>, GptError> {
     assert_eq!(backup.len() as u64, gpt.backup_size());
     let start = disk.len() - backup.len();
     put(&mut disk, start, &backup);
-    apply(&mut disk, Mbr { partitions: [Some(MbrPartition::protective(size)), None, None, None] }.table());
+    apply(&mut disk, Mbr::new([Some(MbrPartition::protective(size)), None, None, None]).table());
     Ok(disk)
 }
 
@@ -50,7 +50,6 @@ fn what_is_written_is_read_and_can_be_resized() {
     assert_eq!(read.backup_sector(), 2047);
 
     read.place(0, 64, 2500);
-    assert!(matches!(read.resized(1 << 20), Err(GptError::NoRoom { first: 64, last: 2500 })));
     let large = disk(&read, 2 << 20).unwrap();
     let again = Gpt::read(&large).unwrap().unwrap();
     assert_eq!(again.partitions().next().unwrap().1.last, 2500);
@@ -94,7 +93,7 @@ fn damage_is_told_from_absence() {
     assert!(with(512, 1).unwrap().is_none());
     assert!(matches!(with(512 + 60, 1), Err(GptError::Checksum("header"))));
     assert!(matches!(with(1024 + 60, 1), Err(GptError::Checksum("entries"))));
-    assert!(matches!(Gpt::read(&good[..2000].to_vec()), Err(GptError::Read(_))));
+    assert!(matches!(Gpt::read(&good[..2000].to_vec()), Err(GptError::Damaged(_))));
     assert!(Gpt::read(&good[..1000].to_vec()).unwrap().is_none());
     let sealed = |at: usize, value: &[u8]| {
         let mut disk = good.clone();
@@ -102,11 +101,31 @@ fn damage_is_told_from_absence() {
         seal(&mut disk[512..512 + HEADER]);
         Gpt::read(&disk)
     };
-    assert!(matches!(sealed(84, &256_u32.to_le_bytes()), Err(GptError::Entries { size: 256, .. })));
+    assert!(matches!(sealed(84, &200_u32.to_le_bytes()), Err(GptError::Entries { size: 200, .. })));
     assert!(matches!(sealed(80, &u32::MAX.to_le_bytes()), Err(GptError::Entries { .. })));
     assert!(matches!(sealed(24, &2_u64.to_le_bytes()), Err(GptError::Damaged(_))));
     assert!(matches!(sealed(72, &u64::MAX.to_le_bytes()), Err(GptError::Damaged(_))));
-    assert!(matches!(sealed(12, &512_u32.to_le_bytes()), Err(GptError::Damaged(_))));
+    assert!(matches!(sealed(12, &91_u32.to_le_bytes()), Err(GptError::Damaged(_))));
+    assert!(matches!(sealed(12, &513_u32.to_le_bytes()), Err(GptError::Damaged(_))));
+}
+
+#[test]
+fn entries_of_twice_the_size_and_what_stands_in_unused_ones_are_kept() {
+    let gpt = Gpt::new(Guid::BASIC_DATA, &[partition(34, 40)]).unwrap();
+    let mut bytes = disk(&gpt, 1 << 20).unwrap();
+    put(&mut bytes, 1024 + 200, b"beyond the fields that are known");
+    put(&mut bytes, 1024 + 256 * 3 + 40, b"left in an entry that is not used");
+    put(&mut bytes, 512 + 80, &64_u32.to_le_bytes());
+    put(&mut bytes, 512 + 84, &256_u32.to_le_bytes());
+    let entries = crc32fast::hash(&bytes[1024..1024 + 64 * 256]);
+    put(&mut bytes, 512 + 88, &entries.to_le_bytes());
+    seal(&mut bytes[512..512 + HEADER]);
+    let mut read = Gpt::read(&bytes).unwrap().unwrap();
+    assert_eq!(read.partitions().collect::<Vec<_>>(), [(0, partition(34, 40))]);
+    read.place(0, 34, 50);
+    let backup = own(read.resized(1 << 20).unwrap().backup);
+    put(&mut bytes, 1024 + 40, &50_u64.to_le_bytes());
+    assert!(backup[..64 * 256] == bytes[1024..1024 + 64 * 256]);
 }
 
 proptest! {

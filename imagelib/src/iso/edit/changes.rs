@@ -54,6 +54,8 @@ pub enum ChangeKind {
     BootImageMoved,
     /// A partition table describes the image's new size.
     PartitionTableUpdated,
+    /// The partition of a volume ends where it did, because another follows: it does not hold the files that moved.
+    PartitionKept,
     /// The checksum of the whole medium, which boot menus offer to test, would be wrong and is gone.
     MediumChecksumRemoved,
     /// A note says that dayone has changed the image.
@@ -77,6 +79,10 @@ impl fmt::Display for ChangeKind {
             Self::VolumeGrown => "volume size raised to the size of the image",
             Self::BootImageMoved => "points to the new place of a boot image",
             Self::PartitionTableUpdated => "describes the new size of the image",
+            Self::PartitionKept => {
+                "cannot grow, because another partition follows: from it alone, without the rest of the medium, what \
+                 has moved to the end of the image cannot be read"
+            }
             Self::MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
             Self::Marked => "note that dayone has changed the image",
             Self::ChecksumUpdated => "checksum of a changed file updated",

@@ -35,8 +35,8 @@ pub enum NotEditable {
         offset: u64,
     },
     /// A partition table that firmware would not accept either.
-    #[error("the GUID partition table of the ISO image is damaged: {0}")]
-    Gpt(&'static str),
+    #[error("the ISO image has a partition table that cannot be kept: {0}")]
+    Gpt(String),
     /// A file of several extents: one of 4 GiB or more.
     #[error("it is stored in several extents, as files of 4 GiB and more are")]
     SeveralExtents,

@@ -6,6 +6,14 @@
 //! partition. So do the sizes of the volume (ECMA-119 §8.4.8), the partition tables, the boot catalog, and the
 //! checksum that isomd5sum writes into the descriptor goes.
 //!
+//! The partition of a volume grows with it, unless another partition follows it: on Fedora's and RHEL's ISOs (lorax) the
+//! EFI system partition does. The directories in there name files that have moved behind the partition's end, and
+//! Linux, which does not read past it, fails to read them from the partition (`/dev/sda1`). That is the device that
+//! `/dev/disk/by-label`, hence dracut's `root=live:CDLABEL=`, leads to on a USB disk: disk and partition have the same
+//! label, and of equals udev prefers the one that comes later. So what a system reads after its boot loader must stay
+//! where it is in such an image: replace initramfs images and boot menus there, which GRUB reads from the whole disk,
+//! which it searches before the partitions, and no files of the running system. [`ChangeKind::PartitionKept`] tells.
+//!
 //! [`Editor::open`] reads once all that this needs; [`Editor::plan`] reads nothing.
 
 mod boot;

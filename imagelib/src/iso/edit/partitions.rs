@@ -1,20 +1,14 @@
 //! Partition tables in the system area: an MBR, and a GPT beside it.
 
-mod gpt;
-mod mbr;
-
 use std::collections::BTreeSet;
 
-use gpt::Gpt;
-use mbr::Mbr;
-
-use super::error::OpenError;
+use super::error::{NotEditable, OpenError};
+use crate::disk::SECTOR;
+use crate::disk::gpt::{Gpt, GptError, Partition};
+use crate::disk::mbr::{self, Mbr, MbrPartition};
 use crate::iso::{BLOCK, Extent, IsoError};
 use crate::overlay::{Content, Patch, Segment};
 use crate::source::Source;
-
-/// The unit of both tables.
-const SECTOR: u64 = 512;
 
 /// The tables that an image has.
 #[derive(Debug, Default)]
@@ -43,64 +37,138 @@ pub(super) struct Grown {
     pub(super) tail: Vec<Segment>,
     /// The tables that have changed.
     pub(super) changed: Vec<&'static str>,
+    /// Where partitions of volumes begin that could not grow.
+    pub(super) kept: BTreeSet<u64>,
     /// The size of the image.
     pub(super) size: u64,
 }
 
 impl Partitions {
     pub(super) fn read(source: &dyn Source) -> Result<Self, OpenError> {
-        let length = (2 * SECTOR).min(source.size());
-        let sectors = source.read_vec(0, length).map_err(|source| IsoError::Read { offset: 0, source })?;
-        let (mbr, header) = sectors.split_at_checked(512).unwrap_or_default();
-        Ok(Self { mbr: Mbr::parse(mbr), gpt: Gpt::read(source, header)? })
+        let mbr = Mbr::read(source).map_err(|source| IsoError::Read { offset: 0, source })?;
+        let gpt = Gpt::read(source).map_err(|error| match error {
+            GptError::Read(source) => OpenError::Iso(IsoError::Read { offset: SECTOR, source }),
+            damaged => NotEditable::Gpt(damaged.to_string()).into(),
+        })?;
+        Ok(Self { mbr: mbr.filter(|mbr| mbr.partitions().next().is_some()), gpt })
     }
 
     /// Where partitions begin at which a volume may begin, too, but for that of the whole image.
     pub(super) fn starts(&self) -> BTreeSet<u64> {
-        let mbr = self.mbr.iter().flat_map(Mbr::partitions).map(|partition| partition.first);
-        let gpt = self.gpt.iter().flat_map(Gpt::partitions).map(|partition| partition.first);
-        let starts = mbr.chain(gpt).filter_map(|sector| sector.checked_mul(SECTOR));
-        starts.filter(|start| *start > 0 && start % BLOCK == 0).collect()
+        let mbr = self.mbr.iter().flat_map(Mbr::partitions).filter(|(_, partition)| partition.kind != mbr::PROTECTIVE);
+        let mbr = mbr.map(|(_, partition)| Sectors::from(partition).start());
+        let gpt = self.gpt.iter().flat_map(of_gpt).map(|(_, sectors)| sectors.start());
+        mbr.chain(gpt).filter(|start| *start > 0 && start % BLOCK == 0).collect()
     }
 
     /// The tables of an image that has grown. Without tables, none are made.
-    pub(super) fn grow(&self, growth: Growth<'_>) -> Grown {
+    pub(super) fn grow(&self, growth: Growth<'_>) -> Result<Grown, NotEditable> {
         let table = self.gpt.as_ref().map_or(0, Gpt::backup_size);
-        let cylinder = self.mbr.as_ref().and_then(|mbr| mbr.cylinder_size(growth.old_size)).unwrap_or(BLOCK);
-        let size = (growth.data_end + table).next_multiple_of(cylinder);
+        // An image of whole cylinders, as isohybrid makes it, stays one.
+        let cylinder = self.mbr.as_ref().and_then(Mbr::cylinder).unwrap_or(BLOCK);
+        let whole = cylinder.is_multiple_of(BLOCK) && growth.old_size.is_multiple_of(cylinder);
+        let size = (growth.data_end + table).next_multiple_of(if whole { cylinder } else { BLOCK });
         let padding = Segment::Own(Content::Zeros(size - growth.data_end - table));
-        let mut grown = Grown { patches: Vec::new(), tail: vec![padding], changed: Vec::new(), size };
+        let mut grown =
+            Grown { patches: Vec::new(), tail: vec![padding], changed: Vec::new(), kept: BTreeSet::new(), size };
         if let Some(gpt) = &self.gpt {
-            gpt.grow(growth, &mut grown);
+            let all = of_gpt(gpt);
+            let mut new = gpt.clone();
+            for (index, sectors) in &all {
+                let Sectors { first, last } = sectors.grown(&all, growth);
+                new.place(*index, first, last);
+            }
+            let resized = new.resized(size).map_err(|error| NotEditable::Gpt(error.to_string()))?;
+            grown.patches.extend(resized.patches);
+            grown.tail.extend(resized.backup);
+            grown.changed.push("GPT");
+            grown.kept.extend(kept(&all, growth));
         }
         if let Some(mbr) = &self.mbr {
-            mbr.grow(growth, &mut grown);
+            let new = resized_mbr(mbr, growth, size);
+            if new != *mbr {
+                grown.patches.push(new.table());
+                grown.changed.push("MBR");
+            }
+            grown.kept.extend(kept(&of_mbr(mbr), growth));
         }
-        grown
+        Ok(grown)
     }
+}
+
+fn resized_mbr(mbr: &Mbr, growth: Growth<'_>, size: u64) -> Mbr {
+    let all = of_mbr(mbr);
+    let mut resized = mbr.clone();
+    for (index, partition) in mbr.partitions() {
+        let old = Sectors::from(partition);
+        let mut new = old.grown(&all, growth);
+        // One that says "all there is" stays.
+        let whole = partition.kind == mbr::PROTECTIVE && old.last < u64::from(u32::MAX) && old.is_last(&all);
+        // The partition of the whole image includes the backup of the GPT.
+        if whole || (new.first == old.first && new.last != old.last) {
+            new.last = (size / SECTOR).max(1) - 1;
+        }
+        if new != old {
+            resized.place(index, new.first, new.last);
+        }
+    }
+    resized
+}
+
+/// The partitions of a table with their numbers.
+type Numbered = Vec<(usize, Sectors)>;
+
+fn of_gpt(gpt: &Gpt) -> Numbered {
+    gpt.partitions().map(|(index, Partition { first, last, .. })| (index, Sectors { first, last })).collect()
+}
+
+fn of_mbr(mbr: &Mbr) -> Numbered {
+    mbr.partitions().map(|(index, partition)| (index, partition.into())).collect()
+}
+
+/// Where partitions of volumes begin that do not reach to the end.
+fn kept(all: &Numbered, growth: Growth<'_>) -> impl Iterator<Item = u64> {
+    let starts = all.iter().filter(|(_, sectors)| !sectors.is_last(all)).map(|(_, sectors)| sectors.start());
+    starts.filter(move |start| growth.bases.contains(start))
 }
 
 /// Sectors, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Partition {
+struct Sectors {
     first: u64,
     last: u64,
 }
 
-impl Partition {
+impl From<MbrPartition> for Sectors {
+    fn from(partition: MbrPartition) -> Self {
+        let first = u64::from(partition.first_sector);
+        Self { first, last: first + u64::from(partition.sectors).saturating_sub(1) }
+    }
+}
+
+impl Sectors {
+    /// Where they begin, in bytes.
+    fn start(self) -> u64 {
+        self.first.saturating_mul(SECTOR)
+    }
+
     /// What becomes of a partition of `all` when the image grows.
-    fn grown(self, all: &[Self], growth: Growth<'_>) -> Self {
-        let start = self.first.saturating_mul(SECTOR);
+    fn grown(self, all: &Numbered, growth: Growth<'_>) -> Self {
+        let start = self.start();
         if let Some((_, to)) = growth.moved.iter().find(|(from, _)| from.offset == start && self.is(*from)) {
             let first = to.offset / SECTOR;
             return Self { first, last: first + to.length.div_ceil(SECTOR).max(1) - 1 };
         }
         // The partition of a volume grows with it, unless something follows that is not part of it.
-        let alone = all.iter().all(|other| other.first <= self.last);
-        if growth.bases.contains(&start) && alone {
+        if growth.bases.contains(&start) && self.is_last(all) {
             return Self { first: self.first, last: (growth.data_end / SECTOR).max(1) - 1 };
         }
         self
+    }
+
+    /// Whether none of `all` begins behind it.
+    fn is_last(self, all: &Numbered) -> bool {
+        all.iter().all(|(_, other)| other.first <= self.last)
     }
 
     /// Whether it is made for that extent, to the block.

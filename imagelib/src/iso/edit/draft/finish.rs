@@ -40,7 +40,7 @@ impl Draft<'_> {
     fn grow(&mut self) -> Result<u64, EditError> {
         let growth =
             Growth { bases: &self.image.bases, old_size: self.image.size, data_end: self.end, moved: &self.moved };
-        let grown = self.image.partitions.grow(growth);
+        let grown = self.image.partitions.grow(growth)?;
         self.patches.extend(grown.patches);
         self.appended.extend(grown.tail);
         let (old, new) = (self.image.size, grown.size);
@@ -50,6 +50,10 @@ impl Draft<'_> {
         let tables = grown.changed.into_iter().map(|table| (table, ChangeKind::PartitionTableUpdated));
         for (subject, kind) in std::iter::once(("volume", ChangeKind::VolumeGrown)).chain(tables) {
             self.changes.push(Change::sizes(subject, kind, Some(old), new));
+        }
+        for start in grown.kept {
+            let subject = format!("partition from byte {start} on");
+            self.changes.push(Change::structure(subject, ChangeKind::PartitionKept));
         }
         Ok(new)
     }

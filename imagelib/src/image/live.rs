@@ -1,4 +1,8 @@
 //! Images over a live ISO without embed areas: its initramfs images grow, and its boot menus change.
+//!
+//! These are read by boot loaders alone, which see the whole medium. What the running system reads stays where it is, so
+//! that it also finds it where it mounts a partition of the medium that could not grow ([`crate::iso::edit`]): that is a
+//! change to tell, and nothing to warn of.
 
 use std::collections::{BTreeMap, BTreeSet};
 

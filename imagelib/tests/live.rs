@@ -157,6 +157,18 @@ fn a_good_initramfs_grows_beside_one_that_cannot_be_read_and_one_that_is_not_the
 }
 
 #[test]
+fn what_two_initramfs_images_bring_is_shown_once() {
+    let base = menu_iso(MENU, &[("live/initrd.img", live_boot()), ("live/rescue.img", live_boot())]);
+    let image = planned(&base, &recipe(&base)).unwrap();
+    let paths: Vec<&str> = image.embedded.iter().map(|file| &*file.path).collect();
+    assert_eq!(paths.len(), paths.iter().collect::<std::collections::BTreeSet<_>>().len(), "{paths:?}");
+    for initrd in ["/live/initrd.img", "/live/rescue.img"] {
+        assert_eq!(surveyed(&output(&base, &image), initrd).files.len(), 1);
+        assert!(codes(&image).iter().any(|warning| warning.starts_with(initrd)), "{:?}", codes(&image));
+    }
+}
+
+#[test]
 fn an_image_of_ours_is_no_base() {
     let base = menu_iso(MENU, &[("live/initrd.img", live_boot()), ("live/rescue.img", live_boot())]);
     let ramdisk = menu_iso(MENU, &[("live/initrd.img", initramfs(&["init", "usr/sbin/NetworkManager"]))]);
@@ -189,7 +201,7 @@ fn an_image_of_ours_is_no_base() {
 
 #[test]
 fn an_image_that_changes_nothing_is_the_base() {
-    let base = menu_iso(MENU, &[("live/initrd.img", live_boot())]);
+    let base = menu_iso(&MENU.replace("quiet", "verify-checksums"), &[("live/initrd.img", live_boot())]);
     let image = planned(&base, &Recipe::new(identity(&base), Format::Iso, Additions::default())).unwrap();
     assert!(output(&base, &image) == base && image.changes.is_empty());
 }

@@ -297,6 +297,31 @@ fn an_image_is_no_base() {
     assert!(base["not_customisable"].as_str().unwrap().contains("as it was published"), "{base}");
 }
 
+/// What firmware loads from the EFI system partition is not the file of the same path on the ISO file system.
+#[test]
+fn an_initramfs_on_the_efi_system_partition_is_not_mistaken() {
+    let directory = TempDir::new().unwrap();
+    let tree = directory.path().join("tree");
+    grow(&tree);
+    let beside = tree.with_extension("esp").join("live");
+    fs::create_dir(&beside).unwrap();
+    fs::copy(tree.join("live/initrd.img"), beside.join("INITRD.IMG")).unwrap();
+    let base = layout("debian").make_of(&tree);
+    let found: Value =
+        serde_json::from_slice(&run(dayone().arg("inspect").arg(base.path()).args(["--format", "json"]))).unwrap();
+    let entries = found["boot_entries"].as_array().unwrap();
+    let initrd = |configuration: &str| {
+        let entry = entries.iter().find(|entry| entry["configuration"] == configuration && entry["title"] == "Live");
+        entry.unwrap_or_else(|| panic!("{configuration}: {found}"))["initrd"].clone()
+    };
+    assert_eq!(initrd("/boot/grub/grub.cfg"), INITRD);
+    for configuration in ["/EFI/BOOT/grub.cfg", "/loader/entries/live.conf"] {
+        assert_eq!(initrd(configuration), Value::Null, "{configuration}");
+        let says = format!("{configuration}: loads {INITRD}, which is not on the ISO");
+        assert!(found["findings"].to_string().contains(&says), "{says}: {}", found["findings"]);
+    }
+}
+
 #[test]
 fn nobody_is_told_that_the_medium_is_damaged() {
     for name in ["lorax", "debian"] {

@@ -83,7 +83,12 @@ fn grown_initrds(
                 let content = grown(initrd, initramfs::appendix(range_length(initrd), &archive));
                 edits.push(Edit::Replace { path: initrd.path.clone(), content });
                 report.append(known);
-                embedded.extend(files);
+                for file in files {
+                    // Several initramfs images bring the same.
+                    if !embedded.contains(&file) {
+                        embedded.push(file);
+                    }
+                }
             }
             Err(error) => {
                 let message = format!("gets no network configuration: {error}");
@@ -131,7 +136,8 @@ fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> 
         }
     };
     let profile = recipe.delivery.unwrap_or(detected.profile);
-    Ok(delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?)
+    let members = delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), tree)?;
+    Ok(Members { report: delivery::report(profile, tree, &DocumentPath::document(&initrd.path)), ..members })
 }
 
 fn range_length(initrd: &LiveInitrd) -> u64 {
@@ -194,6 +200,9 @@ fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
 /// The user's changes, and the end of what would compare the medium with a checksum that it does not have any more.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
+    if edits.is_empty() && recipe.additions.is_empty() && recipe.ignition.is_none() {
+        return edits;
+    }
     let mut checks = BTreeSet::new();
     for entry in chosen(live, selection) {
         let profile = entry.initrd.and_then(|initrd| initrd.state.as_ref().ok()).map(|found| found.detected.profile);

@@ -95,8 +95,9 @@ pub struct BuildArguments {
     #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
     pub ssh_key: Vec<String>,
 
-    /// File to add to the system, with its mode in octal (0644 if not said); repeatable
-    #[arg(long, value_name = "PATH=LOCALFILE[:MODE]")]
+    /// File to add to the system, with its mode in octal (0644 if not said) and the numbers of its owner and group (root's
+    /// if not said); repeatable
+    #[arg(long, value_name = "PATH=LOCALFILE[:MODE[:USER:GROUP]]")]
     pub file: Vec<FileArgument>,
 
     /// systemd unit to add, named like its file; it is enabled if it has an [Install] section; repeatable; CoreOS only
@@ -166,21 +167,36 @@ pub struct FileArgument {
     pub local: PathBuf,
     /// Its mode.
     pub mode: FileMode,
+    /// The numbers of the user and of the group that own it.
+    pub owner: (u32, u32),
 }
 
 impl FromStr for FileArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (path, local) = text.split_once('=').ok_or("write PATH=LOCALFILE, or PATH=LOCALFILE:MODE")?;
+        let (path, local) = text
+            .split_once('=')
+            .ok_or("write PATH=LOCALFILE, PATH=LOCALFILE:MODE, or PATH=LOCALFILE:MODE:USER:GROUP")?;
         let path = path.parse().map_err(|error| format!("{error}"))?;
-        // A colon with anything but octal digits behind it belongs to the local file's name.
-        let with_mode = local.rsplit_once(':').and_then(|(local, mode)| Some((local, mode.parse().ok()?)));
-        let (local, mode) = with_mode.unwrap_or((local, FileMode::default()));
+        // A colon with anything but digits behind it belongs to the local file's name.
+        let with_mode = |local: &'_ str| {
+            let (local, mode) = local.rsplit_once(':')?;
+            Some((local.to_owned(), mode.parse::<FileMode>().ok()?))
+        };
+        let with_owner = || {
+            let (rest, group) = local.rsplit_once(':')?;
+            let (rest, user) = rest.rsplit_once(':')?;
+            let (local, mode) = with_mode(rest)?;
+            Some((local, mode, (user.parse().ok()?, group.parse().ok()?)))
+        };
+        let (local, mode, owner) = with_owner()
+            .or_else(|| with_mode(local).map(|(local, mode)| (local, mode, (0, 0))))
+            .unwrap_or_else(|| (local.to_owned(), FileMode::default(), (0, 0)));
         if local.is_empty() {
             return Err("LOCALFILE is empty".to_owned());
         }
-        Ok(Self { path, local: local.into(), mode })
+        Ok(Self { path, local: local.into(), mode, owner })
     }
 }
 
@@ -210,6 +226,8 @@ mod tests {
         let expected = |path: &str, local: &str, mode: &str| Ok((path.into(), local.into(), mode.into()));
         assert_eq!(parsed("/etc/motd=motd"), expected("/etc/motd", "motd", "0644"));
         assert_eq!(parsed("/usr/local/bin/x=./x=y:0755"), expected("/usr/local/bin/x", "./x=y", "0755"));
+        assert_eq!(parsed("/srv/x=a:b:0600:1000:100"), expected("/srv/x", "a:b", "0600"));
+        assert_eq!("/srv/x=a:b:0600:1000:100".parse::<FileArgument>().unwrap().owner, (1000, 100));
         assert_eq!(parsed("/etc/motd=C:motd"), expected("/etc/motd", "C:motd", "0644"));
         for bad in ["", "/etc/motd", "etc/motd=x", "/etc/../motd=x", "/etc/motd=", "/etc/motd=:0644"] {
             assert!(parsed(bad).is_err(), "{bad}");

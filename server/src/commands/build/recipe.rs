@@ -90,8 +90,8 @@ fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
 }
 
 fn extra_file(argument: FileArgument) -> Result<ExtraFile, Failure> {
-    let FileArgument { path, local, mode } = argument;
-    Ok(ExtraFile { path, mode, user: 0, group: 0, contents: read(&local)?.into() })
+    let FileArgument { path, local, mode, owner: (user, group) } = argument;
+    Ok(ExtraFile { path, mode, user, group, contents: read(&local)?.into() })
 }
 
 fn unit(path: &Path) -> Result<Unit, Failure> {

@@ -9,6 +9,7 @@ use imagelib::boot_config::BootConfigError;
 use imagelib::cpio::Archive;
 use imagelib::delivery::DeliveryError;
 use imagelib::digest::Digest;
+use imagelib::disk::fat::{FatImage, NewFat};
 use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::initramfs::{Survey, survey};
@@ -16,7 +17,7 @@ use imagelib::iso::author::{ElTorito, NewFile, NewIso};
 use imagelib::iso::{TreeKind, Volume};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::network::Keyfile;
-use imagelib::overlay::{Overlay, Sizes};
+use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
 
 /// An initramfs with these files.
@@ -234,7 +235,7 @@ fn only_chosen_entries_change_and_what_they_share_is_said() {
     let error = planned(&base, &Recipe { boot_entries: ["gone".to_owned()].into(), ..recipe(&base) }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "this ISO cannot be customised: the initrds that its boot menus load are not on the ISO file system: /live/gone.img"
+        "this ISO cannot be customised: the initrds that its boot menus load were not found: /live/gone.img"
     );
 }
 
@@ -297,7 +298,7 @@ fn what_cannot_be_customised_is_refused_with_its_reason() {
     let gone = menu_iso(MENU, &[]);
     assert_eq!(
         refusal(&gone).to_string(),
-        "the initrds that its boot menus load are not on the ISO file system: /live/initrd.img (entry \"live\" of \
+        "the initrds that its boot menus load were not found: /live/initrd.img (entry \"live\" of \
          /isolinux/isolinux.cfg), /live/rescue.img (entry \"rescue\" of /isolinux/isolinux.cfg), /live/gone.img (entry \
          \"gone\" of /isolinux/isolinux.cfg)"
     );
@@ -337,4 +338,57 @@ fn lists_of_checksums_stay_right() {
     let grown = file(&output, "/live/initrd.img");
     assert!(grown.len() > initrd.len());
     assert_eq!(String::from_utf8(file(&output, "/sha256sum.txt")).unwrap(), sums(&grown));
+}
+
+/// An ISO whose EFI system partition has systemd-boot's entry, and the initramfs beside it; another one, of the same path,
+/// is on the ISO file system.
+fn systemd_boot_iso() -> Vec<u8> {
+    let entry = "title Live\nlinux /vmlinuz\ninitrd /initrd.img\noptions quiet\n";
+    let content = |bytes: Vec<u8>| vec![Segment::Own(Content::Bytes(bytes.into()))];
+    let files = BTreeMap::from([
+        ("EFI/BOOT/BOOTX64.EFI".parse().unwrap(), content(vec![1; 3000])),
+        ("loader/entries/live.conf".parse().unwrap(), content(entry.into())),
+        ("vmlinuz".parse().unwrap(), content(vec![2; 3000])),
+        ("initrd.img".parse().unwrap(), content(live_boot())),
+    ]);
+    let fat = NewFat { label: "ESP".parse().unwrap(), id: 7, files: &files }.data_drive().unwrap();
+    let esp = bytes_of(&Overlay::concatenated(&Sizes::new(), fat).unwrap(), &[]);
+    let file = |bytes| NewFile::literal(0o644, bytes);
+    let iso = NewIso {
+        volume_id: "LIVE".to_owned(),
+        files: BTreeMap::from([
+            ("boot/efi.img".parse().unwrap(), file(esp)),
+            ("initrd.img".parse().unwrap(), file(live_boot())),
+        ]),
+        boot: Some(ElTorito { bios: None, uefi: Some("boot/efi.img".parse().unwrap()) }),
+        ..NewIso::default()
+    };
+    bytes_of(&Overlay::concatenated(&Sizes::new(), iso.layout().unwrap()).unwrap(), &[])
+}
+
+#[test]
+fn what_systemd_boot_loads_from_its_own_partition_grows_there() {
+    let base = systemd_boot_iso();
+    let arguments = serde_json::from_str::<KernelArgumentEdits>(r#"{"append": ["console=ttyS0"]}"#).unwrap();
+    let image = planned(&base, &Recipe { kernel_arguments: arguments, ..recipe(&base) }).unwrap();
+    assert_eq!(codes(&image), codes(&planned(&base, &recipe(&base)).unwrap()));
+    let made = output(&base, &image);
+    // What the loader does not read stays as it is.
+    assert!(file(&made, "/initrd.img") == live_boot());
+    let esp = file(&made, "/boot/efi.img");
+    let fat = FatImage::open(&esp, 0..esp.len() as u64).unwrap();
+    let entry = String::from_utf8(fat.read("loader/entries/live.conf").unwrap()).unwrap();
+    assert!(entry.contains("options quiet console=ttyS0"), "{entry}");
+    let initrd: Vec<u8> = fat
+        .file("initrd.img")
+        .unwrap()
+        .extents
+        .iter()
+        .flat_map(|range| esp[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()].to_vec())
+        .collect();
+    assert!(initrd.starts_with(&live_boot()));
+    let keyfile = "usr/lib/dayone/root/etc/NetworkManager/system-connections/eth0.nmconnection".parse().unwrap();
+    assert!(survey(&initrd, &[], 0).unwrap().tree.node(&keyfile).is_some());
+    let subjects: Vec<&str> = image.changes.iter().map(|change| change.subject.as_str()).collect();
+    assert!(subjects.contains(&"/boot/efi.img"), "{subjects:?}");
 }

@@ -24,7 +24,7 @@ fn build(base: &Path, output: &Path, extra: &[&str]) -> Output {
 
 const NO_LINUX: &str = "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd";
 /// An example in the menu, of a system that is not on the medium.
-const NOT_THERE: &str = "the initrds that its boot menus load are not on the ISO file system: /initrd.img (entry \
+const NOT_THERE: &str = "the initrds that its boot menus load were not found: /initrd.img (entry \
     \"GNU/Linux\" of /boot/grub/grub.cfg)";
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Change {
 
 /// Why an initramfs grows, and why an embed area is written.
 pub(super) const ADDITIONS: &str = "network configuration and what else was asked for";
+/// Why an EFI system partition changes that has both a boot configuration and an initramfs.
+pub(super) const BOTH: &str = "network configuration and what else was asked for, and kernel arguments";
 /// Why tables and directories change.
 pub(super) const FOLLOWS: &str = "follows from the other changes";
 /// Why a boot configuration changes.

@@ -23,6 +23,9 @@ use crate::recipe::Recipe;
 use crate::report::{DocumentPath, Report};
 use crate::source::Role;
 
+/// What an EFI system partition that is no file of the ISO is called in the list of changes.
+const PARTITION: &str = "EFI system partition";
+
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
     if live.is_customised() {
         return Err(NotCustomisable::Customised.into());
@@ -34,9 +37,10 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
     let selection = selection(recipe);
     // First, because it knows which entries there are.
     let arguments = arguments(recipe, live, &selection, &mut report);
-    let menus = changed_menus(recipe, live, &selection, &arguments, &mut report)?;
-    let (mut edits, embedded) = grown_initrds(recipe, live, &selection, &mut report)?;
-    edits.extend(menus);
+    let mut edits = MediumEdits::default();
+    changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
+    let embedded = grown_initrds(recipe, live, &selection, &mut edits, &mut report)?;
+    let mut edits = edits.of_iso(live)?;
     edits.push(Edit::Mark);
     let plan = live.editor().plan(edits)?;
     let changes = changes(live, &plan);
@@ -65,23 +69,31 @@ fn grown_initrds(
     recipe: &Recipe,
     live: &LiveIso,
     selection: &Selection,
+    edits: &mut MediumEdits,
     report: &mut Report,
-) -> Result<(Vec<Edit>, Vec<EmbeddedFile>), ImageError> {
-    let mut edits = Vec::new();
+) -> Result<Vec<EmbeddedFile>, ImageError> {
     let mut embedded = Vec::new();
     if recipe.additions.is_empty() && recipe.ignition.is_none() {
-        return Ok((edits, embedded));
+        return Ok(embedded);
     }
+    let mut grown_any = false;
     let mut first_refusal = None;
     let mut seen = BTreeSet::new();
     for initrd in chosen(live, selection).filter_map(|entry| entry.initrd) {
-        if !seen.insert(initrd.path.as_str()) {
+        if !seen.insert((initrd.esp, initrd.path.as_str())) {
             continue;
         }
         match members(recipe, initrd) {
             Ok(Members { archive, embedded: files, report: known }) => {
-                let content = grown(initrd, initramfs::appendix(range_length(initrd), &archive));
-                edits.push(Edit::Replace { path: initrd.path.clone(), content });
+                let appendix = initramfs::appendix(initrd.size(), &archive);
+                match initrd.esp {
+                    None => {
+                        let content = grown(initrd, appendix);
+                        edits.iso.push(Edit::Replace { path: initrd.path.clone(), content });
+                    }
+                    Some(esp) => edits.in_esp(esp, &initrd.path, FatEdit::Append(appendix.into()))?,
+                }
+                grown_any = true;
                 report.append(known);
                 for file in files {
                     // Several initramfs images bring the same.
@@ -101,22 +113,22 @@ fn grown_initrds(
     report.append(shared(live, selection, &seen));
     match first_refusal {
         // A menu's installer, or its rescue system, may be of another kind than what it starts first.
-        Some(refusal) if edits.is_empty() => Err(refusal),
-        None if edits.is_empty() => {
+        Some(refusal) if !grown_any => Err(refusal),
+        None if !grown_any => {
             let initrds: BTreeSet<String> =
                 chosen(live, selection).map(|entry| entry.linux.initrds.join(" ")).collect();
             Err(NotCustomisable::NoInitrd(initrds.into_iter().collect::<Vec<_>>().join(", ")).into())
         }
-        _ => Ok((edits, embedded)),
+        _ => Ok(embedded),
     }
 }
 
 /// Entries that were not chosen, and load an initramfs that grows.
-fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<&str>) -> Report {
+fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>, &str)>) -> Report {
     let mut report = Report::new();
     let mut sharers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for entry in live.entries().filter(|entry| !selection.has(entry.entry)) {
-        if let Some(initrd) = entry.initrd.filter(|initrd| grown.contains(initrd.path.as_str())) {
+        if let Some(initrd) = entry.initrd.filter(|initrd| grown.contains(&(initrd.esp, initrd.path.as_str()))) {
             sharers.entry(&initrd.path).or_default().insert(format!("{:?}", entry.entry.title));
         }
     }
@@ -140,13 +152,45 @@ fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> 
     Ok(Members { report: delivery::report(profile, tree, &DocumentPath::document(&initrd.path)), ..members })
 }
 
-fn range_length(initrd: &LiveInitrd) -> u64 {
-    initrd.range.end.saturating_sub(initrd.range.start)
+fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
+    let base = initrd.extents.iter().map(|range| Segment::Base {
+        file: Role::Iso,
+        offset: range.start,
+        length: range.end.saturating_sub(range.start),
+    });
+    base.chain([Segment::Own(Content::Bytes(appendix.into()))]).collect()
 }
 
-fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
-    let base = Segment::Base { file: Role::Iso, offset: initrd.range.start, length: range_length(initrd) };
-    vec![base, Segment::Own(Content::Bytes(appendix.into()))]
+/// What is done to a medium.
+#[derive(Default)]
+struct MediumEdits {
+    /// To the ISO file system.
+    iso: Vec<Edit>,
+    /// To the EFI system partitions.
+    esps: BTreeMap<usize, Vec<(FatPath, FatEdit)>>,
+}
+
+impl MediumEdits {
+    fn in_esp(&mut self, esp: usize, path: &str, edit: FatEdit) -> Result<(), ImageError> {
+        self.esps.entry(esp).or_default().push((path.trim_start_matches('/').parse()?, edit));
+        Ok(())
+    }
+
+    /// The same as edits of the ISO.
+    fn of_iso(self, live: &LiveIso) -> Result<Vec<Edit>, ImageError> {
+        let mut edits = self.iso;
+        for (esp, files) in self.esps {
+            let Some(esp) = live.esps().get(esp) else { continue };
+            let patches = esp.fat.edit(&files)?;
+            edits.push(match &esp.place {
+                EspPlace::Partition => Edit::PatchImage { name: PARTITION.to_owned(), patches },
+                EspPlace::File { path, offset } => {
+                    Edit::Patch { path: path.clone(), patches: relative(patches, *offset) }
+                }
+            });
+        }
+        Ok(edits)
+    }
 }
 
 /// The boot loaders' configurations with other kernel arguments.
@@ -155,41 +199,29 @@ fn changed_menus(
     live: &LiveIso,
     selection: &Selection,
     arguments: &KernelArgumentEdits,
+    edits: &mut MediumEdits,
     report: &mut Report,
-) -> Result<Vec<Edit>, ImageError> {
+) -> Result<(), ImageError> {
     let configurations = live.configurations();
     let configs: Vec<_> = configurations.iter().map(|configuration| &configuration.found.config).collect();
-    let edits = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
-    let edited = edits.apply_to(&configs)?;
+    let wanted = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
+    let edited = wanted.apply_to(&configs)?;
     for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
         let message = format!("stays as it is: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
     }
-    let mut edits = Vec::new();
-    let mut in_esps: BTreeMap<usize, Vec<(FatPath, FatEdit)>> = BTreeMap::new();
     for (configuration, text) in configurations.iter().zip(edited.texts) {
         let Some(text) = text else { continue };
-        let path = configuration.found.path.clone();
+        let path = &configuration.found.path;
         match configuration.esp {
             None => {
                 let content = vec![Segment::Own(Content::Bytes(text.into()))];
-                edits.push(Edit::Replace { path, content });
+                edits.iso.push(Edit::Replace { path: path.clone(), content });
             }
-            Some(esp) => {
-                let path = path.trim_start_matches('/').parse()?;
-                in_esps.entry(esp).or_default().push((path, FatEdit::Write(text.into())));
-            }
+            Some(esp) => edits.in_esp(esp, path, FatEdit::Write(text.into()))?,
         }
     }
-    for (esp, files) in in_esps {
-        let Some(esp) = live.esps().get(esp) else { continue };
-        let patches = esp.fat.edit(&files)?;
-        edits.push(match &esp.place {
-            EspPlace::Partition => Edit::PatchImage { name: "EFI system partition".to_owned(), patches },
-            EspPlace::File { path, offset } => Edit::Patch { path: path.clone(), patches: relative(patches, *offset) },
-        });
-    }
-    Ok(edits)
+    Ok(())
 }
 
 fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
@@ -224,21 +256,19 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
 
 /// What the editor has done, and what for.
 fn changes(live: &LiveIso, plan: &EditPlan) -> Vec<Change> {
-    let initrds: BTreeSet<&str> = live.initrds().iter().map(|initrd| initrd.path.as_str()).collect();
-    let configurations = live.configurations().iter().map(|configuration| configuration.found.path.as_str());
-    let esps = live.esps().iter().map(|esp| match &esp.place {
-        EspPlace::File { path, .. } => path.as_str(),
-        EspPlace::Partition => "EFI system partition",
-    });
-    let menus: BTreeSet<&str> = configurations.chain(esps).collect();
-    let why = |subject: &str| {
-        if initrds.contains(subject) {
-            changes::ADDITIONS
-        } else if menus.contains(subject) {
-            changes::KERNEL_ARGUMENTS
-        } else {
-            changes::FOLLOWS
-        }
+    let place = |esp: Option<usize>| match &live.esps().get(esp?)?.place {
+        EspPlace::File { path, .. } => Some(path.as_str()),
+        EspPlace::Partition => Some(PARTITION),
+    };
+    let initrds = live.initrds().iter().map(|initrd| place(initrd.esp).unwrap_or(&initrd.path));
+    let initrds: BTreeSet<&str> = initrds.collect();
+    let menus = live.configurations().iter().map(|menu| place(menu.esp).unwrap_or(&menu.found.path));
+    let menus: BTreeSet<&str> = menus.collect();
+    let why = |subject: &str| match (initrds.contains(subject), menus.contains(subject)) {
+        (true, true) => changes::BOTH,
+        (true, false) => changes::ADDITIONS,
+        (false, true) => changes::KERNEL_ARGUMENTS,
+        (false, false) => changes::FOLLOWS,
     };
     plan.changes.iter().map(|change| Change::from_editor(change, why(&change.subject))).collect()
 }
@@ -252,7 +282,8 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
         return refuse("none of its boot entries loads an initrd that can be extended");
     };
     let kernel = entry.kernel().and_then(|path| live.editor().file(path));
-    let (Some(initrd), Some(kernel), true) = (entry.initrd, kernel, entry.linux.initrds.len() == 1) else {
+    let on_iso = entry.initrd.filter(|initrd| initrd.esp.is_none());
+    let (Some(initrd), Some(kernel), true) = (on_iso, kernel, entry.linux.initrds.len() == 1) else {
         return refuse("its boot entry does not load one kernel and one initrd from the ISO file system");
     };
     let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
@@ -263,10 +294,10 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
     let mut report = base.report();
     report.append(known);
     let sizes = Sizes::from([(Role::Iso, base.size)]);
-    let appendix = initramfs::appendix(range_length(initrd), &archive);
+    let appendix = initramfs::appendix(initrd.size(), &archive);
     let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
     let kernel = Segment::Base { file: Role::Iso, offset: kernel.extent.offset, length: kernel.extent.length };
-    let changes = vec![Change::grown(FileName::Initrd.as_str(), range_length(initrd), extended.size())];
+    let changes = vec![Change::grown(FileName::Initrd.as_str(), initrd.size(), extended.size())];
     let files = BTreeMap::from([
         (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),
         (FileName::Initrd, extended),

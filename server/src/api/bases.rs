@@ -117,7 +117,7 @@ pub(super) struct BootEntryBody {
     /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
     #[schema(example = "/boot/grub/grub.cfg")]
     configuration: String,
-    /// The initramfs that is extended, as its path on the ISO file system; absent where it is not there.
+    /// The initramfs that is extended, as its path; absent where it was not found.
     initrd: Option<String>,
     /// What the kernel is given.
     kernel_arguments: String,
@@ -128,9 +128,11 @@ pub(super) struct BootEntryBody {
 #[schema(as = Initrd)]
 #[expect(dead_code, reason = "describes imagelib's type")]
 pub(super) struct InitrdBody {
-    /// Its path on the ISO file system.
+    /// Its path on its file system.
     #[schema(example = "/live/initrd.img")]
     path: String,
+    /// Whether that is the one of an EFI system partition, and not of the ISO; absent where not.
+    in_esp: Option<bool>,
     /// Its length in bytes.
     size: u64,
     /// The kind of its system.

@@ -21,7 +21,7 @@ pub struct BootEntryDescription {
     pub title: String,
     /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
     pub configuration: String,
-    /// The initramfs that is extended, as its path on the ISO file system; none where it is not there.
+    /// The initramfs that is extended, as its path; none where it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initrd: Option<String>,
     /// What the kernel is given.
@@ -31,8 +31,11 @@ pub struct BootEntryDescription {
 /// An initramfs on an ISO.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InitrdDescription {
-    /// Its path on the ISO file system.
+    /// Its path on its file system.
     pub path: String,
+    /// Whether that is the one of an EFI system partition, and not of the ISO.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_esp: bool,
     /// Its length in bytes.
     pub size: u64,
     /// The kind of its system.
@@ -66,7 +69,7 @@ impl LiveInitrd {
             Ok(surveyed) => (surveyed.detected.profile, surveyed.detected.evidence.clone(), None),
             Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
         };
-        let size = self.range.end.saturating_sub(self.range.start);
-        InitrdDescription { path: self.path.clone(), size, profile, evidence, problem }
+        let (path, in_esp) = (self.path.clone(), self.esp.is_some());
+        InitrdDescription { path, in_esp, size: self.size(), profile, evidence, problem }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Rep
         let path =
             DocumentPath::document(&format!("boot entry {:?} of {}", view.entry.title, view.configuration.path()));
         let message = format!(
-            "loads {}, which is not on the ISO file system: what it starts gets no network configuration",
+            "loads {}, which was not found on the ISO: what it starts gets no network configuration",
             view.linux.initrds.join(" ")
         );
         report.warning("boot-entry-unreached", &path, message);

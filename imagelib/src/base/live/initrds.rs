@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::EspVolume;
 use crate::delivery::{self, Detected};
 use crate::initramfs::{self, Ending, InitramfsError, StopReason, Tree};
 use crate::iso::IsoError;
@@ -12,12 +13,38 @@ use crate::source::{Role, Source};
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
-    /// Its path on the ISO file system.
+    /// Its path on its file system.
     pub path: String,
-    /// Its bytes, as a range of the ISO.
-    pub range: Range<u64>,
+    /// The EFI system partition that it is in; none: the ISO file system.
+    pub(crate) esp: Option<usize>,
+    /// Its bytes, as ranges of the ISO: one on the ISO file system, perhaps more on FAT.
+    pub(crate) extents: Vec<Range<u64>>,
     /// What it is, or why it cannot be extended.
     pub state: Result<Surveyed, UnusableInitrd>,
+}
+
+impl LiveInitrd {
+    /// How many bytes it has.
+    pub fn size(&self) -> u64 {
+        self.extents.iter().map(|range| range.end.saturating_sub(range.start)).sum()
+    }
+}
+
+/// A file that a boot menu names.
+#[derive(Debug, Clone)]
+pub(super) enum NamedFile {
+    /// On the ISO file system.
+    Iso(String),
+    /// On one of the EFI system partitions.
+    Esp(usize, String),
+}
+
+/// A file that was found, and its bytes.
+struct FoundFile {
+    path: String,
+    esp: Option<usize>,
+    extents: Vec<Range<u64>>,
+    editable: Result<(), NotEditable>,
 }
 
 /// An initramfs that was looked into.
@@ -58,44 +85,66 @@ impl UnusableInitrd {
 pub(super) struct Collection<'a> {
     source: &'a dyn Source,
     editor: &'a Editor,
+    esps: &'a [EspVolume],
     found: Vec<LiveInitrd>,
 }
 
 impl<'a> Collection<'a> {
-    pub(super) fn new(source: &'a dyn Source, editor: &'a Editor) -> Self {
-        Self { source, editor, found: Vec::new() }
+    pub(super) fn new(source: &'a dyn Source, editor: &'a Editor, esps: &'a [EspVolume]) -> Self {
+        Self { source, editor, esps, found: Vec::new() }
     }
 
     pub(super) fn done(self) -> Vec<LiveInitrd> {
         self.found
     }
 
-    /// The initramfs that an entry loads last, behind which files can be added. None where one of those that it loads is
-    /// not on the ISO file system.
-    pub(super) fn add(&mut self, paths: impl Iterator<Item = Option<String>>) -> Result<Option<usize>, IsoError> {
-        let files = paths.map(|path| self.editor.file(&path?)).collect::<Option<Vec<_>>>();
+    /// The initramfs that an entry loads last, behind which files can be added. None where one of those that it loads was
+    /// not found.
+    pub(super) fn add(&mut self, files: impl Iterator<Item = Option<NamedFile>>) -> Result<Option<usize>, IsoError> {
+        let files = files.map(|file| self.find(file?)).collect::<Option<Vec<_>>>();
         let Some((last, before)) = files.as_deref().and_then(<[_]>::split_last) else { return Ok(None) };
-        if let Some(known) = self.found.iter().position(|known| known.path == last.path) {
-            return Ok(Some(known));
+        let known = self.found.iter().position(|known| known.path == last.path && known.esp == last.esp);
+        if known.is_some() {
+            return Ok(known);
         }
-        let range = |file: &crate::iso::edit::FileInfo| {
-            file.extent.offset..file.extent.offset.saturating_add(file.extent.length)
-        };
         let state = match &last.editable {
             Err(reason) => Err(reason.clone().into()),
-            Ok(()) => self.survey(before.iter().chain([last]).map(range).collect())?,
+            Ok(()) => self.survey(before.iter().chain([last]).map(|file| file.extents.as_slice()))?,
         };
-        self.found.push(LiveInitrd { path: last.path.clone(), range: range(last), state });
+        let FoundFile { path, esp, extents, .. } = last;
+        self.found.push(LiveInitrd { path: path.clone(), esp: *esp, extents: extents.clone(), state });
         Ok(Some(self.found.len() - 1))
     }
 
-    /// What the kernel unpacks these ranges to, which the boot loader puts behind each other, each at a multiple of 4.
-    fn survey(&self, ranges: Vec<Range<u64>>) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
+    fn find(&self, file: NamedFile) -> Option<FoundFile> {
+        match file {
+            NamedFile::Iso(path) => {
+                let file = self.editor.file(&path)?;
+                let extents = vec![file.extent.offset..file.extent.offset.saturating_add(file.extent.length)];
+                Some(FoundFile { path: file.path, esp: None, extents, editable: file.editable })
+            }
+            NamedFile::Esp(esp, path) => {
+                let file = self.esps.get(esp)?.fat.file(path.trim_start_matches('/'))?;
+                let (path, extents) = (format!("/{}", file.path), file.extents.clone());
+                Some(FoundFile { path, esp: Some(esp), extents, editable: Ok(()) })
+            }
+        }
+    }
+
+    /// What the kernel unpacks these files to, which the boot loader puts behind each other, each at a multiple of 4.
+    fn survey<'f>(
+        &self,
+        files: impl Iterator<Item = &'f [Range<u64>]>,
+    ) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
         let mut segments = Vec::new();
-        for Range { start, end } in ranges {
-            let length = end.saturating_sub(start);
-            segments.push(Segment::Base { file: Role::Iso, offset: start, length });
-            segments.push(Segment::Own(Content::Zeros(length.wrapping_neg() % 4)));
+        for extents in files {
+            let mut size = 0_u64;
+            for Range { start, end } in extents {
+                let length = end.saturating_sub(*start);
+                segments.push(Segment::Base { file: Role::Iso, offset: *start, length });
+                size = size.saturating_add(length);
+            }
+            segments.push(Segment::Own(Content::Zeros(size.wrapping_neg() % 4)));
         }
         let sizes = Sizes::from([(Role::Iso, self.source.size())]);
         // The reader has seen to it that extents lie within the image.

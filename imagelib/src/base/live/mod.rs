@@ -15,6 +15,7 @@ use crate::source::Source;
 
 pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
 pub(crate) use findings::unreached;
+use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
 pub(crate) use partitions::{EspPlace, EspVolume};
 
@@ -28,7 +29,7 @@ pub enum NotCustomisable {
     #[error("no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd")]
     NoLinux,
     /// Menus that name files which are not there, or by names that only the loader knows.
-    #[error("the initrds that its boot menus load are not on the ISO file system: {0}")]
+    #[error("the initrds that its boot menus load were not found: {0}")]
     NoInitrd(String),
     /// Nothing that could be extended.
     #[error("its initrd {path} cannot be extended: {reason}")]
@@ -90,24 +91,28 @@ impl LiveIso {
         };
         let esps = partitions::find(source, volume)?;
         let configurations = configurations::find(source, volume, &esps)?;
-        let mut initrds = initrds::Collection::new(source, &editor);
+        let mut initrds = initrds::Collection::new(source, &editor, &esps);
         let mut entries = Vec::new();
         let mut missing = Vec::new();
         for (configuration, Configuration { found, esp }) in configurations.iter().enumerate() {
-            let esp = esp.and_then(|esp| esps.get(esp));
             for (entry, boot) in found.config.entries().iter().enumerate() {
                 let Boots::Linux(linux) = &boot.boots else { continue };
                 let resolve = |written: &String| {
                     let path = found.config.resolve(written, &found.directory)?;
                     // What lies beside such a configuration is loaded from there, whatever the ISO file system has.
-                    let beside = esp.is_some_and(|esp| esp.has(&path) || found.config.loader() == Loader::SystemdBoot);
-                    (!beside).then_some(path)
+                    let beside = esp.filter(|esp| {
+                        esps.get(*esp).is_some_and(|esp| esp.has(&path)) || found.config.loader() == Loader::SystemdBoot
+                    });
+                    Some(beside.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
                 };
                 let initrd = initrds.add(linux.initrds.iter().map(resolve))?;
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
                 }
-                let kernel = resolve(&linux.kernel).filter(|path| editor.file(path).is_some());
+                let kernel = resolve(&linux.kernel).and_then(|kernel| match kernel {
+                    NamedFile::Iso(path) => editor.file(&path).is_some().then_some(path),
+                    NamedFile::Esp(..) => None,
+                });
                 entries.push(LiveEntry { configuration, entry, kernel, initrd });
             }
         }
@@ -125,7 +130,8 @@ impl LiveIso {
             return Ok(Err(NotCustomisable::Initrd { path, reason: reason.clone() }));
         }
         // For the lists of checksums that name them, whose lines follow when they grow.
-        let paths: Vec<&str> = initrds.iter().map(|initrd| initrd.path.as_str()).collect();
+        let on_iso = initrds.iter().filter(|initrd| initrd.esp.is_none());
+        let paths: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
         let editor = editor.hash_beginnings(source, &paths).map_err(|source| IsoError::Read { offset: 0, source })?;
         let handed_over =
             |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));

@@ -79,11 +79,12 @@ fn describe_live(table: &mut Table, live: &LiveDescription) {
     for entry in &live.boot_entries {
         table.row("boot entry", &entry.title);
         table.row("  in", &entry.configuration);
-        table.row("  initrd", entry.initrd.as_deref().unwrap_or("not on the ISO file system"));
+        table.row("  initrd", entry.initrd.as_deref().unwrap_or("not found"));
         table.row("  arguments", &entry.kernel_arguments);
     }
     for initrd in &live.initrds {
-        table.row("initrd", format!("{}, {} bytes", initrd.path, initrd.size));
+        let place = if initrd.in_esp { " of the EFI system partition" } else { "" };
+        table.row("initrd", format!("{}{place}, {} bytes", initrd.path, initrd.size));
         table.row("  system", system(initrd.profile));
         table.rows("  shown by", &initrd.evidence);
         table.rows("  problem", &initrd.problem);

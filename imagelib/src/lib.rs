@@ -4,6 +4,7 @@
 //! no asynchronous work, and reads neither a clock nor the environment: the same inputs give the same bytes.
 
 pub mod base;
+mod base64_text;
 pub mod boot_config;
 pub mod boot_medium;
 pub mod compression;

@@ -109,6 +109,8 @@ pub enum Base {
     Iso(IsoBase),
     /// A kernel and an initramfs.
     KernelInitrd(KernelInitrdBase),
+    /// No files at all: data images are made from nothing else than their recipe.
+    Nothing,
 }
 
 impl Base {
@@ -131,6 +133,7 @@ impl Base {
                 IsoSystem::Other(_) => DeliveryProfile::Unknown,
             },
             Self::KernelInitrd(base) => base.profile,
+            Self::Nothing => DeliveryProfile::Unknown,
         }
     }
 
@@ -154,6 +157,7 @@ impl Base {
                     && base.profile == DeliveryProfile::Coreos
                     && base.rootfs_size.is_some()
             }
+            Self::Nothing => false,
         }
     }
 
@@ -162,6 +166,7 @@ impl Base {
         match self {
             Self::Iso(base) => base.formats(),
             Self::KernelInitrd(base) => base.formats(),
+            Self::Nothing => vec![Format::Data],
         }
     }
 }

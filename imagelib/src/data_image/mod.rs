@@ -12,6 +12,7 @@
 
 mod cloud;
 mod combustion;
+mod kind;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use cloud::{ConfigDrive, NoCloud};
 pub use combustion::Combustion;
+pub use kind::{DataKind, FileSystem, UnknownDataKind, UnknownFileSystem};
 
 use crate::digest::Digest;
 use crate::disk::fat::{FatError, FatPath, NewFat};
@@ -106,6 +108,11 @@ impl DataImage {
         }?;
         let size = image.files.values().map(|file| file.content.len()).sum();
         if size > LARGEST { Err(DataImageError::TooLarge(size)) } else { Ok(image) }
+    }
+
+    /// Its files, each with its permission bits and its content.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&IsoPath, u16, &Bytes)> {
+        self.files.iter().map(|(path, file)| (path, file.mode, &file.content))
     }
 
     /// The drive as an ISO 9660 image.

@@ -30,10 +30,12 @@ pub enum DeliveredBy {
     Handover,
     /// Ignition, in the booted system.
     Ignition,
+    /// Nobody: it lies on the drive for who reads it there.
+    Drive,
 }
 
 impl EmbeddedFile {
-    pub(super) fn new(path: &str, delivered_by: DeliveredBy, mode: u32, content: &[u8]) -> Self {
+    pub(crate) fn new(path: &str, delivered_by: DeliveredBy, mode: u32, content: &[u8]) -> Self {
         let path = format!("/{}", path.trim_start_matches('/'));
         Self {
             path,

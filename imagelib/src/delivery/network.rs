@@ -2,16 +2,19 @@
 
 use super::NetworkFiles;
 use crate::host::{HostName, HostSpec};
+use crate::network::cloud::{self, CloudNetwork};
 use crate::network::{self, Keyfile, NetworkdUnit};
 use crate::report::Report;
 
 /// A host's network as files, in one form or the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConvertedNetwork {
     /// NetworkManager's profiles.
     pub keyfiles: Vec<Keyfile>,
     /// Units of systemd-networkd.
     pub networkd_units: Vec<NetworkdUnit>,
+    /// `network_data.json` or `network-config`.
+    pub network_data: Option<String>,
     /// The host name.
     pub hostname: Option<HostName>,
 }
@@ -31,8 +34,8 @@ pub fn convert_network(
             let (network, report) = network::convert(host);
             let converted = |network: network::HostNetwork| ConvertedNetwork {
                 keyfiles: network.keyfiles,
-                networkd_units: Vec::new(),
                 hostname: network.hostname,
+                ..ConvertedNetwork::default()
             };
             (network.map(converted), report)
         }
@@ -40,11 +43,22 @@ pub fn convert_network(
             let (network, report) = network::networkd::convert(host);
             let unmentioned = no_auto_default.then(network::networkd::unmentioned);
             let converted = |network: network::networkd::HostUnits| ConvertedNetwork {
-                keyfiles: Vec::new(),
                 networkd_units: network.units.into_iter().chain(unmentioned).collect(),
                 hostname: network.hostname,
+                ..ConvertedNetwork::default()
             };
             (network.map(converted), report)
         }
+        NetworkFiles::NetworkData => from_cloud(cloud::network_data(host)),
+        NetworkFiles::NetworkConfig => from_cloud(cloud::network_config(host)),
     }
+}
+
+fn from_cloud((network, report): (Option<CloudNetwork>, Report)) -> (Option<ConvertedNetwork>, Report) {
+    let converted = |network: CloudNetwork| ConvertedNetwork {
+        network_data: Some(network.content),
+        hostname: network.hostname,
+        ..ConvertedNetwork::default()
+    };
+    (network.map(converted), report)
 }

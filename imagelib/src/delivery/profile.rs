@@ -35,6 +35,10 @@ pub enum NetworkFiles {
     Keyfiles,
     /// Units of systemd-networkd.
     NetworkdUnits,
+    /// `OpenStack`'s `network_data.json`, which data drives have.
+    NetworkData,
+    /// cloud-init's `network-config`, which data drives have.
+    NetworkConfig,
 }
 
 impl DeliveryProfile {

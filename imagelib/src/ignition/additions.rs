@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::SshPublicKey;
 use crate::cpio::{MemberPath, Owner};
@@ -73,7 +71,7 @@ pub struct ExtraFile {
     #[serde(default, skip_serializing_if = "is_root")]
     pub group: u32,
     /// Its content; base64 (RFC 4648 §4) in JSON.
-    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    #[serde(with = "crate::base64_text")]
     pub contents: Bytes,
 }
 
@@ -228,15 +226,4 @@ impl fmt::Display for FileMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04o}", self.0)
     }
-}
-
-fn to_base64<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&STANDARD.encode(bytes))
-}
-
-fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    // Without the decoder's own words, which show a part of the content.
-    let bytes = STANDARD.decode(text);
-    bytes.map(Bytes::from).map_err(|_| serde::de::Error::custom("contents is not base64 (RFC 4648, with padding)"))
 }

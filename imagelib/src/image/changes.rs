@@ -48,11 +48,11 @@ impl Change {
         Self::new(subject, "archive added behind it", (old, new), ADDITIONS)
     }
 
-    /// A medium that is made around the base's files, which are in it as they are.
-    pub(super) fn authored(subject: &str, size: u64) -> Self {
+    /// A medium that is made anew. The base's files, if there are any, are in it as they are.
+    pub(super) fn authored(subject: &str, action: &str, size: u64) -> Self {
         Self {
             subject: subject.to_owned(),
-            action: "made around the files of the base".to_owned(),
+            action: action.to_owned(),
             old_size: None,
             new_size: Some(size),
             why: ADDITIONS.to_owned(),

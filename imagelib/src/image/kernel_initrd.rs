@@ -55,7 +55,7 @@ pub(super) fn plan(
         }
         let (name, segments) = medium(recipe, base, initrd, &arguments)?;
         let medium = Overlay::concatenated(&sizes, segments)?;
-        let changes = vec![Change::authored(name.as_str(), medium.size())];
+        let changes = vec![Change::authored(name.as_str(), "made around the files of the base", medium.size())];
         (BTreeMap::from([(name, medium)]), arguments, None, changes)
     };
     files.extend(rootfs.map(|rootfs| (FileName::Rootfs, rootfs)));

@@ -3,6 +3,7 @@
 
 mod changes;
 mod coreos;
+mod data;
 mod disk;
 mod kernel_initrd;
 mod live;
@@ -18,6 +19,7 @@ use crate::base::{Base, BaseIdentity, Format, IsoBase, IsoSystem};
 use crate::boot_config::BootConfigError;
 use crate::boot_medium::BootMediumError;
 use crate::compression::CompressionError;
+use crate::data_image::DataImageError;
 use crate::delivery::DeliveryError;
 pub use crate::delivery::{DeliveredBy, EmbeddedFile};
 use crate::disk::fat::FatError;
@@ -109,6 +111,9 @@ pub enum ImageError {
     /// No partition table can be laid over the ISO.
     #[error(transparent)]
     PartitionTable(#[from] GptError),
+    /// A data drive that its readers would stumble over.
+    #[error(transparent)]
+    DataImage(#[from] DataImageError),
     /// The plan does not fit the base: a mistake in dayone.
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
@@ -196,6 +201,7 @@ impl Image {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),
             Base::KernelInitrd(base) => kernel_initrd::plan(recipe, base, rootfs_url),
+            Base::Nothing => data::plan(recipe),
         }?;
         for key in recipe.ignition.iter().flat_map(UserConfig::unused_keys) {
             let message = format!("has {key}, which its spec does not know: Ignition will ignore it");

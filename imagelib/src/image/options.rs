@@ -8,7 +8,7 @@ use crate::recipe::Recipe;
 pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
     let system = match base {
         Base::Iso(iso) => Some(&iso.system),
-        Base::KernelInitrd(_) => None,
+        Base::KernelInitrd(_) | Base::Nothing => None,
     };
     if !recipe.boot_entries.is_empty() && !matches!(system, Some(IsoSystem::Live(_))) {
         return Err(ImageError::NoEffect {

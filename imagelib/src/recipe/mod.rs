@@ -1,5 +1,6 @@
 //! The canonical form of all that goes into an image. Its digest is what the image is.
 
+mod data;
 mod rootfs;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use crate::digest::{Digest, DigestError};
 use crate::ignition::{Additions, UserConfig};
 use crate::kernel_arguments::KernelArgumentEdits;
 
+pub use data::{DataDrive, DriveFile};
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
 
 /// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
@@ -61,6 +63,9 @@ pub struct Recipe {
     /// Where a minimal ISO fetches its root file system from; without it, that is left to the user's kernel arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<RootfsLocation>,
+    /// What is on a data image, which has the base of no files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataDrive>,
     /// Whether what the base already carries in its embed areas may be replaced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace_embedded: bool,
@@ -90,6 +95,7 @@ impl Recipe {
             boot_entries: BTreeSet::new(),
             delivery: None,
             rootfs: None,
+            data: None,
             replace_embedded: false,
         }
     }

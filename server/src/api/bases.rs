@@ -218,6 +218,7 @@ fn details(open: &OpenBase) -> BaseDetails {
     match &open.base {
         Base::Iso(iso) => iso_details(iso, details),
         Base::KernelInitrd(base) => kernel_initrd_details(base, details),
+        Base::Nothing => details,
     }
 }
 

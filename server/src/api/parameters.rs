@@ -21,6 +21,11 @@ impl Parameters {
         Self { given, known: Vec::new() }
     }
 
+    /// Whether there is a parameter like this. It is not taken.
+    pub(super) fn has(&self, like: impl Fn(&str, &str) -> bool) -> bool {
+        self.given.iter().any(|(name, value)| like(name, value))
+    }
+
     /// All values of `name`, in their order.
     pub(super) fn all<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
         self.known.push(name);

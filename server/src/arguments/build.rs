@@ -12,7 +12,7 @@ use imagelib::ignition::{AbsolutePath, FileMode};
 use imagelib::kernel_arguments::{KernelArgument, Replacement};
 use imagelib::recipe::RootfsUrl;
 
-use super::InputFile;
+use super::{DataArguments, InputFile};
 use crate::store::{BaseDefinition, BasePaths, DefinitionError};
 
 /// The arguments of `dayone build`.
@@ -32,7 +32,7 @@ Example: dayone build --host worker-0.yaml --base fedora-coreos-live.iso --forma
 pub struct BuildArguments {
     /// NMState, or a BareMetalHost with its Secret, in YAML or JSON; repeatable: several files are one set of documents;
     /// - is standard input
-    #[arg(long, required = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub host: Vec<InputFile>,
 
     /// Which host of those in the documents; needed where there are several
@@ -42,15 +42,20 @@ pub struct BuildArguments {
     /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH]
     /// [,bios-loader:PATH]
     #[arg(long, value_name = "BASE")]
-    pub base: BaseArgument,
+    pub base: Option<BaseArgument>,
 
     /// What to make: iso (virtual media), minimal-iso (CoreOS, without its root file system), initrd (network boot), usb
-    /// (virtual media that the host sees as a disk)
-    #[arg(long, value_name = "FORMAT", default_value_t = Format::Iso)]
-    pub format: Format,
+    /// (virtual media that the host sees as a disk), data (a drive with the configuration alone, without --base); iso if
+    /// not said, and data with --data
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
 
-    /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, or vmlinuz,
-    /// initrd.img and rootfs.img as far as the base has them
+    /// What goes onto a data image.
+    #[command(flatten)]
+    pub data: DataArguments,
+
+    /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, boot.img, data.iso or
+    /// data.img, or vmlinuz, initrd.img and rootfs.img as far as the base has them
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: OutputFile,
 

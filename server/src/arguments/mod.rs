@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod convert;
+mod data;
 mod documents;
 mod inspect;
 mod serve;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, FileArgument, OutputFile};
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
+pub use data::DataArguments;
 pub use documents::InputFile;
 pub use inspect::InspectArguments;
 pub use serve::ServeArguments;

@@ -32,6 +32,11 @@ impl OpenedBase {
         }
     }
 
+    /// The base of no files, over which data images are made.
+    pub(super) fn nothing() -> Self {
+        Self { base: Base::Nothing, files: BTreeMap::new() }
+    }
+
     /// A base of one file: an ISO where it says that it is one, or else an initramfs.
     pub(super) fn open_single(path: &Path) -> Result<Self, Failure> {
         let file = open(path)?;

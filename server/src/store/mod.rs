@@ -81,6 +81,8 @@ pub struct Store {
     key: InstallationKey,
     media_url: MediaUrl,
     bases: BTreeMap<BaseName, Arc<RegisteredBase>>,
+    /// What data images are made over.
+    nothing: Arc<OpenBase>,
     digests: DigestCache,
     images: Images,
     turns: Turns,
@@ -126,9 +128,17 @@ impl Store {
                 Err(reason) => images.insert_unreadable(id, token, reason),
             }
         }
-        let turns = Turns::default();
-        let rechecking = Mutex::default();
-        let store = Self { directory, key, media_url, bases: registered, digests, images, turns, rechecking };
+        let store = Self {
+            directory,
+            key,
+            media_url,
+            bases: registered,
+            nothing: Arc::new(OpenBase::nothing()),
+            digests,
+            images,
+            turns: Turns::default(),
+            rechecking: Mutex::default(),
+        };
         store.plan_images();
         info!(images = store.images().len(), "images are published");
         Ok(store)
@@ -142,6 +152,11 @@ impl Store {
     /// The configured base of this name.
     pub fn base(&self, name: &str) -> Option<Arc<RegisteredBase>> {
         self.bases.get(name).cloned()
+    }
+
+    /// The base of no files, over which data images are made.
+    pub fn nothing(&self) -> Arc<OpenBase> {
+        Arc::clone(&self.nothing)
     }
 
     /// All published images, ordered by identity.
@@ -174,11 +189,30 @@ impl Store {
         if recipe.base != open.identity {
             return Err(StoreError::BaseReplaced(name));
         }
+        self.publish_over(&open, Some(name), recipe, label)
+    }
+
+    /// Publishes the data image that `recipe` describes, as [`publish`](Self::publish) does images over bases.
+    pub fn publish_data(
+        &self,
+        recipe: Recipe,
+        label: Option<String>,
+    ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        self.publish_over(&self.nothing, None, recipe, label)
+    }
+
+    fn publish_over(
+        &self,
+        open: &Arc<OpenBase>,
+        base: Option<BaseName>,
+        recipe: Recipe,
+        label: Option<String>,
+    ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         let id = recipe.id();
         let _turn = self.turns.wait(id);
         if let Some(image) = self.images.get(&id) {
             if image.available().is_none() {
-                image.plan_over(&open, &self.media_url).map_err(|error| refusal(&id, error))?;
+                image.plan_over(open, &self.media_url).map_err(|error| refusal(&id, error))?;
             }
             return Ok((image, Publication::Existing));
         }
@@ -186,16 +220,16 @@ impl Store {
             return Err(StoreError::Unreadable);
         }
         let (token, created) = (self.key.token(&id), now());
-        let planned = PlannedImage::plan(&recipe, &open, &token, created, &self.media_url);
+        let planned = PlannedImage::plan(&recipe, open, &token, created, &self.media_url);
         let planned = planned.map_err(|error| refusal(&id, error))?;
-        let record = Record { created, base: name, label, files: planned.identities(), recipe };
+        let record = Record { created, base, label, files: planned.identities(), recipe };
         let json = record.to_json().map_err(|error| internal(&error))?;
         // What is acknowledged can be read back, or it is not acknowledged.
         Record::from_json(&json, &id).map_err(|error| internal(&error))?;
         directory::write(&self.record(&id), &json).map_err(StoreError::Write)?;
         let image = Arc::new(StoredImage::planned(token, record, planned));
         self.images.insert(Arc::clone(&image));
-        info!(image = %id, ?token, base = %image.base_name(), "image is published");
+        info!(image = %id, ?token, base = image.base_name().map(BaseName::as_str), "image is published");
         Ok((image, Publication::Created))
     }
 
@@ -222,9 +256,10 @@ impl Store {
     }
 
     /// The open base of this identity: that of the name if it has it, or any other.
-    fn base_of(&self, identity: &BaseIdentity, name: &BaseName) -> Option<Arc<OpenBase>> {
-        let named = self.bases.get(name).into_iter();
-        named.chain(self.bases.values()).filter_map(|base| base.available()).find(|open| open.identity == *identity)
+    fn base_of(&self, identity: &BaseIdentity, name: Option<&BaseName>) -> Option<Arc<OpenBase>> {
+        let named = name.and_then(|name| self.bases.get(name)).into_iter();
+        let open = named.chain(self.bases.values()).filter_map(|base| base.available());
+        open.chain([self.nothing()]).find(|open| open.identity == *identity)
     }
 
     /// Brings every image in line with the bases that are there now.
@@ -254,7 +289,8 @@ impl Store {
     }
 
     fn reason_for_no_base(&self, image: &StoredImage) -> String {
-        let (name, identity) = (image.base_name(), image.recipe().base);
+        let identity = image.recipe().base;
+        let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
         let why = match self.bases.get(name).map(|base| base.state()) {
             None => "which is not configured".to_owned(),
             Some(BaseState::Unavailable { reason }) => format!("which is not available: {reason}"),

@@ -117,6 +117,12 @@ impl OpenBase {
         Ok(Self { base, identity, files: digested, settled })
     }
 
+    /// The base of no files, over which data images are made. It is always there.
+    pub(super) fn nothing() -> Self {
+        let (files, identity) = (BTreeMap::new(), BaseIdentity::of(&BTreeMap::new()));
+        Self { base: Base::Nothing, identity, files, settled: true }
+    }
+
     /// Whether the files are still what they were when they were opened.
     pub(super) fn check(&self) -> Result<(), base_file::BaseError> {
         self.files.values().try_for_each(|file| file.file.check())

@@ -46,8 +46,8 @@ impl RecordError {
 pub(super) struct Record {
     /// When it was published first, in whole seconds: its `Last-Modified`.
     pub(super) created: SystemTime,
-    /// What the base was called then. The recipe has its identity, which is what counts.
-    pub(super) base: BaseName,
+    /// What the base was called then; a data image has none. The recipe has its identity, which is what counts.
+    pub(super) base: Option<BaseName>,
     /// What the user calls the host.
     pub(super) label: Option<String>,
     /// What the bytes of each file were then: the identities of the overlays.
@@ -61,7 +61,8 @@ pub(super) struct Record {
 struct RecordJson {
     version: u32,
     created: u64,
-    base: BaseName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<BaseName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     files: BTreeMap<String, Digest>,

@@ -109,9 +109,9 @@ impl StoredImage {
         self.token
     }
 
-    /// What its base was called when it was published.
-    pub fn base_name(&self) -> &BaseName {
-        &self.record.base
+    /// What its base was called when it was published; a data image has none.
+    pub fn base_name(&self) -> Option<&BaseName> {
+        self.record.base.as_ref()
     }
 
     /// What the user calls the host that it was published for first.

@@ -5,6 +5,7 @@
 mod access;
 mod bases;
 mod command;
+mod data;
 mod fixtures;
 mod images;
 mod keyfiles;

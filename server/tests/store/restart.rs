@@ -7,9 +7,11 @@ use dayone::store::served::{Lookup, Published as _};
 use dayone::store::{OpenError, Publication, StoreError};
 use imagelib::base::Format;
 use imagelib::compression::Compression;
+use imagelib::data_image::{DataKind, FileSystem};
 use imagelib::digest::Digest;
+use imagelib::ignition::Additions;
 use imagelib::image::FileName;
-use imagelib::recipe::Recipe;
+use imagelib::recipe::{DataDrive, Recipe};
 
 use super::support::*;
 
@@ -256,4 +258,28 @@ fn syscalls() -> u64 {
     let io = fs::read_to_string("/proc/thread-self/io").unwrap();
     let count = |name| io.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().parse::<u64>().unwrap();
     count("syscr:") + count("syscw:")
+}
+
+#[test]
+fn a_data_image_needs_no_base_to_come_back() {
+    let place = Place::new();
+    let store = place.open_with(vec![]).unwrap();
+    let drive =
+        DataDrive { user_data: Some("#!/bin/sh\n".into()), ..DataDrive::new(DataKind::NoCloud, FileSystem::Iso) };
+    let nothing = Recipe::new(store.nothing().identity, Format::Data, Additions::default());
+    let (image, publication) = store.publish_data(Recipe { data: Some(drive), ..nothing.clone() }, None).unwrap();
+    assert_eq!((publication, image.base_name()), (Publication::Created, None));
+    let before = see(&store, &image, "data.iso");
+    let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
+    assert_eq!(store.digest(&image, FileName::DataIso).unwrap(), Digest::of(bytes));
+    // Neither a drive without a purpose nor another image gets by without a base.
+    for recipe in [nothing.clone(), Recipe { format: Format::Initrd, ..nothing }] {
+        assert!(matches!(store.publish_data(recipe, None), Err(StoreError::Image(_))));
+    }
+    store.recheck();
+    assert_eq!(see(&store, &image, "data.iso"), before);
+    drop(store);
+    for bases in [vec![], vec![place.base(NAME)]] {
+        assert_eq!(see(&place.open_with(bases).unwrap(), &image, "data.iso"), before);
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use imagelib::delivery::ConvertedNetwork;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
-use imagelib::recipe::{Recipe, RootfsLocation};
+use imagelib::recipe::{DataDrive, Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use super::order::Order;
@@ -15,8 +16,8 @@ use crate::store::{BaseState, OpenBase, RegisteredBase, Store, StoreError};
 
 /// An order, understood.
 pub(super) struct Understood {
-    /// The base.
-    pub base: Arc<RegisteredBase>,
+    /// The base; a data image has none.
+    pub base: Option<Arc<RegisteredBase>>,
     /// The base's files.
     pub open: Arc<OpenBase>,
     /// What goes into the image.
@@ -29,19 +30,38 @@ pub(super) struct Understood {
 
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
-    let base = store.base(&order.base).ok_or_else(|| unknown_base(store, &order.base))?;
-    let (host, mut report) = documents::one_host(&order.documents, order.host.as_deref())?;
+    let base =
+        order.base.as_deref().map(|name| store.base(name).ok_or_else(|| unknown_base(store, name))).transpose()?;
+    let (host, mut report) = match &order.documents {
+        Some(documents) => {
+            let (host, report) = documents::one_host(documents, order.host.as_deref())?;
+            (Some(host), report)
+        }
+        None => (None, Report::new()),
+    };
     // After the documents: what is wrong with them is wrong whether the base is there or not.
-    let open = available(&base)?;
-    let delivery = order.profile.or(base.profile());
-    let files = delivery.unwrap_or_else(|| open.base.profile()).network_files();
-    let network = documents::network(&host, files, !order.auto_default, &mut report)?;
+    let open = base.as_deref().map_or_else(|| Ok(store.nothing()), available)?;
+    let delivery = order.profile.or_else(|| base.as_ref().and_then(|base| base.profile()));
+    let files = match &order.data {
+        Some(drive) => drive.kind.network_files(),
+        None => delivery.unwrap_or_else(|| open.base.profile()).network_files(),
+    };
+    // A drive says nothing of NICs that the documents do not mention.
+    let no_auto_default = !order.auto_default && order.data.is_none();
+    let network = match &host {
+        Some(host) => documents::network(host, files, no_auto_default, &mut report)?,
+        None => ConvertedNetwork::default(),
+    };
     let hostname = order.hostname.or(network.hostname);
-    let label = host.name.or_else(|| hostname.as_ref().map(ToString::to_string));
+    let label = host.and_then(|host| host.name).or_else(|| hostname.as_ref().map(ToString::to_string));
+    let data = order.data.map(|drive| {
+        let network_data = network.network_data.map(Into::into).or(drive.network_data);
+        DataDrive { network_data, ..drive }
+    });
     let additions = Additions {
         keyfiles: network.keyfiles,
         networkd_units: network.networkd_units,
-        no_auto_default: !order.auto_default,
+        no_auto_default,
         hostname,
         ssh_authorized_keys: order.ssh_authorized_keys,
         files: order.files,
@@ -61,6 +81,7 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
         boot_entries: order.boot_entries,
         delivery,
         rootfs,
+        data,
         replace_embedded: order.replace_embedded,
     };
     Ok(Understood { base, open, recipe, label, report })

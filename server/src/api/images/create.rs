@@ -13,7 +13,7 @@ use imagelib::image::Image;
 use imagelib::recipe::RootfsLocation;
 
 use super::build::{Understood, understand};
-use super::order::{JsonOrder, Order, OrderQuery};
+use super::order::{self, JsonOrder, Order, OrderQuery};
 use super::schema::BytesBody;
 use super::show::{self, ImageBody};
 use crate::api::content::{self, Content};
@@ -29,8 +29,8 @@ const IMAGE: &str = "application/octet-stream";
 /// Make an image for a host.
 ///
 /// The body is the user's documents as they are, with all else in the query; or an `ImageRequest` in JSON. What
-/// distinguishes them is the parameter `base`: with it, the body is documents, in YAML or JSON, whatever its content
-/// type; without it, `application/json` is an `ImageRequest`.
+/// distinguishes them is the query: with `base`, or for a data image with `format=data`, the body is documents, in YAML
+/// or JSON, whatever its content type; otherwise `application/json` is an `ImageRequest`.
 ///
 /// The same request gives the same image, with the same URLs, for ever: it is answered with 201 the first time, and
 /// with 200 from then on. The answer comes when the image is on the disk and served.
@@ -72,19 +72,13 @@ pub(super) async fn create(
 }
 
 async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let mut query = Parameters::new(query);
-    let base: Option<String> = query.one("base")?;
-    let content = content::of(&headers, base.is_some())?;
-    let order = match (content, base) {
-        (Content::Request, _) => {
+    let query = Parameters::new(query);
+    let order = match content::of(&headers, query.has(order::is_order))? {
+        Content::Request => {
             query.finish().map_err(|problem| problem.with_more("a request in JSON has everything in its body"))?;
             None
         }
-        (Content::Documents, Some(base)) => Some(Order::from_query(base, query)?),
-        (Content::Documents, None) => {
-            let detail = "name the base: /v1/images?base=NAME; /v1/bases lists them";
-            return Err(Problem::new(ProblemKind::WrongParameter, detail));
-        }
+        Content::Documents => Some(Order::from_query(query)?),
     };
     let whole = accept::preferred(&headers, &[JSON, IMAGE]) == IMAGE;
     let body = body::read(body).await?;
@@ -94,9 +88,9 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     let response = convert(api, body.len(), move || {
         let order = match order {
             None => Order::from_json(&body)?,
-            Some(order) => Order { documents: body, ..order },
+            Some(order) => Order { documents: Some(body), ..order },
         };
-        let documents = order.documents.clone();
+        let documents = order.documents.clone().unwrap_or_default();
         let understood = understand(&shared.store, &shared.media_url, order);
         let understood = understood.map_err(|problem| content::hint(problem, &headers, &documents))?;
         if whole { stream(&shared, understood) } else { publish(&shared, understood) }
@@ -110,7 +104,10 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
 
 fn publish(api: &Api, understood: Understood) -> Result<Response, Problem> {
     let Understood { base, recipe, label, report, .. } = understood;
-    let (image, publication) = api.store.publish(base.name().as_str(), recipe, label)?;
+    let (image, publication) = match base {
+        Some(base) => api.store.publish(base.name().as_str(), recipe, label),
+        None => api.store.publish_data(recipe, label),
+    }?;
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
         Publication::Existing => StatusCode::OK,

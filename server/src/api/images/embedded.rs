@@ -26,7 +26,7 @@ pub(super) struct EmbeddedFileBody {
     #[schema(example = "/etc/coreos-firstboot-network/eth0.nmconnection")]
     path: String,
     /// Who puts it there: `initramfs` (the kernel), `handover` (a script in the initramfs, in the root file system that
-    /// follows) or `ignition`.
+    /// follows), `ignition` or, of a data image, `drive`: it lies there.
     #[schema(value_type = String, example = "initramfs")]
     delivered_by: DeliveredBy,
     /// Permission bits, octal.

@@ -4,32 +4,41 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use imagelib::base::Format;
+use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
 use imagelib::host::HostName;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
-use imagelib::recipe::RootfsUrl;
+use imagelib::recipe::{DataDrive, RootfsUrl};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema::{ExtraFileBody, FormatBody, KernelArgumentEditsBody, UnitBody};
+use super::schema::{
+    DataDriveBody, DataKindBody, ExtraFileBody, FileSystemBody, FormatBody, KernelArgumentEditsBody, UnitBody,
+};
 use crate::api::json;
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemKind};
 
-/// An order in JSON. Give the host's network as `documents` or as `nmstate`, one of them.
+/// An order in JSON. Give the host's network as `documents` or as `nmstate`, one of them; for a data image, which can do
+/// without, also as `data.network_data`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ImageRequest)]
 pub(super) struct JsonOrder {
-    /// Name of the base.
+    /// Name of the base. Needed but for a data image, which has none.
+    #[serde(default)]
     #[schema(example = "fcos")]
-    base: String,
-    /// What to make; `iso` if absent.
-    #[serde(default = "iso")]
-    #[schema(value_type = FormatBody)]
-    format: Format,
+    base: Option<String>,
+    /// What to make; if absent, `data` where there is a member `data`, and `iso` otherwise.
+    #[serde(default)]
+    #[schema(value_type = Option<FormatBody>)]
+    format: Option<Format>,
+    /// What is on a data image.
+    #[serde(default)]
+    #[schema(value_type = Option<DataDriveBody>)]
+    data: Option<DataDrive>,
     /// The user's documents as text: `NMState`, or a BareMetalHost with its Secret, in YAML or JSON.
     #[serde(default)]
     documents: Option<String>,
@@ -83,22 +92,28 @@ pub(super) struct JsonOrder {
     replace_embedded: bool,
 }
 
-fn iso() -> Format {
-    Format::Iso
-}
-
 /// The parameters of an order whose body is the user's documents.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "documents what Order::from_query reads")]
 pub(super) struct OrderQuery {
     /// Name of the base. That it is there says that the body is the user's documents, whatever its content type; with
-    /// `application/json` and without it, the body is an `ImageRequest`.
+    /// `application/json` and without it, the body is an `ImageRequest`. A data image has no base, and `format=data` says
+    /// the same.
     base: Option<String>,
     /// What to make: `iso` (the default) or `usb` for virtual media, `minimal-iso` for slow virtual media, `initrd` for
-    /// network boot.
+    /// network boot, `data` for a drive with the configuration alone.
     #[param(value_type = Option<FormatBody>, inline)]
     format: Option<String>,
+    /// Whom a data image is for: `config-2` (for cloud-init and the Ironic Python agent), `cidata`
+    /// (for cloud-init) or `combustion`.
+    #[param(value_type = Option<DataKindBody>, inline)]
+    data: Option<String>,
+    /// The file system of a data image: `iso` (the default) or `vfat`, for slots that show a disk.
+    #[param(value_type = Option<FileSystemBody>, inline)]
+    file_system: Option<String>,
+    /// The publisher of a `config-2` drive's ISO, which Ironic compares with the kernel argument `ir_pub_id`.
+    publisher: Option<String>,
     /// Which of the hosts in the documents is meant, by its name. Needed where there are several.
     host: Option<String>,
     /// The host name to set, whatever the documents say.
@@ -125,12 +140,14 @@ pub(super) struct OrderQuery {
 
 /// An order, whichever way it came.
 pub(super) struct Order {
-    /// Name of the base.
-    pub base: String,
+    /// Name of the base; there is none exactly where there is a data drive.
+    pub base: Option<String>,
     /// What to make.
     pub format: Format,
-    /// What describes the host.
-    pub documents: Bytes,
+    /// What is on a data image; there exactly where that is the format.
+    pub data: Option<DataDrive>,
+    /// What describes the host; absent where a data image does without.
+    pub documents: Option<Bytes>,
     /// Which of the hosts in the documents.
     pub host: Option<String>,
     /// The host name to set, whatever the documents say.
@@ -162,16 +179,22 @@ impl Order {
     pub(super) fn from_json(body: &[u8]) -> Result<Self, Problem> {
         let order: JsonOrder = json::read(body)?;
         let documents = match (order.documents, order.nmstate) {
-            (Some(documents), None) => documents.into(),
-            (None, Some(nmstate)) => String::from(Box::<str>::from(nmstate)).into(),
+            (Some(documents), None) => Some(documents.into()),
+            (None, Some(nmstate)) => Some(String::from(Box::<str>::from(nmstate)).into()),
+            (None, None) if order.data.is_some() => None,
             (None, None) => return Err(malformed("the request has neither documents nor nmstate; give one of them")),
             (Some(_), Some(_)) => {
                 return Err(malformed("the request has both documents and nmstate; give one of them"));
             }
         };
+        if documents.is_some() && order.data.as_ref().is_some_and(|drive| drive.network_data.is_some()) {
+            return Err(malformed("the request has the network twice: data.network_data, and documents or nmstate"));
+        }
+        let format = format(order.format, order.data.as_ref(), order.base.as_deref()).map_err(malformed)?;
         Ok(Self {
             base: order.base,
-            format: order.format,
+            format,
+            data: order.data,
             documents,
             host: order.host,
             hostname: order.hostname,
@@ -184,16 +207,22 @@ impl Order {
             boot_entries: order.boot_entries,
             profile: order.profile,
             rootfs_url: order.rootfs_url,
-            replace_embedded: order.replace_embedded,
+            // Without a base there is nothing to replace.
+            replace_embedded: order.replace_embedded && format != Format::Data,
         })
     }
 
-    /// Reads the parameters of an order over the base `base`, whose documents are still to come.
-    pub(super) fn from_query(base: String, mut query: Parameters) -> Result<Self, Problem> {
+    /// Reads the parameters of an order whose documents are still to come.
+    pub(super) fn from_query(mut query: Parameters) -> Result<Self, Problem> {
+        let (base, wanted) = (query.one::<String>("base")?, query.one("format")?);
+        let data = data_from_query(&mut query)?;
+        let format = format(wanted, data.as_ref(), base.as_deref())
+            .map_err(|detail| Problem::new(ProblemKind::WrongParameter, detail))?;
         let order = Self {
             base,
-            format: query.one("format")?.unwrap_or(Format::Iso),
-            documents: Bytes::new(),
+            format,
+            data,
+            documents: None,
             host: query.one("host")?,
             hostname: query.one("hostname")?,
             ignition: None,
@@ -209,10 +238,41 @@ impl Order {
             boot_entries: query.all("boot_entry")?.into_iter().collect(),
             profile: query.one("profile")?,
             rootfs_url: query.one("rootfs_url")?,
-            replace_embedded: query.one("replace_embedded")?.unwrap_or_default(),
+            replace_embedded: query.one("replace_embedded")?.unwrap_or_default() && format != Format::Data,
         };
         query.finish()?;
         Ok(order)
+    }
+}
+
+/// Whether a parameter says that the query is an order, so that the body is documents.
+pub(super) fn is_order(name: &str, value: &str) -> bool {
+    matches!((name, value), ("base" | "data", _) | ("format", "data"))
+}
+
+/// What is made. A data image has no base, and every other image has one.
+fn format(wanted: Option<Format>, data: Option<&DataDrive>, base: Option<&str>) -> Result<Format, &'static str> {
+    match (wanted, data, base) {
+        (Some(Format::Data), None, _) => Err("data: say whom the drive is for, config-2, cidata or combustion"),
+        (None | Some(Format::Data), Some(_), Some(_)) => Err("base: a data image has none; leave it out"),
+        (None | Some(Format::Data), Some(_), None) => Ok(Format::Data),
+        (Some(_), Some(_), _) => Err("data: this is for the format data only; leave it out, or ask for that"),
+        (_, None, None) => Err("name the base (parameter or member base); /v1/bases lists them"),
+        (wanted, None, Some(_)) => Ok(wanted.unwrap_or(Format::Iso)),
+    }
+}
+
+fn data_from_query(query: &mut Parameters) -> Result<Option<DataDrive>, Problem> {
+    let kind: Option<DataKind> = query.one("data")?;
+    let (file_system, publisher) = (query.one("file_system")?, query.one("publisher")?);
+    match kind {
+        Some(kind) => Ok(Some(DataDrive { publisher, ..DataDrive::new(kind, file_system.unwrap_or_default()) })),
+        None if file_system.is_some() || publisher.is_some() => {
+            let detail = "file_system and publisher are for data images only: say data=config-2, data=cidata or \
+                          data=combustion, too";
+            Err(Problem::new(ProblemKind::WrongParameter, detail))
+        }
+        None => Ok(None),
     }
 }
 

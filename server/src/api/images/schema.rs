@@ -20,6 +20,55 @@ pub(crate) enum FormatBody {
     Data,
 }
 
+/// Whom a data drive is for; its label.
+#[derive(ToSchema)]
+#[schema(as = DataKind, rename_all = "kebab-case")]
+pub(super) enum DataKindBody {
+    /// `OpenStack`'s config drive, for cloud-init, cloudbase-init and the Ironic Python agent.
+    #[schema(rename = "config-2")]
+    ConfigDrive,
+    /// A seed of cloud-init's data source `NoCloud`.
+    #[schema(rename = "cidata")]
+    NoCloud,
+    /// A configuration for SUSE's Combustion.
+    Combustion,
+}
+
+/// The file system of a data drive.
+#[derive(ToSchema)]
+#[schema(as = FileSystem, rename_all = "kebab-case")]
+pub(super) enum FileSystemBody {
+    /// ISO 9660, `data.iso`.
+    Iso,
+    /// FAT, `data.img`, for slots that show a disk.
+    Vfat,
+}
+
+/// What is on a data image, besides the host's network and its name. Contents are in base64 (RFC 4648 §4).
+#[derive(ToSchema)]
+#[schema(as = DataDrive)]
+pub(super) struct DataDriveBody {
+    /// Whom it is for.
+    kind: DataKindBody,
+    /// Its file system; `iso` if absent.
+    file_system: Option<FileSystemBody>,
+    /// `network_data.json` or `network-config`, in place of documents. Not for `combustion`.
+    #[schema(format = Byte)]
+    network_data: Option<String>,
+    /// `meta_data.json` or `meta-data`; if absent, one with the host name and an instance id that follows from the content
+    /// of the drive. Not for `combustion`.
+    #[schema(format = Byte)]
+    meta_data: Option<String>,
+    /// `user_data` or `user-data`; for `combustion`, a script of your own.
+    #[schema(example = "I2Nsb3VkLWNvbmZpZwo=", format = Byte)]
+    user_data: Option<String>,
+    /// `vendor_data.json` or `vendor-data`. Not for `combustion`.
+    #[schema(format = Byte)]
+    vendor_data: Option<String>,
+    /// The publisher of a `config-2` drive's ISO, which Ironic compares with the kernel argument `ir_pub_id`.
+    publisher: Option<String>,
+}
+
 /// Changes to kernel arguments, made in this order.
 #[derive(ToSchema)]
 #[schema(as = KernelArguments)]

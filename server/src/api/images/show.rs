@@ -19,10 +19,10 @@ use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub(super) struct ImageBody {
     #[serde(flatten)]
     summary: SummaryBody,
-    /// What to give to the BMC: the URL of the ISO, or of the initramfs.
+    /// What to give to the BMC: the URL of the ISO, of the disk, or of the initramfs.
     #[schema(example = "http://192.0.2.10:8081/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso")]
     url: Option<String>,
-    /// Every file of the image, by name: `boot.iso`, or `vmlinuz`, `initrd.img` and perhaps `rootfs.img`.
+    /// Every file of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and perhaps `rootfs.img`.
     files: BTreeMap<&'static str, FileBody>,
     /// URL of an iPXE script that boots the image, where it is made for network boot.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,8 +41,9 @@ pub(super) struct SummaryBody {
     /// The image's identity: the SHA-256 of all that goes into it. The same request gives the same one.
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     id: String,
-    /// Name of the base when the image was requested first.
-    base: String,
+    /// Name of the base when the image was requested first; absent for a data image, which has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
     /// Kind of image.
     #[schema(value_type = FormatBody)]
     format: Format,
@@ -97,7 +98,7 @@ fn summarise(image: &StoredImage, planned: Option<&PlannedImage>) -> SummaryBody
     let (size, etag) = main.map(|(_, size, etag)| (size, etag)).unzip();
     SummaryBody {
         id: image.id().to_string(),
-        base: image.base_name().to_string(),
+        base: image.base_name().map(ToString::to_string),
         format: image.recipe().format,
         label: image.label().map(ToOwned::to_owned),
         created: rfc3339(image.created()),

@@ -1,5 +1,6 @@
 //! `dayone build`: one host's image, written to a file.
 
+mod data;
 mod fill;
 mod interrupt;
 mod output;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use imagelib::base::Format;
 use imagelib::image::{Image, ImageError};
+use imagelib::report::Report;
 
 use super::base::OpenedBase;
 use super::failure::Failure;
@@ -22,16 +24,21 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     if arguments.output == OutputFile::StandardOutput {
         output::refuse_terminal()?;
     }
+    let format = data::format(&arguments)?;
     let (output, base, force, quiet) =
         (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
-    let format = arguments.format;
     // What is wrong with the documents is told before a base is looked into.
-    let (host, mut report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
-    let mut base = OpenedBase::open(&base)?;
+    let (host, mut report) = if arguments.host.is_empty() {
+        (None, Report::new())
+    } else {
+        let (host, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
+        (Some(host), report)
+    };
+    let mut base = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open)?;
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
-    let recipe = recipe::recipe(arguments, &host, &base.base, &mut report)?;
+    let recipe = recipe::recipe(arguments, format, host.as_ref(), &base.base, &mut report)?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));

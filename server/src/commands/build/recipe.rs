@@ -3,36 +3,48 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use imagelib::base::{Base, BaseIdentity};
+use imagelib::base::{Base, BaseIdentity, Format};
+use imagelib::delivery::ConvertedNetwork;
 use imagelib::host::HostSpec;
 use imagelib::ignition::{Additions, ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
 
+use super::data;
 use crate::arguments::{BuildArguments, FileArgument, InputFile};
 use crate::commands::documents;
 use crate::commands::failure::{Failure, chain};
 
-/// What the arguments describe, for a host over a base. What should be known about the documents is added to the report.
+/// What the arguments describe, for a host, where there is one, over a base. What should be known about the documents is added to the report.
 ///
 /// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
 /// real one would take reading all of the base.
 pub(super) fn recipe(
     arguments: BuildArguments,
-    host: &HostSpec,
+    format: Format,
+    host: Option<&HostSpec>,
     base: &Base,
     report: &mut Report,
 ) -> Result<Recipe, Failure> {
-    let profile = arguments.profile.or(arguments.base.profile);
-    let files = profile.unwrap_or_else(|| base.profile()).network_files();
-    let network = documents::network(host, files, !arguments.auto_default, report)?;
+    let profile = arguments.profile.or(arguments.base.and_then(|base| base.profile));
+    let files = match arguments.data.kind {
+        Some(kind) => kind.network_files(),
+        None => profile.unwrap_or_else(|| base.profile()).network_files(),
+    };
+    // A drive says nothing of NICs that the documents do not mention.
+    let no_auto_default = !arguments.auto_default && format != Format::Data;
+    let network = match host {
+        Some(host) => documents::network(host, files, no_auto_default, report)?,
+        None => ConvertedNetwork::default(),
+    };
+    let data = data::drive(&arguments.data, network.network_data)?;
     let ignition = arguments.ignition.as_deref().map(ignition).transpose()?;
     let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
     let additions = Additions {
         keyfiles: network.keyfiles,
         networkd_units: network.networkd_units,
-        no_auto_default: !arguments.auto_default,
+        no_auto_default,
         hostname: arguments.hostname.or(network.hostname),
         ssh_authorized_keys: keys.concat(),
         files: arguments.file.into_iter().map(extra_file).collect::<Result<_, Failure>>()?,
@@ -45,18 +57,20 @@ pub(super) fn recipe(
     };
     Ok(Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
-        format: arguments.format,
+        format,
         additions,
         ignition,
         kernel_arguments,
         boot_entries: arguments.boot_entry.into_iter().collect(),
         delivery: profile,
         rootfs: arguments.rootfs_url.map(RootfsLocation::Url),
-        replace_embedded: arguments.force,
+        data,
+        // Without a base there is nothing to replace.
+        replace_embedded: arguments.force && format != Format::Data,
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     documents::read_file(&InputFile::Path(path.to_owned()))
 }
 

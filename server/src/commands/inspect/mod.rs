@@ -143,6 +143,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let inspected = match base {
         Base::Iso(base) => iso::inspect(base, file, formats),
         Base::KernelInitrd(base) => initramfs::inspect(&base, file, formats),
+        Base::Nothing => return Ok(()),
     };
     let path = arguments.image.display().to_string();
     let inspection = inspected.map_err(|error| Failure::input(&format!("cannot read what {path} carries"), &error))?;

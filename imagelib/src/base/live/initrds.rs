@@ -120,8 +120,8 @@ impl<'a> Collection<'a> {
         match file {
             NamedFile::Iso(path) => {
                 let file = self.editor.file(&path)?;
-                let extents = vec![file.extent.offset..file.extent.offset.saturating_add(file.extent.length)];
-                Some(FoundFile { path: file.path, esp: None, extents, editable: file.editable })
+                let range = file.extent.offset..file.extent.offset.saturating_add(file.extent.length);
+                Some(FoundFile { path: file.path, esp: None, extents: vec![range], editable: file.editable })
             }
             NamedFile::Esp(esp, path) => {
                 let file = self.esps.get(esp)?.fat.file(path.trim_start_matches('/'))?;

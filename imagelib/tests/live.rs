@@ -64,7 +64,7 @@ fn refusal(iso: &[u8]) -> NotCustomisable {
             IsoSystem::Other(reason) => reason,
             other => panic!("{other:?}"),
         },
-        Base::KernelInitrd(_) => panic!("an ISO"),
+        Base::KernelInitrd(_) | Base::Nothing => panic!("an ISO"),
     }
 }
 

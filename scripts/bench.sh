@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 results="$(mktemp)"
 trap 'rm -f "$results"' EXIT
 cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
+echo | tee -a "$results"
+cargo bench --locked --quiet -p acceptance --bench live_images | tee -a "$results"
 {
   cat <<HEADER
 # Benchmarks

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use acceptance::hosts::bond_and_vlans;
+
 const POSTS: usize = 1000;
 const PEER_RUNS: usize = 5;
 
@@ -46,7 +48,7 @@ fn main() -> io::Result<()> {
     println!("Medians of {PEER_RUNS} runs; the ratio is to the p50 of a POST on the same base above.\n");
     println!("| command | time | times a POST | disk per image |\n| --- | --- | --- | --- |");
     let nmstate = work.path().join("host.yaml");
-    fs::write(&nmstate, nmstate_document(1))?;
+    fs::write(&nmstate, bond_and_vlans(1))?;
     let keyfile = root.join("fixtures/nmstate/static-ipv4-baremetalhost/expected/enp2s0.nmconnection");
     let output = work.path().join("out.iso");
     let base = &bases[1];
@@ -100,29 +102,6 @@ fn make_base(root: &Path, work: &Path, mib: usize) -> PathBuf {
     base
 }
 
-/// A host with a bond and two VLANs on it, and an address of its own.
-fn nmstate_document(host: usize) -> String {
-    let (high, low) = (host / 200, host % 200 + 10);
-    format!(
-        "hostname: {{config: host-{host}}}
-interfaces:
-- {{name: bond0, type: bond, state: up, link-aggregation: {{mode: active-backup, port: [eno1, eno2]}}}}
-- name: bond0.10
-  type: vlan
-  state: up
-  vlan: {{base-iface: bond0, id: 10}}
-  ipv4: {{enabled: true, address: [{{ip: 10.10.{high}.{low}, prefix-length: 16}}]}}
-- name: bond0.20
-  type: vlan
-  state: up
-  vlan: {{base-iface: bond0, id: 20}}
-  ipv4: {{enabled: true, address: [{{ip: 10.20.{high}.{low}, prefix-length: 16}}]}}
-routes: {{config: [{{destination: 0.0.0.0/0, next-hop-address: 10.10.255.254, next-hop-interface: bond0.10}}]}}
-dns-resolver: {{config: {{server: [10.10.0.1]}}}}
-"
-    )
-}
-
 struct Times {
     p50: Duration,
     p99: Duration,
@@ -160,7 +139,7 @@ impl Server {
         let mut reader = BufReader::new(stream.try_clone()?);
         let mut times = Vec::with_capacity(POSTS);
         for host in 0..POSTS {
-            let body = nmstate_document(host);
+            let body = bond_and_vlans(host);
             let start = Instant::now();
             let request = format!(
                 "POST /v1/images?base=base{mib}&format=iso HTTP/1.1\r\nHost: {}\r\nContent-Type: application/yaml\r\n\

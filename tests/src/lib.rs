@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod fat;
+pub mod hosts;
 pub mod peers;
 pub mod qemu;
 pub mod report;

@@ -84,6 +84,14 @@ impl Machine {
         self
     }
 
+    /// Adds a disk that cannot be written to: `/dev/vda`, and so on.
+    #[must_use]
+    pub fn disk(mut self, image: &Path) -> Self {
+        let drive = format!("format=raw,file={},if=virtio,readonly=on", image.display());
+        self.arguments.extend(["-drive".to_owned(), drive]);
+        self
+    }
+
     /// Boots it, and returns what came over the serial console until it was powered off.
     pub fn console(&self) -> String {
         let _turn = Turn::take();

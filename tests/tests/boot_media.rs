@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use acceptance::bases::{extracted, ramdisk_iso};
+use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::fat::{clean, content_of, made};
 use acceptance::peers::{run, run_text};
 use acceptance::qemu::{Boot, Machine};
@@ -56,21 +56,25 @@ impl Parts {
         image
     }
 
-    /// As on Debian's own media: shim, and GRUB behind it.
+    /// As on Debian's own media, shim and GRUB behind it: what `docs/bases.md` says.
     fn debian_esp(&self) -> PathBuf {
-        let [shim, grub] = ["/usr/lib/shim/shimx64.efi.signed", "/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed"];
-        self.esp("debian.esp", &[("EFI/BOOT/BOOTX64.EFI", shim), ("EFI/BOOT/grubx64.efi", grub)])
+        let page = fs::read_to_string(fixtures("../docs/bases.md")).unwrap();
+        let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+        run(Command::new("bash").args(["-euc", script]).current_dir(self.directory.path()));
+        self.path("esp.img")
     }
 
-    /// What `grub-mkimage` makes for somebody who has read its manual.
+    /// What `grub-mkimage` makes, with a configuration beside it that has nothing to start.
     fn own_grub_esp(&self) -> PathBuf {
-        let loader = self.path("grub.efi");
-        let modules = "normal linux fat part_gpt search search_fs_file configfile all_video";
+        let [loader, menu] = ["grub.efi", "grub.cfg"].map(|name| self.path(name));
+        let modules = "normal linux fat iso9660 part_gpt part_msdos search search_fs_file configfile all_video";
         run(Command::new("grub-mkimage")
             .args(["-O", "x86_64-efi", "-p", "/boot/grub", "-o"])
             .arg(&loader)
             .args(modules.split(' ')));
-        self.esp("grub.esp", &[("EFI/BOOT/BOOTX64.EFI", loader.to_str().unwrap())])
+        fs::write(&menu, "echo nothing\n").unwrap();
+        let places = [("EFI/BOOT/BOOTX64.EFI", &loader), ("boot/grub/grub.cfg", &menu)];
+        self.esp("grub.esp", &places.map(|(path, from)| (path, from.to_str().unwrap())))
     }
 
     /// What `bootctl install` makes.
@@ -151,7 +155,8 @@ fn an_iso_around_a_kernel() {
     }
     run(Command::new("7z").arg("t").arg(&image));
 
-    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiCd), (&image, Boot::UefiUsb)]);
+    let own_grub = parts.build("iso", &format!(",esp:{}", parts.own_grub_esp().display()), "own.iso");
+    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiCd), (&image, Boot::UefiUsb), (&own_grub, Boot::UefiUsb)]);
 }
 
 #[test]

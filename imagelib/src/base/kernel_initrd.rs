@@ -1,6 +1,7 @@
 //! Bases that are a kernel and an initramfs.
 
 use super::{BaseError, BootLoaders, Format, Role};
+use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
 use crate::initramfs::{self, Ending, Tree};
@@ -75,7 +76,10 @@ impl KernelInitrdBase {
                 "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH for BIOS machines, or ask \
                      for 'initrd'",
             ),
-            Format::Usb if esp.is_none() => Err("it has no boot loader for UEFI machines; give esp:PATH"),
+            Format::Iso if esp.as_ref().is_some_and(Esp::starts_systemd_boot) => Err(SYSTEMD_BOOT_ON_ISO),
+            Format::Usb if esp.is_none() => {
+                Err("it has no boot loader for UEFI machines, the only ones that boot this format; give esp:PATH")
+            }
             Format::Iso | Format::Usb | Format::Initrd => Ok(()),
             Format::MinimalIso => Err("only a CoreOS live ISO becomes one"),
             Format::Data => Err("a data image has no base"),
@@ -84,7 +88,7 @@ impl KernelInitrdBase {
 
     /// The sizes of its files.
     pub(crate) fn sizes(&self) -> Sizes {
-        let esp = self.loaders.esp.as_ref().map(|esp| esp.size);
+        let esp = self.loaders.esp.as_ref().map(Esp::size);
         let others = [(Role::Kernel, self.kernel_size), (Role::Rootfs, self.rootfs_size), (Role::Esp, esp)];
         let others = others.into_iter().filter_map(|(role, size)| Some((role, size?)));
         others.chain([(Role::Initrd, self.initrd_size)]).collect()

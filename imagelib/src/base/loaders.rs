@@ -3,8 +3,7 @@
 use bytes::Bytes;
 
 use super::BaseError;
-use crate::boot_medium::BiosLoader;
-use crate::disk::fat::FatImage;
+use crate::boot_medium::{BiosLoader, Esp};
 use crate::source::{Role, Sources};
 
 /// The most that a part of a BIOS boot loader may have, in bytes.
@@ -22,24 +21,9 @@ pub struct BootLoaders {
     pub bios: Option<BiosLoader>,
 }
 
-/// The image of an EFI system partition.
-#[derive(Debug, Clone)]
-pub struct Esp {
-    /// Its length in bytes.
-    pub size: u64,
-    /// Its file system.
-    pub fat: FatImage,
-}
-
 impl BootLoaders {
     pub(super) fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
-        let esp = match files.source(Role::Esp) {
-            Some(source) => {
-                let size = source.size();
-                Some(Esp { size, fat: FatImage::open(source, 0..size).map_err(BaseError::Esp)? })
-            }
-            None => None,
-        };
+        let esp = files.source(Role::Esp).map(Esp::open).transpose()?;
         let mut parts = Vec::new();
         for role in BIOS_PARTS {
             let Some(source) = files.source(role) else { continue };

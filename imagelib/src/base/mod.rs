@@ -17,12 +17,11 @@ pub use format::{Format, UnknownFormat};
 pub(crate) use iso::NOT_HYBRID;
 pub use iso::{CoreosBase, DiskTable, IsoBase, IsoSystem, LiveFiles};
 pub use kernel_initrd::KernelInitrdBase;
-pub use loaders::{BootLoaders, Esp};
+pub use loaders::BootLoaders;
 
-use crate::boot_medium::BootMediumError;
+use crate::boot_medium::{BootMediumError, EspError};
 pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
-use crate::disk::fat::FatError;
 use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
@@ -56,9 +55,9 @@ pub enum BaseError {
         /// Why not.
         reason: StopReason,
     },
-    /// The ESP is none.
-    #[error("the ESP is no image of an EFI system partition: {0}")]
-    Esp(#[source] FatError),
+    /// The ESP is none, or starts nothing.
+    #[error(transparent)]
+    Esp(#[from] EspError),
     /// A part of a BIOS boot loader that is none.
     #[error(transparent)]
     BootLoader(BootMediumError),
@@ -147,18 +146,25 @@ impl Base {
         }
     }
 
-    /// Whether the system of an image of this format fetches its root file system over the network, from beside the
-    /// image where nothing else is said.
+    /// Whether the system of an image of this format fetches its root file system over the network.
     pub fn fetches_rootfs(&self, format: Format) -> bool {
         match self {
             Self::Iso(_) => format == Format::MinimalIso,
             Self::KernelInitrd(base) => {
-                matches!(format, Format::Iso | Format::Usb)
-                    && base.profile == DeliveryProfile::Coreos
-                    && base.rootfs_size.is_some()
+                matches!(format, Format::Iso | Format::Usb) && base.profile == DeliveryProfile::Coreos
             }
             Self::Nothing => false,
         }
+    }
+
+    /// Whether what the system fetches so is a file of the image, from beside which it comes where nothing else is said.
+    pub fn has_rootfs_to_fetch(&self, format: Format) -> bool {
+        let there = match self {
+            Self::Iso(_) => true,
+            Self::Nothing => false,
+            Self::KernelInitrd(base) => base.rootfs_size.is_some(),
+        };
+        there && self.fetches_rootfs(format)
     }
 
     /// The formats that images of this base can have.

@@ -15,6 +15,7 @@
 mod bios;
 mod configuration;
 mod disk;
+mod esp;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 pub use bios::BiosLoader;
+pub use esp::{Esp, EspError};
 
 use crate::disk::fat::FatError;
 use crate::disk::usb::UsbError;
@@ -53,6 +55,10 @@ const GRUB_DIRECTORIES: &[&str] = &[
     "EFI/ubuntu",
 ];
 
+/// Why an ESP with systemd-boot starts no ISO.
+pub(crate) const SYSTEMD_BOOT_ON_ISO: &str =
+    "systemd-boot in the ESP cannot start a kernel from an ISO file system; ask for 'usb', or give an ESP with GRUB";
+
 /// Why there is no bootable image.
 #[derive(Debug, thiserror::Error)]
 pub enum BootMediumError {
@@ -74,17 +80,8 @@ pub enum BootMediumError {
          they are"
     )]
     Arguments,
-    /// An EFI system partition that starts nothing from a removable medium.
-    #[error(
-        "the ESP has no EFI/BOOT/BOOTX64.EFI or EFI/BOOT/BOOTAA64.EFI, which is what firmware starts from a removable \
-         medium"
-    )]
-    NoRemovableLoader,
     /// systemd-boot, which reads nothing but its own partition.
-    #[error(
-        "systemd-boot in the ESP cannot start a kernel from an ISO file system; ask for format 'usb', or give an ESP with \
-         GRUB"
-    )]
+    #[error("{SYSTEMD_BOOT_ON_ISO}")]
     SystemdBootOnIso,
     /// The image cannot be written.
     #[error(transparent)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
 use crate::base::{CoreosBase, Format, IsoBase, LiveFiles, Role};
 use crate::compression::Compression;
 use crate::cpio::Archive;
@@ -100,10 +100,6 @@ fn minimal_iso(
         files.insert(FileName::Rootfs, range_of(base, rootfs)?);
     }
     Ok((files, arguments, all))
-}
-
-fn names_rootfs(arguments: &KernelArguments) -> bool {
-    arguments.iter().any(|argument| argument.split('=').next() == Some(COREOS_ROOTFS_ARGUMENT))
 }
 
 /// Embed areas that are written where they are, and what the editor has moved.

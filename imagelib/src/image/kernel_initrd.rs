@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::changes::Change;
-use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError};
+use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::boot_medium::BootMedium;
 use crate::delivery::{self, DeliveryProfile, Members};
@@ -13,6 +13,7 @@ use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Content, Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
+use crate::report::DocumentPath;
 
 /// The volume identifier of an ISO that is made around a kernel.
 const LABEL: &str = "DAYONE";
@@ -27,36 +28,46 @@ pub(super) fn plan(
         return Err(ImageError::Customised { found: "an Ignition config or keyfiles in its initramfs".to_owned() });
     }
     let profile = recipe.delivery.unwrap_or(base.profile);
-    let Members { archive, embedded, report } =
+    let Members { archive, embedded, mut report } =
         delivery::members(profile, &recipe.additions, recipe.ignition.as_ref(), &base.tree)?;
     let needed: KernelArguments = profile.kernel_arguments().parse()?;
-    let arguments = recipe.kernel_arguments.apply_to(&needed)?;
+    let mut arguments = recipe.kernel_arguments.apply_to(&needed)?;
     let initrd = grown(Role::Initrd, 0..base.initrd_size, &archive);
-    let fetches_rootfs = profile == DeliveryProfile::Coreos && base.rootfs_size.is_some();
     let sizes = base.sizes();
-    let rootfs = base.rootfs_size.map(|size| Overlay::patched(Role::Rootfs, size, vec![])).transpose()?;
+    let mut rootfs = base.rootfs_size.map(|size| Overlay::patched(Role::Rootfs, size, vec![])).transpose()?;
+    let fetches_rootfs = profile == DeliveryProfile::Coreos && !names_rootfs(&arguments);
 
-    let (mut files, arguments, rootfs_argument, changes) = if recipe.format == Format::Initrd {
+    let (mut files, rootfs_argument, changes) = if recipe.format == Format::Initrd {
         let initrd = Overlay::concatenated(&sizes, initrd)?;
         let changes = vec![Change::grown(FileName::Initrd.as_str(), base.initrd_size, initrd.size())];
         let mut files = BTreeMap::from([(FileName::Initrd, initrd)]);
         if let Some(size) = base.kernel_size {
             files.insert(FileName::Kernel, Overlay::patched(Role::Kernel, size, vec![])?);
         }
-        (files, arguments, fetches_rootfs.then_some(COREOS_ROOTFS_ARGUMENT), changes)
+        (files, (fetches_rootfs && rootfs.is_some()).then_some(COREOS_ROOTFS_ARGUMENT), changes)
     } else {
-        let mut arguments = arguments;
-        let given = match &recipe.rootfs {
-            Some(RootfsLocation::Url(url)) => Some(url),
+        let url = match &recipe.rootfs {
+            Some(RootfsLocation::Url(url)) => {
+                rootfs = None;
+                Some(url)
+            }
             Some(RootfsLocation::MediaPlane(_)) | None => rootfs_url,
         };
-        if let (true, Some(url)) = (fetches_rootfs, given) {
-            arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?);
+        match url {
+            Some(url) if fetches_rootfs => arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?),
+            None if fetches_rootfs => {
+                let message = format!(
+                    "is fetched by the system, which nobody tells from where: give the URL of rootfs.img, or the kernel \
+                     argument {COREOS_ROOTFS_ARGUMENT}"
+                );
+                report.warning("rootfs-url-missing", &DocumentPath::document("rootfs"), message);
+            }
+            _ => {}
         }
         let (name, segments) = medium(recipe, base, initrd, &arguments)?;
         let medium = Overlay::concatenated(&sizes, segments)?;
         let changes = vec![Change::authored(name.as_str(), "made around the files of the base", medium.size())];
-        (BTreeMap::from([(name, medium)]), arguments, None, changes)
+        (BTreeMap::from([(name, medium)]), None, changes)
     };
     files.extend(rootfs.map(|rootfs| (FileName::Rootfs, rootfs)));
     Ok(Image { files, embedded, kernel_arguments: Some(arguments.to_string()), rootfs_argument, changes, report })
@@ -81,9 +92,9 @@ fn medium(
     Ok(match (recipe.format, &base.loaders.esp) {
         (Format::Usb, Some(esp)) => {
             let identity = Digest::of(recipe.id().as_bytes());
-            (FileName::BootDisk, medium.disk(&esp.fat, identity)?)
+            (FileName::BootDisk, medium.disk(esp, identity)?)
         }
-        (_, Some(esp)) => (FileName::BootIso, medium.with_esp(&esp.fat, esp.size)?.layout()?),
+        (_, Some(esp)) => (FileName::BootIso, medium.with_esp(esp)?.layout()?),
         (_, None) => (FileName::BootIso, medium.layout()?),
     })
 }

@@ -27,7 +27,7 @@ use crate::disk::gpt::GptError;
 use crate::ignition::UserConfig;
 use crate::iso::coreos::GrowthError;
 use crate::iso::edit::EditError;
-use crate::kernel_arguments::KernelArgumentError;
+use crate::kernel_arguments::{KernelArgumentError, KernelArguments};
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
 use crate::report::{DocumentPath, Report};
@@ -161,6 +161,10 @@ impl fmt::Display for FileName {
 
 /// The kernel argument by which a CoreOS live initramfs finds its root file system when there is no medium.
 const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";
+
+fn names_rootfs(arguments: &KernelArguments) -> bool {
+    arguments.iter().any(|argument| argument.split('=').next() == Some(COREOS_ROOTFS_ARGUMENT))
+}
 
 /// An image, planned.
 #[derive(Debug, Clone)]

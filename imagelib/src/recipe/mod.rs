@@ -60,7 +60,7 @@ pub struct Recipe {
     /// How the system takes what is added, where that is not as its initramfs says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryProfile>,
-    /// Where a minimal ISO fetches its root file system from; without it, that is left to the user's kernel arguments.
+    /// Where a system that fetches its root file system does so from; without it, that is left to the user's kernel arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<RootfsLocation>,
     /// What is on a data image, which has the base of no files.

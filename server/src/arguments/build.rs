@@ -39,8 +39,8 @@ pub struct BuildArguments {
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
-    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH]
-    /// [,bios-loader:PATH]
+    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH], for iso and usb with
+    /// boot loaders: esp:PATH, and bios-loader:PATH, bios-loader-core:PATH, bios-boot-code:PATH
     #[arg(long, value_name = "BASE")]
     pub base: Option<BaseArgument>,
 
@@ -83,7 +83,7 @@ pub struct BuildArguments {
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<DeliveryProfile>,
 
-    /// Where a minimal-iso fetches its root file system from
+    /// Where a minimal-iso, or a medium around CoreOS's kernel and initramfs, fetches its root file system from
     #[arg(long, value_name = "URL")]
     pub rootfs_url: Option<RootfsUrl>,
 

@@ -41,7 +41,8 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
-    /// Base image: NAME=PATH of an ISO, or `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH]`; repeatable
+    /// Base image: NAME=PATH of an ISO, or `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`;
+    /// repeatable
     #[arg(long = "base", env = "DAYONE_BASE", value_name = "NAME=PATH")]
     #[serde(rename = "bases")]
     pub base: Vec<BaseDefinition>,
@@ -99,7 +100,7 @@ pub struct Settings {
 
 impl Settings {
     /// Reads a settings file: YAML with the long names of the options as keys, except that `bases` is a list of
-    /// `{name, iso}` or `{name, kernel, initrd, rootfs}`. Relative paths are relative to the working directory.
+    /// `{name, iso}` or `{name, kernel, initrd, …}`. Relative paths are relative to the working directory.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let path = path.to_owned();
         let text = match std::fs::read_to_string(&path) {

@@ -93,8 +93,8 @@ impl<'a> Directories<'a> {
             return Err(AuthorError::TooMany("/".to_owned()));
         }
         for place in 0..directories.all.len() {
-            let bytes = directories.extent(tree, place, &|_| 0);
-            let size = u32::try_from(bytes.len()).map_err(|_| AuthorError::TooMany("/".to_owned()))?;
+            let length = directories.content(tree, place, &|_| 0).len().next_multiple_of(BLOCK_LENGTH);
+            let size = u32::try_from(length).map_err(|_| AuthorError::TooMany("/".to_owned()))?;
             if let Some(directory) = directories.all.get_mut(place) {
                 directory.size = size;
             }
@@ -107,9 +107,10 @@ impl<'a> Directories<'a> {
         self.all.iter_mut().map(|directory| (directory.size, &mut directory.block)).collect()
     }
 
-    /// All extents, one after the other. `locate` says in which block a file begins.
-    pub(super) fn bytes(&self, tree: &Tree<'_>, locate: impl Fn(usize) -> u32) -> Vec<u8> {
-        (0..self.all.len()).flat_map(|place| self.extent(tree, place, &locate)).collect()
+    /// All extents in their order, without the zeros at the end of each: most of a small directory's block is these.
+    /// `locate` says in which block a file begins.
+    pub(super) fn contents(&self, tree: &Tree<'_>, locate: impl Fn(usize) -> u32) -> Vec<Vec<u8>> {
+        (0..self.all.len()).map(|place| self.content(tree, place, &locate)).collect()
     }
 
     /// The root directory's record, as the volume descriptor has it.
@@ -123,11 +124,11 @@ impl<'a> Directories<'a> {
         u32::try_from(self.all.iter().map(length).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    fn extent(&self, tree: &Tree<'_>, place: usize, locate: &impl Fn(usize) -> u32) -> Vec<u8> {
+    fn content(&self, tree: &Tree<'_>, place: usize, locate: &impl Fn(usize) -> u32) -> Vec<u8> {
         let Some(directory) = self.all.get(place) else { return Vec::new() };
-        let mut extent = self.own_record(directory, place == 0);
+        let mut content = self.own_record(directory, place == 0);
         if let Some(parent) = self.all.get(directory.parent) {
-            extent.extend(self.record_of(parent, &[1], None));
+            content.extend(self.record_of(parent, &[1], None));
         }
         for (identifier, node) in &directory.entries {
             let record = match *node {
@@ -142,14 +143,13 @@ impl<'a> Directories<'a> {
                 }),
             };
             let record = record.unwrap_or_default();
-            let rest = BLOCK_LENGTH - extent.len() % BLOCK_LENGTH;
+            let rest = BLOCK_LENGTH - content.len() % BLOCK_LENGTH;
             if record.len() > rest {
-                extent.resize(extent.len() + rest, 0);
+                content.resize(content.len() + rest, 0);
             }
-            extent.extend(record);
+            content.extend(record);
         }
-        extent.resize(extent.len().next_multiple_of(BLOCK_LENGTH), 0);
-        extent
+        content
     }
 
     /// The record of a directory in itself.

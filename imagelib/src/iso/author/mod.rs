@@ -137,7 +137,7 @@ impl NewIso {
             image.blocks(table);
         }
         for directories in [&primary, &joliet] {
-            image.blocks(directories.bytes(&tree, locate));
+            directories.contents(&tree, locate).into_iter().for_each(|content| image.blocks(content));
         }
         if let Some(boot) = &boot {
             image.blocks(boot.catalog(&tree, locate));

@@ -69,7 +69,7 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
     };
     let rootfs = match order.rootfs_url {
         Some(url) => Some(RootfsLocation::Url(url)),
-        None if open.base.fetches_rootfs(order.format) => Some(RootfsLocation::MediaPlane(media_url.to_string())),
+        None if open.base.has_rootfs_to_fetch(order.format) => Some(RootfsLocation::MediaPlane(media_url.to_string())),
         None => None,
     };
     let recipe = Recipe {

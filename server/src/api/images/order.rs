@@ -83,7 +83,8 @@ pub(super) struct JsonOrder {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "dracut")]
     profile: Option<DeliveryProfile>,
-    /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
+    /// Where a `minimal-iso`, or a medium around CoreOS's kernel, fetches its root file system from (http or https). From
+    /// this server, if absent.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "http://192.0.2.10/rootfs.img")]
     rootfs_url: Option<RootfsUrl>,
@@ -132,7 +133,8 @@ pub(super) struct OrderQuery {
     boot_entry: Option<Vec<String>>,
     /// How the system takes what is added, where its initramfs does not say so: see `profile` of the base.
     profile: Option<String>,
-    /// Where a `minimal-iso` fetches its root file system from (http or https). From this server, if absent.
+    /// Where a `minimal-iso`, or a medium around CoreOS's kernel, fetches its root file system from (http or https). From
+    /// this server, if absent.
     rootfs_url: Option<String>,
     /// `true`: what somebody embedded in the base before may be replaced.
     replace_embedded: Option<bool>,

@@ -53,6 +53,10 @@ seed_iso() {
   for file in fixtures/bases/*.iso.xz; do xz -dc "$file" > "$1/$(basename "$file" .xz)"; done
 }
 
+seed_iso_edit() {
+  seed_iso "$1"
+}
+
 seed_minimal_iso() {
   xz -dc fixtures/bases/coreos-packed.iso.xz | bsdtar -xOf - coreos/miniso.dat > "$1/miniso.dat"
 }
@@ -78,7 +82,7 @@ seed_range() {
 }
 
 # An ISO image has its first descriptor at 32 KiB, and the fixtures a little more than one MiB. FAT16 begins at two MiB.
-declare -A max_len=([iso]=2097152 [fat]=2359296)
+declare -A max_len=([iso]=2097152 [iso_edit]=2097152 [fat]=2359296)
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$cargo_fuzz" list)

@@ -2,11 +2,14 @@
 
 pub mod api;
 pub mod arguments;
+pub mod boots;
 pub mod commands;
+pub mod doctor;
 pub mod listen;
 pub mod logging;
 pub mod media;
 pub mod media_url;
 pub mod metrics;
+pub mod redfish;
 pub mod server;
 pub mod store;

@@ -1,0 +1,1 @@
+//! Boots: a host brought from its documents to a booted system by way of its BMC, one step after the other.

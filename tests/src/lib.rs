@@ -7,3 +7,4 @@ pub mod peers;
 pub mod qemu;
 pub mod report;
 pub mod server;
+pub mod sushy;

@@ -1,80 +1,19 @@
 //! A Redfish emulator (sushy-tools) as the BMC: it inserts what dayone serves, and what it read is what dayone says.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::peers::{peer, run, run_text};
-use acceptance::server::{Server, dayone, free_address, wait_for};
+use acceptance::server::{Server, dayone};
+use acceptance::sushy::Emulator;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
-
-/// sushy-tools without a hypervisor, ended when dropped.
-struct Bmc {
-    process: Child,
-    media: String,
-    files: PathBuf,
-}
-
-impl Bmc {
-    fn start(directory: &Path) -> Self {
-        let files = directory.join("bmc");
-        fs::create_dir(&files).unwrap();
-        let configuration = files.join("conf.py");
-        fs::write(&configuration, format!("SUSHY_EMULATOR_STATE_DIR = {files:?}\n")).unwrap();
-        let address = free_address();
-        let (host, port) = address.split_once(':').unwrap();
-        let log = files.join("log");
-        let output = fs::File::create(&log).unwrap();
-        let process = peer("sushy-emulator")
-            .args(["--fake", "-i", host, "-p", port, "--config", configuration.to_str().unwrap()])
-            .env("TMPDIR", &files)
-            .stdout(Stdio::null())
-            .stderr(output)
-            .spawn()
-            .unwrap();
-        let mut bmc = Self { process, media: String::new(), files };
-        wait_for(&format!("http://{address}/redfish/v1/"), Duration::from_secs(30), || {
-            fs::read_to_string(&log).unwrap_or_default()
-        });
-        let systems: Value =
-            reqwest::blocking::get(format!("http://{address}/redfish/v1/Systems")).unwrap().json().unwrap();
-        let system = systems["Members"][0]["@odata.id"].as_str().unwrap();
-        bmc.media = format!("http://{address}{system}/VirtualMedia/Cd");
-        bmc
-    }
-
-    fn state(&self) -> Value {
-        reqwest::blocking::get(&self.media).unwrap().json().unwrap()
-    }
-
-    fn action(&self, name: &str, body: &Value) {
-        let url = format!("{}/Actions/VirtualMedia.{name}", self.media);
-        let answer = Client::new().post(url).json(body).send().unwrap();
-        assert_eq!(answer.status(), 204, "{name}: {}", answer.text().unwrap());
-    }
-
-    /// The images that it has fetched.
-    fn fetched(&self) -> Vec<PathBuf> {
-        let directories = fs::read_dir(&self.files).unwrap().map(|entry| entry.unwrap().path());
-        directories.map(|directory| directory.join("boot.iso")).filter(|image| image.exists()).collect()
-    }
-}
-
-impl Drop for Bmc {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 #[test]
 fn a_bmc_inserts_reads_and_ejects_an_image() {
     let base = coreos_iso(&[]);
     let server = Server::start("coreos", &base);
-    let bmc = Bmc::start(server.directory());
+    let bmc = Emulator::start(&server.directory().join("bmc"));
     let host = fixtures("scenarios").join("static-ipv4-baremetalhost.yaml");
     let image: Value = Client::new()
         .post(format!("{}/v1/images?base=coreos&format=iso", server.api))
@@ -87,8 +26,8 @@ fn a_bmc_inserts_reads_and_ejects_an_image() {
     let url = image["url"].as_str().unwrap();
 
     // Some BMCs send credentials whether they were asked for or not.
-    bmc.action("InsertMedia", &json!({"Image": url, "Inserted": true, "UserName": "none", "Password": "none"}));
-    let state = bmc.state();
+    bmc.media_action("InsertMedia", &json!({"Image": url, "Inserted": true, "UserName": "none", "Password": "none"}));
+    let state = bmc.media();
     assert_eq!((&state["Inserted"], state["Image"].as_str()), (&json!(true), Some(url)));
 
     let fetched = bmc.fetched();
@@ -108,9 +47,9 @@ fn a_bmc_inserts_reads_and_ejects_an_image() {
     let keyfile = fs::read_to_string(expected).unwrap();
     assert!(keyfile.contains("192.168.111.110/24") && keyfiles.contains(&keyfile), "{keyfiles}");
 
-    bmc.action("EjectMedia", &json!({}));
-    assert_eq!(bmc.state()["Inserted"], json!(false));
-    assert_eq!(bmc.fetched(), Vec::<PathBuf>::new());
+    bmc.media_action("EjectMedia", &json!({}));
+    assert_eq!(bmc.media()["Inserted"], json!(false));
+    assert_eq!(bmc.fetched(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

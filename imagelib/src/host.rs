@@ -1,5 +1,7 @@
 //! A host as the user's documents describe it.
 
+mod bmc;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::DocumentPath;
 use crate::text::checked_text;
+
+pub use bmc::{BmcCredentials, BmcSpec, BootMode, NoCredentials};
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +24,9 @@ pub enum HostError {
     /// Not an architecture that dayone knows.
     #[error("{0:?} is not a known architecture (x86_64, aarch64, ppc64le, s390x)")]
     Architecture(String),
+    /// Not a boot mode that Metal3 knows.
+    #[error("{0:?} is not a boot mode (UEFI, UEFISecureBoot, legacy)")]
+    BootMode(String),
 }
 
 /// A host name that Linux and the DNS accept: labels of letters, digits and inner hyphens (RFC 1123 §2.1),
@@ -158,8 +165,19 @@ pub struct HostSpec {
     pub boot_mac: Option<MacAddress>,
     /// The processor architecture, where the documents say.
     pub architecture: Option<Architecture>,
+    /// How its firmware boots, where the documents say.
+    pub boot_mode: Option<BootMode>,
+    /// Its BMC, where the documents say.
+    pub bmc: Option<BmcSpec>,
     /// The network that the host shall have.
     pub network: NmstateDocument,
+}
+
+impl HostSpec {
+    /// A host of which nothing is known but its network.
+    pub fn with_network(network: NmstateDocument) -> Self {
+        Self { name: None, hostname: None, boot_mac: None, architecture: None, boot_mode: None, bmc: None, network }
+    }
 }
 
 #[cfg(test)]

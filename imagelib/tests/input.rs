@@ -1,6 +1,12 @@
 //! Users' documents and what is read from them, against `fixtures/inputs`. `UPDATE_GOLDEN=1` rewrites the golden files.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::format_collect)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    clippy::indexing_slicing
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,14 +35,27 @@ fn hosts(input: &Input) -> String {
         .hosts
         .iter()
         .map(|host| {
-            json!({
+            let mut json = json!({
                 "name": host.name,
                 "hostname": host.hostname,
                 "boot_mac": host.boot_mac.map(|mac| mac.to_string()),
                 "architecture": host.architecture,
                 "path": host.network.path.to_string(),
                 "network": host.network.value,
-            })
+            });
+            if let Some(bmc) = &host.bmc {
+                json["bmc"] = json!({
+                    "address": bmc.address,
+                    "credentials": bmc.credentials.as_ref().map_or_else(ToString::to_string, |read| {
+                        format!("{}, {} characters", read.username, read.password.len())
+                    }),
+                    "disable_certificate_verification": bmc.disable_certificate_verification,
+                });
+            }
+            if let Some(boot_mode) = host.boot_mode {
+                json["boot_mode"] = json!(boot_mode);
+            }
+            json
         })
         .collect();
     serde_json::to_string_pretty(&hosts).unwrap() + "\n"

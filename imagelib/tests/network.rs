@@ -31,11 +31,8 @@ fn yaml(path: &Path) -> Value {
 fn host(path: &Path) -> HostSpec {
     let boot_mac = fs::read_to_string(path.with_file_name("boot-mac")).ok();
     HostSpec {
-        name: None,
-        hostname: None,
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        architecture: None,
-        network: NmstateDocument { value: yaml(path), path: DocumentPath::root() },
+        ..HostSpec::with_network(NmstateDocument { value: yaml(path), path: DocumentPath::root() })
     }
 }
 

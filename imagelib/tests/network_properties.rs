@@ -14,11 +14,8 @@ use serde_yaml::{Mapping, Value};
 
 fn host(value: Value) -> HostSpec {
     HostSpec {
-        name: None,
-        hostname: None,
         boot_mac: Some("52:54:00:12:34:56".parse().unwrap()),
-        architecture: None,
-        network: NmstateDocument { value, path: DocumentPath::root() },
+        ..HostSpec::with_network(NmstateDocument { value, path: DocumentPath::root() })
     }
 }
 

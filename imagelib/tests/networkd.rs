@@ -23,11 +23,8 @@ fn fixtures() -> PathBuf {
 
 fn host(value: Value, boot_mac: Option<&str>) -> HostSpec {
     HostSpec {
-        name: None,
-        hostname: None,
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        architecture: None,
-        network: NmstateDocument { value, path: DocumentPath::root() },
+        ..HostSpec::with_network(NmstateDocument { value, path: DocumentPath::root() })
     }
 }
 

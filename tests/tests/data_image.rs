@@ -154,7 +154,7 @@ fn documents() -> Vec<(String, HostSpec)> {
         let boot_mac = fs::read_to_string(case.join("boot-mac")).ok().map(|mac| mac.trim().parse().unwrap());
         let value = serde_yaml::from_str(&text).unwrap();
         let network = NmstateDocument { value, path: DocumentPath::root() };
-        let host = HostSpec { name: None, hostname: None, boot_mac, architecture: None, network };
+        let host = HostSpec { boot_mac, ..HostSpec::with_network(network) };
         documents.push((case.file_name().unwrap().to_str().unwrap().to_owned(), host));
     }
     documents

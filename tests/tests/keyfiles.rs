@@ -50,11 +50,11 @@ fn network(case: &Path) -> HostNetwork {
     let text = fs::read_to_string(case.join("nmstate.yaml")).unwrap();
     let boot_mac = fs::read_to_string(case.join("boot-mac")).ok();
     let host = HostSpec {
-        name: None,
-        hostname: None,
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        architecture: None,
-        network: NmstateDocument { value: serde_yaml::from_str(&text).unwrap(), path: DocumentPath::root() },
+        ..HostSpec::with_network(NmstateDocument {
+            value: serde_yaml::from_str(&text).unwrap(),
+            path: DocumentPath::root(),
+        })
     };
     convert(&host).0.unwrap()
 }

@@ -28,11 +28,11 @@ fn cases() -> BTreeMap<String, Vec<NetworkdUnit>> {
             let Ok(text) = fs::read_to_string(case.path().join("nmstate.yaml")) else { continue };
             let boot_mac = fs::read_to_string(case.path().join("boot-mac")).ok();
             let host = HostSpec {
-                name: None,
-                hostname: None,
                 boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-                architecture: None,
-                network: NmstateDocument { value: serde_yaml::from_str(&text).unwrap(), path: DocumentPath::root() },
+                ..HostSpec::with_network(NmstateDocument {
+                    value: serde_yaml::from_str(&text).unwrap(),
+                    path: DocumentPath::root(),
+                })
             };
             if let Some(units) = convert(&host).0 {
                 cases.insert(case.file_name().into_string().unwrap(), units.units);

@@ -1,15 +1,16 @@
-//! Metal3's `BareMetalHost`, joined with the Secret that holds its network.
+//! Metal3's `BareMetalHost`, joined with the Secrets that hold its network and its BMC's credentials.
 //!
 //! Source: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go`; the key `nmstate` is what
 //! openshift/image-customization-controller reads.
 
 use std::str::FromStr;
 
+use super::bmc::bmc;
 use super::nmstate;
 use super::object::{Fields, Object, Reported};
 use super::secret::Secrets;
 use super::yaml::Budget;
-use crate::host::{Architecture, HostError, HostSpec, MacAddress};
+use crate::host::{Architecture, BootMode, HostError, HostSpec, MacAddress};
 use crate::report::Report;
 
 pub(super) const KIND: &str = "BareMetalHost";
@@ -34,11 +35,6 @@ pub(super) fn host(
         return Err(top.wrong("spec", "spec-missing", "is missing", report));
     };
     let namespace = object.namespace.as_deref();
-    if let Some(name) =
-        spec.mapping("bmc", report)?.map(|bmc| bmc.text("credentialsName", report)).transpose()?.flatten()
-    {
-        secrets.mark_used(name, namespace);
-    }
     for reference in FOR_THE_INSTALLED_SYSTEM {
         if let Some(secret) = spec.mapping(reference, report)?
             && let Some(name) = secret.text("name", report)?
@@ -49,13 +45,17 @@ pub(super) fn host(
     // All that is wrong is said at once, so that nobody has to mend and try in turns.
     let boot_mac = parsed::<MacAddress>(&spec, "bootMACAddress", report);
     let architecture = parsed::<Architecture>(&spec, "architecture", report);
+    let boot_mode = parsed::<BootMode>(&spec, "bootMode", report);
+    let bmc = bmc(&spec, namespace, secrets, budget, report);
     let network = network(&spec, namespace, secrets, budget, report);
-    let (boot_mac, architecture, network) = (boot_mac?, architecture?, network?);
+    let (boot_mac, architecture, boot_mode) = (boot_mac?, architecture?, boot_mode?);
+    let (bmc, network) = (bmc?, network?);
     let hostname = object.name.parse().map_err(|error: HostError| {
         let message = format!("cannot be the host name, so none will be set: {error}");
         report.warning("hostname-not-derivable", &top.path.key("metadata").key("name"), message);
     });
-    Ok(HostSpec { name: Some(object.name.clone()), hostname: hostname.ok(), boot_mac, architecture, network })
+    let (name, hostname) = (Some(object.name.clone()), hostname.ok());
+    Ok(HostSpec { name, hostname, boot_mac, architecture, boot_mode, bmc, network })
 }
 
 fn parsed<T: FromStr<Err = HostError>>(

@@ -72,10 +72,7 @@ mod tests {
     fn host(name: Option<&str>) -> HostSpec {
         HostSpec {
             name: name.map(str::to_owned),
-            hostname: None,
-            boot_mac: None,
-            architecture: None,
-            network: NmstateDocument { value: serde_yaml::Value::Null, path: DocumentPath::root() },
+            ..HostSpec::with_network(NmstateDocument { value: serde_yaml::Value::Null, path: DocumentPath::root() })
         }
     }
 

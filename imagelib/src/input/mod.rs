@@ -5,6 +5,7 @@
 //! [`UNDERSTOOD`].
 
 mod bare_metal_host;
+mod bmc;
 mod brackets;
 mod choose;
 mod nmstate;

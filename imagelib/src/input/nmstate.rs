@@ -21,13 +21,7 @@ pub(super) fn is_nmstate(document: &Mapping) -> bool {
 
 /// The host that a document of NMState describes: nothing is known of it but its network.
 pub(super) fn host(document: Mapping, path: DocumentPath) -> HostSpec {
-    HostSpec {
-        name: None,
-        hostname: None,
-        boot_mac: None,
-        architecture: None,
-        network: NmstateDocument { value: Value::Mapping(document), path },
-    }
+    HostSpec::with_network(NmstateDocument { value: Value::Mapping(document), path })
 }
 
 /// The NMState in `text`, which is held at `path`. What keeps it from being read is reported.

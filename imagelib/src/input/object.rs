@@ -127,6 +127,15 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The boolean at `key`.
+    pub(super) fn boolean(&self, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
+        match self.mapping.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(other) => Err(self.wrong_type(key, other, "true or false", report)),
+        }
+    }
+
     /// The mapping at `key`.
     pub(super) fn mapping(&self, key: &str, report: &mut Report) -> Result<Option<Fields<'a>>, Reported> {
         match self.mapping.get(key) {

@@ -4,13 +4,7 @@ use super::*;
 use crate::host::NmstateDocument;
 
 fn host(yaml: &str) -> HostSpec {
-    HostSpec {
-        name: None,
-        hostname: None,
-        boot_mac: None,
-        architecture: None,
-        network: NmstateDocument { value: serde_yaml::from_str(yaml).unwrap(), path: DocumentPath::root() },
-    }
+    HostSpec::with_network(NmstateDocument { value: serde_yaml::from_str(yaml).unwrap(), path: DocumentPath::root() })
 }
 
 type Convert = fn(&HostSpec) -> (Option<CloudNetwork>, Report);

@@ -80,6 +80,11 @@ impl MediaUrl {
         format!("{}/i/{token}/{name}", self.text)
     }
 
+    /// The URL by which the host that has `token` calls home.
+    pub fn call_home(&self, token: &impl fmt::Display) -> String {
+        format!("{}/h/{token}", self.text)
+    }
+
     /// Whether BMCs are told to use TLS.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")

@@ -18,10 +18,11 @@ use http_body_util::{Either, Full};
 use imagelib::overlay::Overlay;
 
 use super::body::{ImageBody, Part};
+use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
 use super::log::{AccessLog, shown};
 use super::metrics::MediaMetrics;
-use super::path;
+use super::path::Target;
 use super::pool::Pool;
 use super::range::{Requested, requested};
 use crate::store::base_file::BaseFiles;
@@ -43,11 +44,12 @@ pub(super) struct Plane {
     metrics: MediaMetrics,
     pool: Arc<Pool>,
     log: AccessLog,
+    call_homes: CallHomes,
 }
 
 impl Plane {
     pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
-        Self { published, metrics, pool: Arc::default(), log: AccessLog::default() }
+        Self { published, metrics, pool: Arc::default(), log: AccessLog::default(), call_homes: CallHomes::default() }
     }
 
     pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
@@ -55,8 +57,12 @@ impl Plane {
         ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer())
     }
 
+    pub(super) fn call_homes(&self) -> &CallHomes {
+        &self.call_homes
+    }
+
     pub(super) fn answer(&self, head: &Parts) -> Response<MediaBody> {
-        let target = path::parse(head.uri.path());
+        let target = Target::parse(head.uri.path());
         let response = self.respond(head, target).unwrap_or_else(|error| {
             // Only a media type that is no header value comes here.
             tracing::error!(%error, "an answer could not be put together");
@@ -71,12 +77,16 @@ impl Plane {
         response
     }
 
-    fn respond(&self, head: &Parts, target: Option<(&str, &str)>) -> http::Result<Response<MediaBody>> {
+    fn respond(&self, head: &Parts, target: Option<Target<'_>>) -> http::Result<Response<MediaBody>> {
         if ![Method::GET, Method::HEAD].contains(&head.method) {
             let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return text(builder, "only GET and HEAD are answered here\n");
         }
-        let Some((token, file)) = target else { return not_found() };
+        let (token, file) = match target {
+            Some(Target::CallHome { token }) if self.call_homes.call(token, head) => return heard(),
+            None | Some(Target::CallHome { .. }) => return not_found(),
+            Some(Target::File { token, file }) => (token, file),
+        };
         match self.published.find(token, file) {
             Lookup::NotFound => not_found(),
             Lookup::Unavailable(reason) => unavailable(token, file, &reason),
@@ -185,6 +195,11 @@ fn whole_seconds(time: SystemTime) -> SystemTime {
 fn not_found() -> http::Result<Response<MediaBody>> {
     let builder = Response::builder().status(StatusCode::NOT_FOUND).header(CACHE_CONTROL, NEVER_KEPT);
     text(builder, "not found\n")
+}
+
+/// The answer to a host's call home. One that a cache on the way gave would be a call that nobody hears.
+fn heard() -> http::Result<Response<MediaBody>> {
+    empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NEVER_KEPT))
 }
 
 /// The reason is the operator's business and goes to the log; the client learns only that it may come again.

@@ -9,6 +9,7 @@ use http::header::{RANGE, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 
+use super::path::Target;
 use crate::listen::Peer;
 
 /// After this long without a line a client and image get one again.
@@ -25,10 +26,10 @@ pub(super) struct AccessLog {
 
 impl AccessLog {
     /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow.
-    pub(super) fn write(&self, head: &Parts, target: Option<(&str, &str)>, status: StatusCode, length: u64) {
+    pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, status: StatusCode, length: u64) {
         let peer = head.extensions.get::<Peer>();
         let address = peer.map(|peer| peer.address);
-        let (token, file) = target.map_or(("", ""), |(token, file)| (shown(token), file));
+        let (token, file) = target.map_or(("", ""), |target| (shown(target.token()), target.file()));
         let range = text(&head.headers, &RANGE);
         let agent = text(&head.headers, &USER_AGENT);
         let (method, version, tls) = (&head.method, head.version, peer.and_then(|peer| peer.tls).unwrap_or("none"));
@@ -64,7 +65,7 @@ pub(super) fn shown(token: &str) -> &str {
 }
 
 /// A header's value as far as it is worth a place in a log.
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()?.get(..).map(|text| text.get(..200).unwrap_or(text))
 }
 

@@ -1,4 +1,4 @@
-//! The BMCs' plane: `GET` and `HEAD` of `/i/<token>/<file>`, and nothing else.
+//! The BMCs' plane: `GET` and `HEAD` of `/i/<token>/<file>`, and of `/h/<token>` for hosts that call home. Nothing else.
 //!
 //! The client is firmware, so the answers keep to what firmware copes with: `Content-Length` and `Accept-Ranges` are
 //! always there, a range is answered with exactly that range, nothing is redirected, compressed or negotiated, and
@@ -7,6 +7,7 @@
 
 mod answer;
 mod body;
+mod call_home;
 mod conditions;
 mod log;
 mod metrics;
@@ -24,6 +25,7 @@ use imagelib::overlay::Overlay;
 
 pub use answer::MediaBody;
 pub use body::ImageBody;
+pub use call_home::{Call, CallHomes, TooManyExpected};
 pub use metrics::MediaMetrics;
 
 use crate::store::base_file::BaseFiles;
@@ -43,6 +45,11 @@ impl MediaService {
     /// and buffered with the others.
     pub fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         self.0.whole(overlay, base)
+    }
+
+    /// The calls of hosts that are waited for.
+    pub fn call_homes(&self) -> &CallHomes {
+        self.0.call_homes()
     }
 }
 

@@ -67,11 +67,21 @@ impl InstallationKey {
 
     /// The token in the URLs of an image: the same on every replica that has the key, and after every restart.
     pub fn token(&self, image: &RecipeId) -> MediaToken {
+        self.labelled(b"dayone media token 1\0", image)
+    }
+
+    /// The token by which the host of an image calls home, which the image itself holds: so it is made from the identity
+    /// of the recipe without it.
+    pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
+        self.labelled(b"dayone call home token 1\0", image)
+    }
+
+    fn labelled(&self, label: &[u8], image: &RecipeId) -> MediaToken {
         // HMAC fills up a short key with zeros (RFC 2104 §2); doing that here leaves nothing that could fail.
         let mut block = [0; 64];
         block.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
         let mut mac = Hmac::<Sha256>::new(&block.into());
-        mac.update(b"dayone media token 1\0");
+        mac.update(label);
         mac.update(image.as_bytes());
         MediaToken::from_mac(&mac.finalize().into_bytes().into())
     }
@@ -125,6 +135,7 @@ mod tests {
         let (one, other) = (InstallationKey([1; 32]), InstallationKey([2; 32]));
         // Computed with Python's hmac and base64 modules.
         assert_eq!(one.token(&id("0")).as_str(), "tfww7d2of6csrrnjkyvyw2iimy");
+        assert_eq!(one.call_home_token(&id("0")).as_str(), "tqygeja7nhr72cpymziqrn6q6m");
         assert_ne!(one.token(&id("0")), one.token(&id("1")));
         assert_ne!(one.token(&id("0")), other.token(&id("0")));
     }

@@ -169,6 +169,11 @@ impl Store {
         self.images.get(id)
     }
 
+    /// The token by which the host of an image calls home, where `image` is the image without it.
+    pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
+        self.key.call_home_token(image)
+    }
+
     /// Publishes the image that `recipe` describes over the base `base`. When this returns, the image is served, and
     /// outlives a power failure. `label` is what the user calls the host; an image that is published already keeps the
     /// label that it has.

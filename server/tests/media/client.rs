@@ -63,7 +63,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// The next answer. That the connection ends before the body does is an error.
     pub(crate) async fn answer(&mut self, headless: bool) -> io::Result<Answer> {
         let mut answer = self.head().await?;
-        if !headless && answer.status != 304 {
+        if !headless && ![204, 304].contains(&answer.status) {
             answer.body = self.body(answer.header("content-length").parse().unwrap()).await?;
         }
         Ok(answer)

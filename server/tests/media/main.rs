@@ -9,6 +9,7 @@
 
 mod answers;
 mod bases;
+mod call_home;
 mod client;
 mod connections;
 mod server;

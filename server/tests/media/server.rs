@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use dayone::listen::{Listener, Options};
-use dayone::media::{self, MediaMetrics};
+use dayone::media::{self, CallHomes, MediaMetrics};
 use dayone::store::base_file::{BaseFile, BaseFiles};
 use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
@@ -55,6 +55,7 @@ pub(crate) struct Server {
     pub(crate) etag: String,
     pub(crate) base: PathBuf,
     pub(crate) shutdown: CancellationToken,
+    pub(crate) call_homes: CallHomes,
     pub(crate) serving: JoinHandle<()>,
     registry: Registry,
     _directory: TempDir,
@@ -103,9 +104,10 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
     let service = media::service(Arc::new(files), metrics);
+    let call_homes = service.call_homes().clone();
     let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
     let (base, etag) = (path, etag.to_string());
-    Server { address, image, etag, base, shutdown, serving, registry, _directory: directory }
+    Server { address, image, etag, base, shutdown, call_homes, serving, registry, _directory: directory }
 }
 
 impl Server {

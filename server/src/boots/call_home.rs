@@ -1,0 +1,130 @@
+//! Call home: a script in the image tells the server that the host's system is up and reaches it.
+//!
+//! NetworkManager's dispatcher runs it (`NetworkManager-dispatcher(8)`: in `/etc/NetworkManager/dispatcher.d`, owned by
+//! root, writable by nobody else, not setuid). So it proves what a boot is for: that the keyfiles were taken, and that
+//! the host has an address by which it reaches this server.
+
+use imagelib::base::{Base, Format};
+use imagelib::delivery::NetworkFiles;
+use imagelib::ignition::{AbsolutePath, AdditionsError, ExtraFile, FileMode};
+use imagelib::recipe::Recipe;
+use url::{Host, Position, Url};
+
+use crate::media_url::MediaUrl;
+use crate::store::{MediaToken, Store};
+
+/// Where the dispatcher looks, in every system that has NetworkManager.
+const PATH: &str = "/etc/NetworkManager/dispatcher.d/90-dayone-call-home";
+const SCRIPT: &str = include_str!("call_home.sh");
+
+/// Why a host cannot be made to call home.
+#[derive(Debug, thiserror::Error)]
+pub enum CallHomeError {
+    /// An address that cannot stand in a script.
+    #[error(
+        "the media URL {0} holds characters that a shell script should not; use an IP address, or a plain host name"
+    )]
+    Url(String),
+    /// A mistake in dayone.
+    #[error(transparent)]
+    File(#[from] AdditionsError),
+}
+
+/// Adds the script to a recipe, and says by which token its host calls home; none where nothing in the image's system
+/// would run it. The same recipe gives the same token, so that the same boot has the same image.
+pub fn add(
+    recipe: &mut Recipe,
+    base: &Base,
+    store: &Store,
+    media_url: &MediaUrl,
+) -> Result<Option<MediaToken>, CallHomeError> {
+    let profile = recipe.delivery.unwrap_or_else(|| base.profile());
+    let runs = recipe.format != Format::Data && profile.network_files() == NetworkFiles::Keyfiles;
+    if !runs {
+        return Ok(None);
+    }
+    remove(recipe);
+    let token = store.call_home_token(&recipe.id());
+    recipe.additions.files.push(script(&media_url.call_home(&token.as_str()))?);
+    Ok(Some(token))
+}
+
+/// The token by which the host of an image calls home, where its recipe has the script.
+pub fn token(recipe: &Recipe, store: &Store) -> Option<MediaToken> {
+    let mut without = recipe.clone();
+    remove(&mut without).then(|| store.call_home_token(&without.id()))
+}
+
+fn remove(recipe: &mut Recipe) -> bool {
+    let files = &mut recipe.additions.files;
+    let before = files.len();
+    files.retain(|file| file.path.as_str() != PATH);
+    files.len() < before
+}
+
+/// The script that calls `url`.
+pub fn script(url: &str) -> Result<ExtraFile, CallHomeError> {
+    let refused = || CallHomeError::Url(url.rsplit_once('/').map_or(url, |(base, _)| base).to_owned());
+    let parsed: Url = url.parse().map_err(|_| refused())?;
+    let host = match parsed.host() {
+        Some(Host::Domain(name)) => name.to_owned(),
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        None => return Err(refused()),
+    };
+    let port = parsed.port_or_known_default().ok_or_else(refused)?;
+    let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/.:[]_-".contains(&b));
+    if !plain(parsed.as_str()) {
+        return Err(refused());
+    }
+    let contents = SCRIPT
+        .replace("@URL@", parsed.as_str())
+        .replace("@HOST@", &host)
+        .replace("@PORT@", &port.to_string())
+        .replace("@AUTHORITY@", &parsed[Position::BeforeHost..Position::AfterPort])
+        .replace("@PATH@", parsed.path());
+    let (path, mode): (AbsolutePath, _) = (PATH.parse()?, FileMode::try_from(0o755)?);
+    Ok(ExtraFile { path, mode, user: 0, group: 0, contents: contents.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(url: &str) -> String {
+        String::from_utf8(script(url).unwrap().contents.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_script_has_its_place_its_mode_and_all_parts_of_its_url() {
+        let file = script("http://192.0.2.1:8081/h/abc").unwrap();
+        assert_eq!((file.path.as_str(), file.mode.to_string().as_str()), (PATH, "0755"));
+        assert_eq!((file.user, file.group), (0, 0));
+        for (url, lines) in [
+            ("http://192.0.2.1:8081/h/abc", ["host='192.0.2.1'", "port='8081'", "authority='192.0.2.1:8081'"]),
+            (
+                "http://[2001:db8::1]:8081/h/abc",
+                ["host='2001:db8::1'", "port='8081'", "authority='[2001:db8::1]:8081'"],
+            ),
+            (
+                "https://boot.example.com/h/abc",
+                ["host='boot.example.com'", "port='443'", "authority='boot.example.com'"],
+            ),
+        ] {
+            let text = text(url);
+            let own = format!("url='{url}'");
+            for line in lines.into_iter().chain(["path='/h/abc'", &own]) {
+                assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+            }
+            assert!(!text.contains('@'), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_shell_would_run_does_not_come_into_the_script() {
+        for bad in ["http://a'$(reboot)'b/h/abc", "http://a$b/h/abc", "nothing", "data:x"] {
+            assert!(script(bad).is_err(), "{bad}");
+        }
+        assert!(!script("http://a'b/h/secret").unwrap_err().to_string().contains("secret"));
+    }
+}

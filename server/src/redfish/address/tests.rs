@@ -1,0 +1,112 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn the_forms_of_metal3_are_read() {
+    for (written, origin, system, hint) in [
+        (
+            "redfish-virtualmedia+http://192.0.2.1:8000/redfish/v1/Systems/abc-1",
+            "http://192.0.2.1:8000/",
+            Some("/redfish/v1/Systems/abc-1"),
+            None,
+        ),
+        (
+            "redfish-virtualmedia://bmc.example/redfish/v1/Systems/1/",
+            "https://bmc.example/",
+            Some("/redfish/v1/Systems/1"),
+            None,
+        ),
+        ("redfish-virtualmedia+https://bmc.example:8443", "https://bmc.example:8443/", None, None),
+        (
+            "idrac-virtualmedia://192.0.2.2/redfish/v1/Systems/System.Embedded.1",
+            "https://192.0.2.2/",
+            Some("/redfish/v1/Systems/System.Embedded.1"),
+            Some(Dialect::Idrac),
+        ),
+        ("ilo5-virtualmedia://192.0.2.3", "https://192.0.2.3/", None, Some(Dialect::Ilo)),
+        ("ilo5-redfish+http://192.0.2.3/redfish/v1", "http://192.0.2.3/", None, Some(Dialect::Ilo)),
+        ("idrac-redfish://192.0.2.2/redfish/v1/Systems/", "https://192.0.2.2/", None, Some(Dialect::Idrac)),
+        (
+            "redfish://[2001:db8::10]/redfish/v1/Systems/1",
+            "https://[2001:db8::10]/",
+            Some("/redfish/v1/Systems/1"),
+            None,
+        ),
+        ("redfish-uefihttp+http://[::1]:8000", "http://[::1]:8000/", None, None),
+        ("REDFISH://BMC.example:443", "https://bmc.example/", None, None),
+        ("http://bmc.example", "http://bmc.example/", None, None),
+        ("https://bmc.example/redfish/v1/", "https://bmc.example/", None, None),
+        ("bmc.example", "https://bmc.example/", None, None),
+        ("bmc.example/redfish/v1/Systems/1", "https://bmc.example/", Some("/redfish/v1/Systems/1"), None),
+        (" bmc.example:8443\n", "https://bmc.example:8443/", None, None),
+        ("redfish:8443", "https://redfish:8443/", None, None),
+        ("redfish:192.0.2.4", "https://192.0.2.4/", None, None),
+        ("[2001:db8::10]:8443", "https://[2001:db8::10]:8443/", None, None),
+    ] {
+        let address: BmcAddress = written.parse().unwrap_or_else(|error| panic!("{written}: {error}"));
+        assert_eq!(address.origin().as_str(), origin, "{written}");
+        assert_eq!((address.system(), address.hint()), (system, hint), "{written}");
+        assert_eq!(address.to_string(), written.trim());
+        let stored = serde_json::to_string(&address).unwrap();
+        assert_eq!(serde_json::from_str::<BmcAddress>(&stored).unwrap(), address);
+    }
+}
+
+#[test]
+fn what_cannot_work_says_what_would() {
+    for (written, says) in [
+        ("", "empty"),
+        ("ipmi://192.0.2.1:623", "write redfish-virtualmedia://192.0.2.1"),
+        ("ipmi:192.0.2.1:6230", "write redfish-virtualmedia://192.0.2.1:6230"),
+        ("192.0.2.1:623", "IPMI"),
+        ("idrac://192.0.2.1/wsman", "write idrac-virtualmedia://192.0.2.1"),
+        ("ilo4-virtualmedia://192.0.2.1", "not Redfish"),
+        ("libvirt://192.0.2.1", "not Redfish"),
+        ("gopher://192.0.2.1", "redfish-virtualmedia, redfish"),
+        ("redfish+ftp://192.0.2.1", "redfish+ftp"),
+        ("http+https://192.0.2.1", "http+https"),
+        ("redfish://", "no usable host"),
+        ("redfish:///redfish/v1/Systems/1", "no usable host"),
+        ("redfish://2001:db8::10", "brackets"),
+        ("redfish://[fe80::1%25eth0]", "zone"),
+        ("redfish://192.0.2.1:99999", "port"),
+        ("redfish://192.0.2.1/redfish/v1/Systems/1?x=y", "'?'"),
+        ("redfish://192.0.2.1/Systems/1", "may be left out"),
+        ("redfish://192.0.2.1/redfish/v1//Systems/1", "may be left out"),
+        ("redfish://192.0.2.1/redfish/v1/../../admin", "may be left out"),
+    ] {
+        let error = written.parse::<BmcAddress>().expect_err(written).to_string();
+        assert!(error.contains(says), "{written}: {error}");
+    }
+}
+
+#[test]
+fn a_password_is_refused_and_not_repeated() {
+    for written in [
+        "redfish://root:calvin@192.0.2.1",
+        "root:calvin@192.0.2.1",
+        "ipmi://root:calvin@192.0.2.1",
+        "calvin://root:calvin@192.0.2.1",
+        "redfish://x/redfish/v1/Systems/1?calvin@",
+        "redfish://ca/lvin:calvin@192.0.2.1",
+    ] {
+        let error = written.parse::<BmcAddress>().expect_err(written);
+        assert_eq!(error, AddressError::Userinfo, "{written}");
+        assert!(!error.to_string().contains("calvin"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics_and_what_is_read_is_read_again(text in "\\PC{0,80}|(redfish|idrac|ilo5|ipmi|http)(-virtualmedia)?(\\+https?)?:(//)?[a-z0-9.:\\[\\]@/%?#\\\\-]{0,40}") {
+        if let Ok(address) = text.parse::<BmcAddress>() {
+            prop_assert!(matches!(address.origin().scheme(), "http" | "https"));
+            prop_assert!(address.origin().has_host());
+            prop_assert_eq!(address.origin().username(), "");
+            prop_assert_eq!(address.origin().path(), "/");
+            prop_assert!(address.system().is_none_or(|path| path.starts_with("/redfish/") && !path.contains("..")));
+            prop_assert_eq!(address.to_string().parse::<BmcAddress>().unwrap(), address);
+        }
+    }
+}

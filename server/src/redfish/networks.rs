@@ -1,0 +1,177 @@
+//! Which addresses BMCs may have. Whoever may order boots names the BMC, so without a bound the server could be sent to
+//! any HTTP service that it reaches.
+//!
+//! What a name resolves to is checked by the resolver whose answer the connection is made with, so that no second answer
+//! can differ from the first. Ports are not restricted: BMCs behind port forwarding have any.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
+
+/// How long a name may take to be resolved.
+const RESOLUTION: Duration = Duration::from_secs(10);
+
+/// Where clouds answer any process of a machine with that machine's credentials (AWS, Azure, GCP, `OpenStack`; ECS; AWS
+/// with IPv6; Alibaba). No BMC is there.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+];
+
+/// The networks that BMCs are in. None means any; a cloud's metadata service is refused unless its very address is
+/// listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedNetworks(Arc<[IpNet]>);
+
+/// An address that is not connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkRefusal {
+    /// In none of the networks.
+    #[error("{0} is in none of the networks that BMCs may be in")]
+    Outside(IpAddr),
+    /// A cloud's metadata service.
+    #[error("{0} is where clouds answer with a machine's own credentials; no BMC is there")]
+    Metadata(IpAddr),
+}
+
+impl AllowedNetworks {
+    /// Whether a BMC may have this address.
+    pub fn check(&self, address: IpAddr) -> Result<(), NetworkRefusal> {
+        let address = plain(address);
+        let exact = |network: &IpNet| network.prefix_len() == network.max_prefix_len() && network.addr() == address;
+        if METADATA.contains(&address) && !self.0.iter().any(exact) {
+            return Err(NetworkRefusal::Metadata(address));
+        }
+        if self.0.is_empty() || self.0.iter().any(|network| network.contains(&address)) {
+            Ok(())
+        } else {
+            Err(NetworkRefusal::Outside(address))
+        }
+    }
+
+    /// Whether a URL's host may be connected to, if it is an address. Names are checked when they are resolved.
+    pub(super) fn check_literal(&self, url: &Url) -> Result<(), NetworkRefusal> {
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.check(address.into()),
+            Some(Host::Ipv6(address)) => self.check(address.into()),
+            Some(Host::Domain(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// The IPv4 address inside an IPv6 address that stands for one: mapped (RFC 4291 §2.5.5.2), or NAT64 (RFC 6052 §2.1).
+fn plain(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => match v6.octets() {
+            [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] => Ipv4Addr::new(a, b, c, d).into(),
+            _ => v6.into(),
+        },
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+impl FromIterator<IpNet> for AllowedNetworks {
+    fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
+        Self(networks.into_iter().map(|network| network.trunc()).collect())
+    }
+}
+
+impl fmt::Display for AllowedNetworks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("any network");
+        }
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join(", "))
+    }
+}
+
+/// A name that could not be resolved.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Unresolved(String);
+
+/// Resolves names as the system does, and leaves out what may not be connected to.
+pub(super) struct Resolver(pub(super) AllowedNetworks);
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let networks = self.0.clone();
+        Box::pin(async move {
+            let looked = tokio::time::timeout(RESOLUTION, tokio::net::lookup_host((name.as_str(), 0))).await;
+            let found = looked
+                .map_err(|_| Unresolved(format!("the name service did not answer within {} s", RESOLUTION.as_secs())))?
+                .map_err(|error| Unresolved(error.to_string()))?;
+            allowed(&networks, found.collect())
+        })
+    }
+}
+
+/// Those of a name's addresses that may be connected to; the refusal of the first, if there are none.
+fn allowed(
+    networks: &AllowedNetworks,
+    mut found: Vec<SocketAddr>,
+) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
+    let mut refusal = None;
+    found.retain(|address| match networks.check(address.ip()) {
+        Ok(()) => true,
+        Err(error) => {
+            refusal.get_or_insert(error);
+            false
+        }
+    });
+    match refusal {
+        Some(refusal) if found.is_empty() => Err(refusal.into()),
+        _ if found.is_empty() => Err(Unresolved("it has no addresses".to_owned()).into()),
+        _ => Ok(Box::new(found.into_iter())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks(list: &[&str]) -> AllowedNetworks {
+        list.iter().map(|text| text.parse::<IpNet>().unwrap()).collect()
+    }
+
+    fn accepts(list: &[&str], address: &str) -> bool {
+        networks(list).check(address.parse().unwrap()).is_ok()
+    }
+
+    #[test]
+    fn networks_hold_what_is_in_them() {
+        assert!(accepts(&[], "192.0.2.1") && accepts(&[], "2001:db8::1"));
+        assert!(accepts(&["192.0.2.77/24"], "192.0.2.1") && !accepts(&["192.0.2.0/24"], "192.0.3.1"));
+        assert!(!accepts(&["192.0.2.0/24"], "2001:db8::1") && accepts(&["2001:db8::/32"], "2001:db8::1"));
+        assert!(accepts(&["192.0.2.0/24"], "::ffff:192.0.2.1"), "a mapped address is the IPv4 address");
+        assert!(!accepts(&["::/0"], "::ffff:192.0.2.1"));
+        assert!(!accepts(&["192.0.2.0/24"], "0.0.0.0"));
+    }
+
+    #[test]
+    fn metadata_services_are_no_bmcs() {
+        for address in ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"] {
+            assert!(!accepts(&[], address), "{address}");
+            assert!(!accepts(&["0.0.0.0/0", "::/0", "169.254.0.0/16"], address), "{address}");
+        }
+        assert!(accepts(&["169.254.169.254/32"], "169.254.169.254"));
+        assert!(accepts(&[], "169.254.1.1"), "a BMC's USB network interface");
+    }
+
+    #[test]
+    fn of_a_name_only_allowed_addresses_are_left() {
+        let found = || vec![SocketAddr::from(([10, 0, 0, 1], 0)), SocketAddr::from(([192, 0, 2, 1], 0))];
+        let left: Vec<SocketAddr> = allowed(&networks(&["192.0.2.0/24"]), found()).unwrap().collect();
+        assert_eq!(left, [SocketAddr::from(([192, 0, 2, 1], 0))]);
+        let error = allowed(&networks(&["198.51.100.0/24"]), found()).err().unwrap();
+        assert_eq!(error.downcast_ref(), Some(&NetworkRefusal::Outside(IpAddr::from([10, 0, 0, 1]))));
+    }
+}

@@ -1,0 +1,105 @@
+//! Tasks: what a BMC does behind an answer 202 (DSP0266 §13.7; schema `Task` 1.7).
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::Value;
+
+/// Times between two looks at a task.
+pub(super) const SHORTEST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What one look at a task's monitor says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It goes on, in this state.
+    Running(String),
+    /// It has ended well.
+    Done,
+    /// It has ended otherwise, in this state.
+    Failed(String),
+    /// The BMC has forgotten it.
+    Gone,
+}
+
+/// A monitor answers 202 until the operation is done, then as the operation would have; a Task answers 200 always, with
+/// its state in the body. Firmware gives either where the other is meant, so both are looked at.
+pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
+    if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
+        return Progress::Gone;
+    }
+    if !status.is_success() {
+        return Progress::Failed(status.to_string());
+    }
+    let Some(state) = body.get("TaskState").and_then(Value::as_str) else {
+        return if status == StatusCode::ACCEPTED { Progress::Running("Running".to_owned()) } else { Progress::Done };
+    };
+    let shown: String = state.chars().filter(|c| !c.is_control()).take(40).collect();
+    match state {
+        "Completed" if body.get("TaskStatus").and_then(Value::as_str) == Some("Critical") => {
+            Progress::Failed("Completed with status Critical".to_owned())
+        }
+        "Completed" => Progress::Done,
+        "Exception" | "Killed" | "Cancelled" => Progress::Failed(shown),
+        _ => Progress::Running(shown),
+    }
+}
+
+/// The resource to look at: `Location`, or what the body says of itself.
+pub(super) fn monitor(location: Option<&str>, body: &Value) -> Option<String> {
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let is_task = text("TaskState").is_some() || text("@odata.type").is_some_and(|name| name.starts_with("#Task."));
+    let named = text("TaskMonitor").or_else(|| text("@odata.id").filter(|_| is_task));
+    location.or(named).map(str::to_owned)
+}
+
+/// How long to wait before the next look.
+pub(super) fn pause(looks: u32, retry_after: Option<Duration>) -> Duration {
+    let growing = SHORTEST.saturating_mul(1 << looks.min(4));
+    retry_after.unwrap_or(growing).clamp(SHORTEST, LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn monitors_and_tasks_are_told_apart() {
+        let look = |status: u16, body: Value| progress(StatusCode::from_u16(status).unwrap(), &body);
+        let running = |state: &str| Progress::Running(state.to_owned());
+        let failed = |state: &str| Progress::Failed(state.to_owned());
+        assert_eq!(look(202, Value::Null), running("Running"));
+        assert_eq!(look(202, json!({"TaskState": "New"})), running("New"));
+        assert_eq!(look(200, json!({"TaskState": "Pending"})), running("Pending"));
+        assert_eq!(look(202, json!({"TaskState": "Completed"})), Progress::Done);
+        assert_eq!(look(204, Value::Null), Progress::Done);
+        assert_eq!(look(200, json!({"Image": "x"})), Progress::Done);
+        assert_eq!(look(200, json!({"TaskState": "Exception"})), failed("Exception"));
+        assert_eq!(
+            look(200, json!({"TaskState": "Completed", "TaskStatus": "Critical"})),
+            failed("Completed with status Critical")
+        );
+        assert_eq!(look(400, Value::Null), failed("400 Bad Request"));
+        assert_eq!(look(404, Value::Null), Progress::Gone);
+    }
+
+    #[test]
+    fn the_monitor_is_found() {
+        let task = json!({"@odata.id": "/t/1", "@odata.type": "#Task.v1_4_3.Task", "TaskState": "New"});
+        assert_eq!(monitor(Some("/m/1"), &task).as_deref(), Some("/m/1"));
+        assert_eq!(monitor(None, &task).as_deref(), Some("/t/1"));
+        assert_eq!(monitor(None, &json!({"TaskMonitor": "/m/2", "@odata.id": "/t/1"})).as_deref(), Some("/m/2"));
+        assert_eq!(monitor(None, &json!({"@odata.id": "/redfish/v1/Systems/1"})), None);
+    }
+
+    #[test]
+    fn looks_become_fewer_and_a_bmc_is_heard_within_bounds() {
+        assert_eq!(pause(0, None), SHORTEST);
+        assert_eq!(pause(40, None), Duration::from_secs(8));
+        assert_eq!(pause(0, Some(Duration::from_secs(3))), Duration::from_secs(3));
+        assert_eq!(pause(0, Some(Duration::from_hours(1))), LONGEST);
+        assert_eq!(pause(0, Some(Duration::ZERO)), SHORTEST);
+    }
+}

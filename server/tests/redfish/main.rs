@@ -1,0 +1,10 @@
+//! The client of BMCs, against a BMC on loopback that answers as it is told.
+
+// Test code: a panic is how a test fails.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod bmc;
+mod requests;
+mod sessions;
+mod tasks;
+mod verification;

@@ -1,6 +1,7 @@
 //! What the acceptance tests share: finding the peers, making bases, running the binary.
 
 pub mod bases;
+pub mod bmc;
 pub mod fat;
 pub mod hosts;
 pub mod peers;

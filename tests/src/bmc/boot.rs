@@ -1,0 +1,149 @@
+//! Power and boot override (schema ComputerSystem, DSP0268).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::behaviour::{Mode, ms};
+use super::state::State;
+use super::{Shared, machine, task};
+
+/// A PATCH of the system, or of where its override is written.
+pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
+    let behaviour = &shared.behaviour.boot;
+    let mut state = shared.state();
+    let settings = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
+    let Some(boot) = body["Boot"].as_object().filter(|_| path == settings) else {
+        let text = "The property is read-only and cannot be assigned a value.";
+        return Answer::error(400, "PropertyNotWritable", text, &["Boot"]);
+    };
+    if behaviour.needs_power_off && state.is_on() {
+        return Answer::error(409, "ActionNotSupported", "The system must be switched off.", &[]);
+    }
+    const MODE: &str = "BootSourceOverrideMode";
+    let required = (behaviour.mode == Mode::Required).then_some(MODE);
+    let mut together = behaviour.together.iter().map(String::as_str).chain(required);
+    if let Some(name) = together.find(|name| !boot.contains_key(*name)) {
+        let text = format!("The property {name} is a required property and must be included in the request.");
+        return Answer::error(400, "PropertyMissing", &text, &[name]);
+    }
+    for (name, value) in boot {
+        if behaviour.mode == Mode::ReadOnly && name == MODE {
+            let text = format!("The property {name} is a read only property and cannot be assigned a value.");
+            return Answer::error(400, "PropertyNotWritable", &text, &[name]);
+        }
+        let resource = state.tree.get(path).expect("it is patched");
+        let allowed = resource["Boot"][format!("{name}@Redfish.AllowableValues")].as_array();
+        if allowed.is_some_and(|allowed| !allowed.contains(value)) {
+            let text = format!("The value {value} for the property {name} is not in the list of acceptable values.");
+            return Answer::error(400, "PropertyValueNotInList", &text, &[&value.to_string(), name]);
+        }
+        if !resource["Boot"].as_object().is_some_and(|known| known.contains_key(name)) {
+            let text = format!("The property {name} is not in the list of valid properties for the resource.");
+            return Answer::error(400, "PropertyUnknown", &text, &[name]);
+        }
+    }
+    for (name, value) in boot {
+        state.tree.set(path, &format!("/Boot/{name}"), value.clone());
+    }
+    Answer::status(204)
+}
+
+/// ComputerSystem.Reset.
+pub(super) async fn reset(shared: &Arc<Shared>, body: &Value) -> Answer {
+    let kind = body["ResetType"].as_str().unwrap_or_default().to_owned();
+    let power = &shared.behaviour.power;
+    {
+        let state = shared.state();
+        let actions = &state.tree.get(&state.system).expect("a system")["Actions"]["#ComputerSystem.Reset"];
+        let allowed = actions["ResetType@Redfish.AllowableValues"].as_array();
+        if allowed.is_some_and(|allowed| !allowed.iter().any(|value| *value == kind.as_str())) {
+            let text = format!("The value {kind} for the parameter ResetType is not in the list of acceptable values.");
+            return Answer::error(400, "ActionParameterNotSupported", &text, &["ResetType", &kind]);
+        }
+        let on = state.is_on();
+        let already = match kind.as_str() {
+            "On" | "ForceOn" => on,
+            "ForceOff" | "GracefulShutdown" | "ForceRestart" | "GracefulRestart" | "PowerCycle" => !on,
+            _ => false,
+        };
+        if already {
+            let text = "The request cannot be performed in the current power state.";
+            return power
+                .already
+                .map_or_else(|| Answer::status(204), |status| Answer::error(status, "IDRAC.2.8.SYS403", text, &[]));
+        }
+    }
+    let answer = power.answer.unwrap_or(204);
+    let working = Arc::clone(shared);
+    let work = async move {
+        change(&working, &kind);
+        Answer::status(if answer == 202 { 204 } else { answer })
+    };
+    task::run(shared, answer == 202, work).await
+}
+
+/// Starts what a reset asks for.
+fn change(shared: &Arc<Shared>, kind: &str) {
+    let power = &shared.behaviour.power;
+    let on = shared.state().is_on();
+    let (off, then_on) = match kind {
+        "On" | "ForceOn" => (false, true),
+        "ForceOff" => (true, false),
+        "GracefulShutdown" | "PushPowerButton" if on => (!power.deaf, false),
+        "GracefulRestart" => (!power.deaf, !power.deaf),
+        "PushPowerButton" => (false, true),
+        // ForceRestart, PowerCycle, ForcePowerCycle: off is not seen for long.
+        _ => (true, true),
+    };
+    let takes = ms(power.takes_ms);
+    if takes.is_zero() {
+        return switch(shared, off, then_on);
+    }
+    let changing = Arc::downgrade(shared);
+    let transition = tokio::spawn(async move {
+        for (off, on) in [(off, false), (false, then_on)].into_iter().filter(|step| *step != (false, false)) {
+            tokio::time::sleep(takes).await;
+            let Some(shared) = changing.upgrade() else { return };
+            switch(&shared, off, on);
+        }
+    });
+    shared.state().transition = Some(transition.abort_handle());
+}
+
+fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
+    if off {
+        shared.state().halt();
+    }
+    if on {
+        let mut state = shared.state();
+        let system = state.system.clone();
+        state.tree.set(&system, "/PowerState", json!("On"));
+        state.progress("SystemHardwareInitializationComplete");
+        let image = medium(&mut state, shared);
+        let running = tokio::spawn(machine::boot(Arc::downgrade(shared), state.boots.len(), image.clone()));
+        state.running = Some(running.abort_handle());
+        state.boots.push(machine::Boot::of(image));
+    }
+}
+
+/// The image that the override makes the machine boot from. An override for one boot is over with this.
+fn medium(state: &mut State, shared: &Shared) -> Option<String> {
+    let behaviour = &shared.behaviour.boot;
+    let path = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
+    let boot = state.tree.get(&path).map(|resource| resource["Boot"].clone()).unwrap_or_default();
+    if boot["BootSourceOverrideEnabled"] == "Once" {
+        state.tree.set(&path, "/Boot/BootSourceOverrideEnabled", json!("Disabled"));
+        state.tree.set(&path, "/Boot/BootSourceOverrideTarget", json!("None"));
+    }
+    let target = boot["BootSourceOverrideTarget"].as_str().unwrap_or_default();
+    let applies = boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
+    let is_disk = target == "Usb";
+    let fits = |path: &String| {
+        let types = state.tree.get(path).and_then(|slot| slot["MediaTypes"].as_array().cloned()).unwrap_or_default();
+        is_disk == types.contains(&json!("USBStick")) || types.len() > 2
+    };
+    let mut slots = state.slots.iter().filter(|_| applies).filter(|(path, _)| fits(path));
+    slots.find_map(|(_, slot)| slot.image.clone())
+}

@@ -1,0 +1,111 @@
+//! The machine behind the BMC: it reads the image as BMCs do, HEAD and then ranges, and its system calls home.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use http::StatusCode;
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, RANGE};
+use reqwest::Client;
+
+use super::Shared;
+
+/// A boot of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boot {
+    /// The image that it boots from; the machine's own disk if there is none.
+    pub image: Option<String>,
+    /// How much of the image was read.
+    pub read: u64,
+    /// How it ended; none while it goes on.
+    pub end: Option<Result<(), String>>,
+    /// The status that calling home was answered with, if there was somebody to call.
+    pub called_home: Option<u16>,
+}
+
+impl Boot {
+    pub(super) fn of(image: Option<String>) -> Self {
+        Self { image, read: 0, end: None, called_home: None }
+    }
+
+    /// Whether the system runs, or never will.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+}
+
+/// The HTTP client of a BMC. Most of them do not verify certificates.
+pub(super) fn reader() -> Client {
+    let reader = Client::builder().tls_danger_accept_invalid_certs(true).redirect(reqwest::redirect::Policy::none());
+    reader.timeout(Duration::from_secs(60)).no_proxy().build().expect("a client")
+}
+
+/// Asks for the size of an image, as BMCs do before they insert it.
+pub(super) async fn look(reader: &Client, image: &str) -> Result<u64, String> {
+    let answer = reader.head(image).send().await.map_err(|error| error.to_string())?;
+    let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
+    if answer.status() != StatusCode::OK {
+        return Err(format!("HEAD: {}", answer.status()));
+    }
+    if header(ACCEPT_RANGES) != Some("bytes") {
+        return Err("HEAD: no ranges".to_owned());
+    }
+    header(CONTENT_LENGTH).and_then(|size| size.parse().ok()).ok_or_else(|| "HEAD: no size".to_owned())
+}
+
+/// Boots, and writes down how it went.
+pub(super) async fn boot(bmc: Weak<Shared>, number: usize, image: Option<String>) {
+    let end = match &image {
+        Some(image) => start(&bmc, number, image).await,
+        None => Ok(()),
+    };
+    let call = match bmc.upgrade() {
+        Some(shared) if end.is_ok() && image.is_some() => {
+            let call = shared.state().call_home.clone();
+            call.map(|url| (shared.reader.clone(), url))
+        }
+        _ => None,
+    };
+    let called_home = match call {
+        Some((reader, url)) => reader.get(url).send().await.ok().map(|answer| answer.status().as_u16()),
+        None => None,
+    };
+    let Some(shared) = bmc.upgrade() else { return };
+    let mut state = shared.state();
+    if end.is_ok() {
+        state.progress("OSRunning");
+    }
+    let boot = &mut state.boots[number];
+    (boot.end, boot.called_home) = (Some(end), called_home);
+}
+
+/// Reads as much of the image as is wanted, and waits until the system has started.
+async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), String> {
+    let (reader, machine) = {
+        let shared = bmc.upgrade().ok_or("the BMC is gone")?;
+        (shared.reader.clone(), shared.options.machine.clone())
+    };
+    let size = look(&reader, image).await?;
+    let end = machine.reads.min(size);
+    let mut offset = 0;
+    while offset < end {
+        let last = (offset + machine.chunk).min(end) - 1;
+        let request = reader.get(image).header(RANGE, format!("bytes={offset}-{last}"));
+        let answer = request.send().await.map_err(|error| error.to_string())?;
+        let range = answer.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if answer.status() != StatusCode::PARTIAL_CONTENT || range != format!("bytes {offset}-{last}/{size}") {
+            return Err(format!("bytes {offset}-{last}: {} {range}", answer.status()));
+        }
+        let read = answer.bytes().await.map_err(|error| error.to_string())?.len() as u64;
+        if read != last + 1 - offset {
+            return Err(format!("bytes {offset}-{last}: {read} bytes"));
+        }
+        offset = last + 1;
+        let shared = bmc.upgrade().ok_or("the BMC is gone")?;
+        shared.state().boots[number].read = offset;
+    }
+    if let Some(shared) = bmc.upgrade() {
+        shared.state().progress("OSBootStarted");
+    }
+    tokio::time::sleep(machine.starts_in).await;
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! All that changes about a BMC, behind one lock that is never held across an `await`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::fault::Fault;
+use super::machine::Boot;
+use super::record::Record;
+use super::session::Sessions;
+use super::tree::Tree;
+use super::vendor::Vendor;
+
+pub(super) struct State {
+    pub(super) tree: Tree,
+    pub(super) faults: Vec<Fault>,
+    pub(super) records: Vec<Record>,
+    pub(super) sessions: Sessions,
+    pub(super) slots: BTreeMap<String, Slot>,
+    /// The path of the system.
+    pub(super) system: String,
+    /// Answers to come, by the paths of tasks' monitors.
+    pub(super) tasks: BTreeMap<String, Option<Answer>>,
+    pub(super) boots: Vec<Boot>,
+    pub(super) call_home: Option<String>,
+    /// The change of power that is under way.
+    pub(super) transition: Option<AbortHandle>,
+    /// The machine that boots.
+    pub(super) running: Option<AbortHandle>,
+}
+
+/// What a slot of virtual media does not show.
+pub(super) struct Slot {
+    /// The image that is in.
+    pub(super) image: Option<String>,
+    /// What the resource shows when nothing is in.
+    empty: Vec<(&'static str, Value)>,
+    /// Until then it says that an ejected medium is in.
+    still_inserted: Option<Instant>,
+    /// Until then it refuses changes.
+    pub(super) busy: Option<Instant>,
+}
+
+/// The members of a slot that change with its medium.
+const SHOWN: [&str; 4] = ["Image", "ImageName", "Inserted", "ConnectedVia"];
+
+impl State {
+    pub(super) fn new(vendor: &Vendor) -> Self {
+        let tree = Tree::new(&vendor.resources);
+        let slots = tree.of_type("VirtualMedia").into_iter().map(|path| {
+            let slot = Slot::new(tree.get(&path).expect("it was found there"));
+            (path, slot)
+        });
+        let slots = slots.collect();
+        let system = tree.of_type("ComputerSystem").into_iter().next().expect("a system");
+        Self {
+            tree,
+            faults: Vec::new(),
+            records: Vec::new(),
+            sessions: Sessions::default(),
+            slots,
+            system,
+            tasks: BTreeMap::new(),
+            boots: Vec::new(),
+            call_home: None,
+            transition: None,
+            running: None,
+        }
+    }
+
+    /// Lets happen what time has brought.
+    pub(super) fn advance(&mut self) {
+        let now = Instant::now();
+        for (path, slot) in &mut self.slots {
+            if slot.still_inserted.is_some_and(|until| until <= now) {
+                slot.still_inserted = None;
+                show_empty(&mut self.tree, path, slot, false);
+            }
+            slot.busy = slot.busy.filter(|until| *until > now);
+        }
+    }
+
+    pub(super) fn fill(&mut self, path: &str, image: &str) {
+        let name = image.rsplit('/').next().unwrap_or_default();
+        let shown = [json!(image), json!(name), json!(true), json!("URI")];
+        for (member, value) in SHOWN.into_iter().zip(shown) {
+            self.tree.set(path, &format!("/{member}"), value);
+        }
+        let slot = self.slots.get_mut(path).expect("a slot");
+        slot.image = Some(image.to_owned());
+        slot.still_inserted = None;
+    }
+
+    /// Takes the medium out. If it is still read, the system dies of it.
+    pub(super) fn empty(&mut self, path: &str, keeps_image: bool, still: Option<Instant>, busy: Option<Instant>) {
+        let slot = self.slots.get_mut(path).expect("a slot");
+        let image = slot.image.take();
+        (slot.still_inserted, slot.busy) = (still, busy);
+        if still.is_none() {
+            show_empty(&mut self.tree, path, slot, keeps_image);
+        }
+        if let Some(boot) = self.boots.last_mut().filter(|boot| !boot.is_over() && boot.image == image) {
+            boot.end = Some(Err("the medium was taken out while it was read".to_owned()));
+            self.running.take().inspect(AbortHandle::abort);
+        }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.tree.get(&self.system).is_some_and(|system| system["PowerState"] == "On")
+    }
+
+    /// Switches the machine off, and what it is doing with it.
+    pub(super) fn power_off(&mut self) {
+        self.transition.take().inspect(AbortHandle::abort);
+        self.halt();
+    }
+
+    /// The machine stops, whatever it is doing.
+    pub(super) fn halt(&mut self) {
+        self.running.take().inspect(AbortHandle::abort);
+        if let Some(boot) = self.boots.last_mut().filter(|boot| !boot.is_over()) {
+            boot.end = Some(Err("it was switched off while it booted".to_owned()));
+        }
+        let system = self.system.clone();
+        self.tree.set(&system, "/PowerState", json!("Off"));
+        self.progress("None");
+    }
+
+    /// Says how far the boot is, where the firmware says so at all.
+    pub(super) fn progress(&mut self, state: &str) {
+        let system = self.system.clone();
+        if self.tree.get(&system).is_some_and(|system| system["BootProgress"].is_object()) {
+            self.tree.set(&system, "/BootProgress/LastState", json!(state));
+        }
+    }
+}
+
+impl Slot {
+    fn new(resource: &Value) -> Self {
+        let inserted = resource["Inserted"] == true && resource["ConnectedVia"] != "NotConnected";
+        let image = resource["Image"].as_str().filter(|_| inserted).map(str::to_owned);
+        let empty = match image {
+            Some(_) => [Value::Null, Value::Null, json!(false), json!("NotConnected")],
+            None => SHOWN.map(|member| resource[member].clone()),
+        };
+        Self { image, empty: SHOWN.into_iter().zip(empty).collect(), still_inserted: None, busy: None }
+    }
+}
+
+fn show_empty(tree: &mut Tree, path: &str, slot: &Slot, keeps_image: bool) {
+    for (member, value) in &slot.empty {
+        if !(keeps_image && member.starts_with("Image")) {
+            tree.set(path, &format!("/{member}"), value.clone());
+        }
+    }
+}

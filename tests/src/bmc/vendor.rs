@@ -1,0 +1,74 @@
+//! The vendors' files.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Behaviour;
+use crate::bases::fixtures;
+
+/// A file of `fixtures/redfish/`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vendor {
+    /// The name of the file without its suffix.
+    #[serde(skip)]
+    pub name: String,
+    /// Where what it says comes from.
+    pub source: Vec<String>,
+    /// Its resources by their paths.
+    pub resources: BTreeMap<String, Value>,
+    /// How it behaves: a [`Behaviour`].
+    #[serde(default = "nothing")]
+    behaviour: Value,
+    /// What dayone is expected to do with it. `tests/redfish_vendors.rs` says what its members mean.
+    pub expected: Value,
+}
+
+impl Vendor {
+    /// Reads the file of this name.
+    pub fn named(name: &str) -> Self {
+        let path = fixtures("redfish").join(format!("{name}.json"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let vendor = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self { name: name.to_owned(), ..vendor }
+    }
+
+    /// The same with other behaviour: these members in place of, or beside, those of the file.
+    pub fn with(mut self, behaviour: Value) -> Self {
+        merge(&mut self.behaviour, behaviour);
+        self
+    }
+
+    pub(super) fn behaviour(&self) -> Behaviour {
+        Behaviour::deserialize(&self.behaviour).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// All of them, by name.
+    pub fn all() -> Vec<Self> {
+        let entries = fs::read_dir(fixtures("redfish")).expect("fixtures/redfish");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let json = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        let mut names: Vec<String> =
+            json.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
+        names.sort();
+        names.iter().map(|name| Self::named(name)).collect()
+    }
+}
+
+fn nothing() -> Value {
+    json!({})
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}

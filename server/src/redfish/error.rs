@@ -239,8 +239,14 @@ impl RedfishError {
             Self::Status(failure) => {
                 failure.status.is_server_error() && failure.status != StatusCode::NOT_IMPLEMENTED
                     || failure.status == StatusCode::TOO_MANY_REQUESTS
+                    || failure.messages.iter().any(not_ready)
             }
             _ => false,
         }
     }
+}
+
+/// What iDRAC and iLO say, with a status that says otherwise, while they are busy with what they were asked before.
+fn not_ready(message: &Message) -> bool {
+    message.key() == "SYS518" || message.id.starts_with("iLO.") && message.key() == "InvalidOperationForSystemState"
 }

@@ -140,6 +140,7 @@ fn without_tokens(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -192,5 +193,41 @@ mod tests {
         let found = messages(&json!({"Messages": many}), &[]);
         assert_eq!(found.len(), MAX_MESSAGES);
         assert!(found.iter().all(|message| message.text.chars().count() == MAX_TEXT + 1));
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let key = prop_oneof![
+            Just("error"),
+            Just("@Message.ExtendedInfo"),
+            Just("Messages"),
+            Just("MessageId"),
+            Just("Message"),
+            Just("MessageArgs"),
+            Just("TaskState"),
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            "\\PC{0,40}(/i/[a-z2-7]{0,30})?".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(5, 60, 6, move |inner| {
+            let members = proptest::collection::vec((key.clone(), inner.clone()), 0..6);
+            let object =
+                members.prop_map(|members| members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+            prop_oneof![proptest::collection::vec(inner, 0..6).prop_map(Value::Array), object]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_panics_or_shows_a_token(body in any_json()) {
+            for message in messages(&body, &["a"]) {
+                prop_assert!(!message.text.contains('a'), "{}", message);
+                let token = message.text.split("/i/").nth(1).unwrap_or_default();
+                prop_assert!(token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().len() <= SHOWN);
+            }
+            let _ = crate::redfish::task::progress(http::StatusCode::OK, &body);
+            let _ = crate::redfish::task::monitor(None, &body);
+        }
     }
 }

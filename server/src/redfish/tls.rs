@@ -2,7 +2,7 @@
 //!
 //! Most BMCs come with a certificate that they signed themselves, often without a subject alternative name. A file of
 //! certificates therefore does two things: what it holds may have signed the BMC's certificate, as usual, and a BMC
-//! whose very certificate is in the file is trusted by that, whatever name it is reached by.
+//! whose very certificate is in the file is trusted by that, whatever name it is reached by and even if it has expired.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -245,7 +245,9 @@ pub(super) fn explain(error: &rustls::Error) -> String {
         E::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
             "its certificate is not valid yet: look at the clocks of the BMC and of this system".to_owned()
         }
-        E::InvalidCertificate(other) => format!("its certificate cannot be verified ({other}): {TRUST}"),
+        E::InvalidCertificate(other) => {
+            format!("its certificate cannot be verified ({other}): have the BMC make a new one; or {TRUST}")
+        }
         E::InvalidMessage(_) => {
             "it does not speak TLS on this port: if it speaks plain HTTP there, write the address with +http".to_owned()
         }

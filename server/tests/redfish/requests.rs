@@ -41,6 +41,60 @@ async fn a_resource_is_read_with_its_etag_and_changed_with_it() {
 }
 
 #[tokio::test]
+async fn a_change_finds_the_etag_that_the_bmc_wants() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, system());
+    bmc.on("GET", SYSTEM, system().header("ETag", "W/\"later\""));
+    bmc.on("PATCH", SYSTEM, Canned::new(412, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(412, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(428, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(400, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.update(SYSTEM, &json!({"Boot": {}}), LIMIT).await.unwrap();
+    let sent = bmc.seen("PATCH", SYSTEM);
+    let etags: Vec<_> = sent.iter().map(|seen| seen.header("if-match")).collect();
+    assert_eq!(etags, [Some("W/\"body\""), Some("W/\"later\""), Some("W/\"body\""), Some("\"later\"")]);
+    let error = client.update(SYSTEM, &json!({"Boot": {}}), LIMIT).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::BAD_REQUEST), "what is refused for another reason is not tried again");
+}
+
+#[tokio::test]
+async fn compressed_answers_are_read_where_there_are_no_others() {
+    let gzip = |plain: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, plain).unwrap();
+        Canned::raw(200, &encoder.finish().unwrap()).header("Content-Encoding", "gzip")
+    };
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, Canned::new(406, &Value::Null));
+    bmc.on("GET", SYSTEM, gzip(br#"{"Id": "1"}"#));
+    bmc.on("GET", "/bomb", gzip(&vec![b' '; 100 << 20]));
+    bmc.on("GET", "/broken", Canned::raw(200, b"{}").header("Content-Encoding", "gzip"));
+    let client = bmc.connect(false).await.unwrap();
+    assert_eq!(client.get(SYSTEM).await.unwrap().body["Id"], "1");
+    let seen = bmc.seen("GET", SYSTEM);
+    let encodings: Vec<_> = seen.iter().map(|seen| seen.header("accept-encoding").unwrap()).collect();
+    assert_eq!(encodings, ["identity", "gzip"]);
+    assert!(matches!(client.get("/bomb").await, Err(RedfishError::TooLarge { .. })));
+    assert!(matches!(client.get("/broken").await, Err(RedfishError::NotJson { .. })));
+}
+
+#[tokio::test]
+async fn a_bmc_with_an_ipv6_address_is_reached_at_it() {
+    let Ok(listener) = tokio::net::TcpListener::bind("[::1]:0").await else { return };
+    let port = listener.local_addr().unwrap().port();
+    let router = axum::Router::new()
+        .fallback(async |headers: http::HeaderMap| axum::Json(json!({"host": headers["host"].to_str().unwrap()})));
+    let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let address = format!("redfish-virtualmedia+http://[::1]:{port}/redfish/v1/Systems/1").parse().unwrap();
+    let target = Target { address, credentials: None, verification: dayone::redfish::Verification::System };
+    let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
+    assert_eq!(client.root()["host"], format!("[::1]:{port}"));
+    server.abort();
+}
+
+#[tokio::test]
 async fn redirects_stay_at_the_bmc_and_are_for_reading_only() {
     let other = Bmc::start(false).await;
     other.on("GET", SYSTEM, system());
@@ -54,7 +108,8 @@ async fn redirects_stay_at_the_bmc_and_are_for_reading_only() {
     bmc.on("POST", "/action", to(SYSTEM));
     let client = bmc.connect(true).await.unwrap();
     assert_eq!(client.get("/redfish/v1/old").await.unwrap().path, SYSTEM);
-    for (path, says) in [("/away", other.url.as_str()), ("/relative-away", &other.url[7..]), ("/circle", "circles")] {
+    for (path, says) in [("/away", other.url.as_str()), ("/relative-away", &other.url[7..]), ("/circle", "in a circle")]
+    {
         let error = client.get(path).await.unwrap_err();
         assert!(matches!(error, RedfishError::Redirect { .. }) && error.to_string().contains(says), "{error}");
     }
@@ -114,6 +169,21 @@ async fn what_a_bmc_says_of_an_error_is_kept() {
         error.to_string(),
         "POST /insert: the BMC answers 400 Bad Request: no Inserted here (Base.1.8.ActionParameterUnknown)"
     );
+}
+
+#[tokio::test]
+async fn a_bmc_that_is_not_ready_is_known_by_its_own_words() {
+    let bmc = Bmc::start(false).await;
+    for (path, id, transient) in [
+        ("/idrac", "IDRAC.2.8.SYS518", true),
+        ("/ilo", "iLO.2.14.InvalidOperationForSystemState", true),
+        ("/other", "Base.1.8.InvalidOperationForSystemState", false),
+    ] {
+        bmc.on("POST", path, Canned::new(400, &json!({"error": {"@Message.ExtendedInfo": [{"MessageId": id}]}})));
+        let client = bmc.connect(false).await.unwrap();
+        let error = client.post(path, &json!({}), LIMIT).await.unwrap_err();
+        assert_eq!(error.is_transient(), transient, "{error}");
+    }
 }
 
 #[tokio::test]

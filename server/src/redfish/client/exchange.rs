@@ -1,10 +1,10 @@
 //! One request and its answer: the bounds of time and size, the pace, the journal, and what went wrong in words.
 
 use std::error::Error as StdError;
-use std::io;
+use std::io::{self, Read as _};
 use std::time::{Duration, Instant, SystemTime};
 
-use http::header::{ACCEPT, AUTHORIZATION, IF_MATCH, LOCATION};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, IF_MATCH, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -43,12 +43,26 @@ pub(super) struct Request<'a> {
     pub(super) path: &'a str,
     pub(super) body: Option<&'a Value>,
     pub(super) if_match: Option<&'a str>,
+    /// How the answer may be encoded.
+    pub(super) encoding: Encoding,
     pub(super) timeout: Duration,
 }
 
+/// `Accept-Encoding`. BMCs that compress give a weak `ETag`, which they then do not take for a change; but some give
+/// nothing else than compressed answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Identity,
+    Gzip,
+}
+
 impl<'a> Request<'a> {
+    pub(super) fn new(method: &'a Method, path: &'a str, body: Option<&'a Value>, timeout: Duration) -> Self {
+        Self { method, path, body, if_match: None, encoding: Encoding::Identity, timeout }
+    }
+
     pub(super) fn get(path: &'a str, timeout: Duration) -> Self {
-        Self { method: &Method::GET, path, body: None, if_match: None, timeout }
+        Self::new(&Method::GET, path, None, timeout)
     }
 }
 
@@ -98,7 +112,11 @@ impl Exchange {
     pub(super) async fn send(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
         let mut path = request.path.to_owned();
         for _ in 0..=MAX_REDIRECTS {
-            let reply = self.once(Request { path: &path, ..request }, who).await?;
+            let request = Request { path: &path, ..request };
+            let mut reply = self.once(request, who).await?;
+            if reply.status == StatusCode::NOT_ACCEPTABLE {
+                reply = self.once(Request { encoding: Encoding::Gzip, ..request }, who).await?;
+            }
             if !reply.status.is_redirection() || reply.status == StatusCode::NOT_MODIFIED {
                 return Ok(reply);
             }
@@ -107,7 +125,7 @@ impl Exchange {
                 _ => return Err(self.redirected(&reply)),
             }
         }
-        let location = format!("{path}, in circles");
+        let location = format!("{path}, in a circle");
         Err(RedfishError::Redirect { method: "GET", path: request.path.to_owned(), location })
     }
 
@@ -141,7 +159,9 @@ impl Exchange {
 
     async fn once(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
         let mut builder = self.http.request(request.method.clone(), self.url(request.path)?).timeout(request.timeout);
-        builder = builder.header(ACCEPT, "application/json").header(ODATA_VERSION, "4.0");
+        let encoding = if request.encoding == Encoding::Gzip { "gzip" } else { "identity" };
+        builder = builder.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, encoding);
+        builder = builder.header(ODATA_VERSION, "4.0");
         builder = match who {
             Authorization::Nobody => builder,
             Authorization::Basic(value) => builder.header(AUTHORIZATION, value),
@@ -181,6 +201,14 @@ impl Exchange {
                 return Err(RedfishError::TooLarge { method, path, limit });
             }
             body.extend_from_slice(&chunk);
+        }
+        let gzip = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == "gzip");
+        if gzip && !body.is_empty() {
+            body = match unpacked(&body, limit) {
+                Ok(Some(body)) => body,
+                Ok(None) => return Err(RedfishError::TooLarge { method, path, limit }),
+                Err(error) => return Err(RedfishError::NotJson { method, path, reason: format!("gzip: {error}") }),
+            };
         }
         let status = response.status();
         Ok(Reply { method, path, status, headers: std::mem::take(response.headers_mut()), body })
@@ -244,6 +272,14 @@ impl Exchange {
             _ => RedfishError::Status(failure),
         }
     }
+}
+
+/// A body without its compression; `None` if there is more of it than `limit`.
+fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut plain = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    flate2::read::GzDecoder::new(body).take(most).read_to_end(&mut plain)?;
+    Ok((plain.len() <= limit).then_some(plain))
 }
 
 fn name(method: &Method) -> &'static str {

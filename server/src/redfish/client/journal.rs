@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Requests that are remembered: the last ones.
 const KEPT: usize = 256;
+/// Characters of a path that are remembered. No BMC has longer ones.
+const MAX_PATH: usize = 200;
 
 /// One request. Without bodies, headers and credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,10 @@ pub struct RequestRecord {
 pub(super) struct Journal(Mutex<VecDeque<RequestRecord>>);
 
 impl Journal {
-    pub(super) fn add(&self, record: RequestRecord) {
+    pub(super) fn add(&self, mut record: RequestRecord) {
+        if let Some((end, _)) = record.path.char_indices().nth(MAX_PATH) {
+            record.path.truncate(end);
+        }
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if records.len() == KEPT {
             records.pop_front();

@@ -1,6 +1,7 @@
 //! HTTP to one BMC (DSP0266 1.20).
 
 mod answer;
+mod etag;
 mod exchange;
 mod journal;
 mod options;
@@ -115,6 +116,23 @@ impl Client {
         self.change(&Method::PATCH, path, body, etag, limit).await
     }
 
+    /// Changes a resource whatever it is at the moment, as [`patch`](Self::patch), with the `ETag` that this BMC wants.
+    pub async fn update(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
+        let read = self.get(path).await?;
+        let mut outcome = self.patch(path, body, read.etag.as_deref(), limit).await;
+        if !is_precondition(&outcome) {
+            return outcome;
+        }
+        // It may have changed in between: the boot of a host changes its System all the time.
+        for etag in etag::candidates(&self.get(path).await?) {
+            outcome = self.patch(path, body, etag.as_deref(), limit).await;
+            if !is_precondition(&outcome) {
+                break;
+            }
+        }
+        outcome
+    }
+
     /// Ends the session.
     pub async fn close(mut self) {
         if let Some(session) = self.take_session() {
@@ -131,7 +149,8 @@ impl Client {
         limit: Duration,
     ) -> Result<Answer, RedfishError> {
         let begin = Instant::now();
-        let reply = self.accepted(Request { method, path, body: Some(body), if_match, timeout: limit }).await?;
+        let request = Request { if_match, ..Request::new(method, path, Some(body), limit) };
+        let reply = self.accepted(request).await?;
         let (status, location, body) = (reply.status, reply.location(), reply.lenient());
         let answer = Answer { status, body, location, completion: Completion::Answered };
         if status != StatusCode::ACCEPTED {
@@ -238,6 +257,11 @@ impl Client {
             Who::Fixed(_) => None,
         }
     }
+}
+
+/// Nothing was changed, for want of the right `If-Match`.
+fn is_precondition(outcome: &Result<Answer, RedfishError>) -> bool {
+    matches!(outcome, Err(RedfishError::PreconditionFailed(_) | RedfishError::PreconditionRequired(_)))
 }
 
 /// Busy for the moment, or its web server is without the service behind it.

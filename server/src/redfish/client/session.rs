@@ -46,7 +46,7 @@ pub(super) async fn begin(
 ) -> Result<Option<Session>, RedfishError> {
     let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
     let timeout = exchange.options.request_timeout;
-    let request = Request { method: &Method::POST, path: collection, body: Some(&body), if_match: None, timeout };
+    let request = Request::new(&Method::POST, collection, Some(&body), timeout);
     let reply = exchange.send(request, &Authorization::Nobody).await?;
     if reply.status.is_success() {
         return started(exchange, credentials, &reply).await;
@@ -90,7 +90,7 @@ async fn started(
 pub(super) async fn end(exchange: &Exchange, session: Session) {
     let Some(path) = session.path else { return };
     let timeout = exchange.options.connect_timeout;
-    let request = Request { method: &Method::DELETE, path: &path, body: None, if_match: None, timeout };
+    let request = Request::new(&Method::DELETE, &path, None, timeout);
     match exchange.send(request, &Authorization::Session(session.token)).await {
         Ok(reply) if reply.status.is_success() || reply.status == StatusCode::UNAUTHORIZED => {}
         Ok(reply) => tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "session not ended"),

@@ -107,6 +107,17 @@ pycdlib_venv() {
   fi
 }
 
+# Ironic, whose API and conductor run as one process.
+ironic_venv() {
+  local venv="$cache/ironic-39.0.0"
+  if [ ! -x "$venv/bin/ironic" ]; then
+    echo "setup: Python environment for Ironic"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet ironic==39.0.0 sushy==5.14.0
+  fi
+}
+
 # Debian's own Rust is older than the one that dayone is written for.
 require_rust() {
   local have
@@ -192,6 +203,7 @@ boot_kernel
 networkd_root
 debian_installer
 pycdlib_venv
+ironic_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 coreos_fixtures

@@ -4,6 +4,7 @@ pub mod bases;
 pub mod bmc;
 pub mod fat;
 pub mod hosts;
+pub mod ironic;
 pub mod peers;
 pub mod qemu;
 pub mod report;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use reqwest::blocking::Client;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The binary `dayone`: that of `DAYONE_BIN`, or the one that was built beside the tests.
@@ -60,6 +62,24 @@ impl Server {
         self.stop();
         self.process = spawn(&self.arguments, &self.directory.path().join("log"));
         self.wait_until_ready();
+    }
+
+    /// Publishes the ISO over `base` for the host that a document describes.
+    pub fn image(&self, base: &str, document: &Path) -> Value {
+        let answer = Client::new()
+            .post(format!("{}/v1/images?base={base}&format=iso", self.api))
+            .header("Content-Type", "application/yaml")
+            .body(fs::read(document).expect("a document"))
+            .send()
+            .expect("an answer");
+        assert!(answer.status().is_success(), "{}", answer.text().expect("text"));
+        answer.json().expect("JSON")
+    }
+
+    /// Releases an image: its URL ends.
+    pub fn release(&self, id: &str) {
+        let answer = Client::new().delete(format!("{}/v1/images/{id}", self.api)).send().expect("an answer");
+        assert_eq!(answer.status(), 204);
     }
 
     /// A directory that is gone when the server is.

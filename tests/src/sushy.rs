@@ -140,7 +140,9 @@ impl Drop for Emulator {
 }
 
 fn configuration_text(directory: &Path, options: &Options<'_>) -> String {
-    let mut text = format!("SUSHY_EMULATOR_STATE_DIR = {directory:?}\n");
+    // Its machines take 1 to 11 s to change their power, as drawn: here always the least. The file is a program.
+    let least = "import random\nrandom.randint = lambda least, most: least\n";
+    let mut text = format!("{least}SUSHY_EMULATOR_STATE_DIR = {directory:?}\n");
     if let Some((user, password)) = options.credentials {
         let file = directory.join("htpasswd");
         fs::write(&file, format!("{user}:{}\n", bcrypt(password))).expect("its users");

@@ -15,14 +15,7 @@ fn a_bmc_inserts_reads_and_ejects_an_image() {
     let server = Server::start("coreos", &base);
     let bmc = Emulator::start(&server.directory().join("bmc"));
     let host = fixtures("scenarios").join("static-ipv4-baremetalhost.yaml");
-    let image: Value = Client::new()
-        .post(format!("{}/v1/images?base=coreos&format=iso", server.api))
-        .header("Content-Type", "application/yaml")
-        .body(fs::read(&host).unwrap())
-        .send()
-        .unwrap()
-        .json()
-        .unwrap();
+    let image = server.image("coreos", &host);
     let url = image["url"].as_str().unwrap();
 
     // Some BMCs send credentials whether they were asked for or not.
@@ -81,8 +74,7 @@ fn a_url_survives_the_death_of_the_server_and_ends_with_its_release() {
     let (status, again) = post(&server);
     assert_eq!((status, again["url"].as_str()), (200, Some(url)));
 
-    let released = client.delete(format!("{}/v1/images/{id}", server.api)).send().unwrap();
-    assert_eq!(released.status(), 204);
+    server.release(id);
     assert_eq!(get().status(), 404);
     server.kill_and_start_again();
     assert_eq!(get().status(), 404);

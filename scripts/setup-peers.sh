@@ -25,6 +25,8 @@ packages=(
   cpio xz-utils zstd gzip busybox-static shellcheck
   # range clients
   nbdkit curl jq
+  # certificates and versions of TLS as BMCs have them
+  openssl
 )
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }

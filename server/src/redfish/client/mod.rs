@@ -116,10 +116,16 @@ impl Client {
         self.change(&Method::PATCH, path, body, etag, limit).await
     }
 
-    /// Changes a resource whatever it is at the moment, as [`patch`](Self::patch), with the `ETag` that this BMC wants.
-    pub async fn update(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
-        let read = self.get(path).await?;
-        let mut outcome = self.patch(path, body, read.etag.as_deref(), limit).await;
+    /// Changes a resource whatever it is at the moment, as [`patch`](Self::patch): with the `ETag` that was read, if
+    /// there is one, and if the BMC does not take that, with what it takes.
+    pub async fn update(
+        &self,
+        path: &str,
+        body: &Value,
+        etag: Option<&str>,
+        limit: Duration,
+    ) -> Result<Answer, RedfishError> {
+        let mut outcome = self.patch(path, body, etag, limit).await;
         if !is_precondition(&outcome) {
             return outcome;
         }

@@ -2,6 +2,7 @@
 //! once, power.
 
 mod address;
+pub mod bmc;
 mod client;
 mod credentials;
 mod error;

@@ -1,0 +1,190 @@
+//! Which boot override a BMC is sent, decided from what it has shown (`ComputerSystem` 1.22, `Boot`).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::attempt::Fault;
+use super::error::BmcError;
+use super::plan::{Medium, PlannedRequest};
+use super::state::{Boot, BootMode};
+use super::survey::{Survey, System};
+use super::vendor::Vendor;
+
+/// One form of a boot override.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OverrideForm {
+    /// `Boot` of the System, or of its settings resource.
+    System {
+        /// `BootSourceOverrideTarget`.
+        target: String,
+        /// `BootSourceOverrideEnabled`; none where it is set already and may not be set again.
+        enabled: Option<String>,
+        /// `BootSourceOverrideMode`, only where it is asked for or the BMC would choose another.
+        mode: Option<BootMode>,
+    },
+    /// Attributes of an iDRAC: its `BootSourceOverrideTarget` is, on some firmware, a drive in the machine.
+    DellAttributes {
+        /// The resource with the attributes.
+        path: String,
+        /// `ServerBoot.1.FirstBootDevice`.
+        device: String,
+    },
+}
+
+/// Properties of `Boot`.
+pub(super) const TARGET: &str = "BootSourceOverrideTarget";
+pub(super) const ENABLED: &str = "BootSourceOverrideEnabled";
+pub(super) const MODE: &str = "BootSourceOverrideMode";
+
+impl OverrideForm {
+    /// The properties of `Boot`.
+    pub(super) fn boot(&self) -> Map<String, Value> {
+        let mut boot = Map::new();
+        if let Self::System { target, enabled, mode } = self {
+            boot.insert(TARGET.to_owned(), json!(target));
+            boot.extend(enabled.as_ref().map(|enabled| (ENABLED.to_owned(), json!(enabled))));
+            boot.extend(mode.map(|mode| (MODE.to_owned(), json!(mode.as_str()))));
+        }
+        boot
+    }
+
+    /// Whether the override ends by itself after one boot.
+    pub fn is_once(&self) -> bool {
+        !matches!(self, Self::System { enabled: Some(enabled), .. } if enabled == "Continuous")
+    }
+
+    pub(super) fn requests(&self, system: &System) -> Vec<PlannedRequest> {
+        match self {
+            Self::System { .. } => {
+                let path = system.settings.as_ref().unwrap_or(&system.path).clone();
+                vec![PlannedRequest { method: "PATCH", path, body: json!({"Boot": self.boot()}) }]
+            }
+            Self::DellAttributes { path, device } => {
+                vec![PlannedRequest { method: "PATCH", path: path.clone(), body: dell_attributes("Enabled", device) }]
+            }
+        }
+    }
+}
+
+/// Dell's attributes for the next boot.
+pub(super) fn dell_attributes(once: &str, device: &str) -> Value {
+    json!({"Attributes": {"ServerBoot.1.BootOnce": once, "ServerBoot.1.FirstBootDevice": device}})
+}
+
+/// The forms in the order in which they are tried, and what is particular.
+pub(super) fn forms(
+    survey: &Survey,
+    medium: Medium,
+    mode: Option<BootMode>,
+) -> Result<(Vec<OverrideForm>, Vec<String>), BmcError> {
+    let boot = &survey.system.boot;
+    let mut quirks = Vec::new();
+    let mut forms = Vec::new();
+    if let Some(path) = survey.managers.iter().find_map(|manager| manager.dell_attributes.clone()) {
+        // Attributes say nothing of the mode: who asks for one gets the standard way.
+        if survey.vendor == Vendor::Dell
+            && mode.is_none_or(|mode| BootMode::read(boot.source.mode.as_deref()) == Some(mode))
+        {
+            quirks.push(
+                "iDRAC boots from virtual media by its own attributes; the standard override comes second".to_owned(),
+            );
+            let device = match medium {
+                Medium::Cd => "VCD-DVD",
+                Medium::Usb => "vFDD",
+            };
+            forms.push(OverrideForm::DellAttributes { path, device: device.to_owned() });
+        }
+    }
+    let modes = wanted_modes(survey, boot, mode, &mut quirks)?;
+    let enables = wanted_enables(boot);
+    for target in targets(survey, boot, medium, &mut quirks) {
+        for mode in &modes {
+            for enabled in &enables {
+                forms.push(OverrideForm::System { target: target.clone(), enabled: enabled.clone(), mode: *mode });
+            }
+        }
+    }
+    Ok((forms, quirks))
+}
+
+/// The targets, the best first.
+fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String>) -> Vec<String> {
+    // Supermicro's boards show virtual media as a CD drive on USB; this model does not.
+    let model = survey.system.model.as_deref().unwrap_or_default();
+    let is_usb_cd = survey.vendor == Vendor::Supermicro && !model.eq_ignore_ascii_case("ars-111gl-nhr");
+    let candidates: &[&str] = match medium {
+        Medium::Cd if is_usb_cd => &["UsbCd", "Cd"],
+        Medium::Cd => &["Cd", "UsbCd", "Usb"],
+        Medium::Usb => &["Usb", "RemoteDrive"],
+    };
+    let Some(offered) = &boot.targets else {
+        // Without a list, vendors' own targets are a guess.
+        let usual = candidates.iter().filter(|target| **target != "UsbCd").take(1);
+        return usual.map(|target| (*target).to_owned()).collect();
+    };
+    let known = |candidate: &&&str| offered.iter().any(|target| target.eq_ignore_ascii_case(candidate));
+    let found = candidates.iter().filter(known).map(|target| (*target).to_owned()).collect::<Vec<_>>();
+    if found.first().is_some_and(|target| target == "UsbCd") {
+        quirks.push("the target is UsbCd: virtual media is a drive on USB here".to_owned());
+    }
+    if found.is_empty() {
+        let first = candidates.first().copied().unwrap_or("Cd");
+        quirks.push(format!("the BMC lists no fitting boot target ({}); {first} is tried", offered.join(", ")));
+        return vec![first.to_owned()];
+    }
+    found
+}
+
+/// What is said of the mode.
+fn wanted_modes(
+    survey: &Survey,
+    boot: &Boot,
+    mode: Option<BootMode>,
+    quirks: &mut Vec<String>,
+) -> Result<Vec<Option<BootMode>>, BmcError> {
+    let current = BootMode::read(boot.source.mode.as_deref());
+    let Some(mode) = mode else {
+        // Supermicro falls back to Legacy where the mode is not said again.
+        return Ok(match (survey.vendor, current) {
+            (Vendor::Supermicro, Some(current)) => {
+                quirks.push(format!("the mode {current} is said again: Supermicro changes it otherwise"));
+                vec![Some(current), None]
+            }
+            _ => vec![None],
+        });
+    };
+    let is_offered = |offered: &Vec<String>| offered.iter().any(|word| word.eq_ignore_ascii_case(mode.as_str()));
+    if boot.modes.as_ref().is_some_and(|offered| !offered.is_empty() && !is_offered(offered)) && current != Some(mode) {
+        return Err(BmcError::Mode { mode, offered: boot.modes.clone() });
+    }
+    // Where the firmware is in this mode already, the override works without it.
+    Ok(if current == Some(mode) { vec![Some(mode), None] } else { vec![Some(mode)] })
+}
+
+/// What is said of how often.
+fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
+    let offers = |word: &str| {
+        boot.enables.as_ref().is_none_or(|offered| offered.is_empty() || offered.iter().any(|each| each == word))
+    };
+    let mut enables = Vec::new();
+    if offers("Once") {
+        enables.push(Some("Once".to_owned()));
+        // Some BMCs refuse to be told what is so already.
+        if boot.source.enabled.as_deref() == Some("Once") {
+            enables.push(None);
+        }
+    }
+    if offers("Continuous") {
+        enables.push(Some("Continuous".to_owned()));
+    }
+    if enables.is_empty() { vec![Some("Once".to_owned())] } else { enables }
+}
+
+/// Whether a form is worth a try after a refusal that named properties of another: it must differ in all of them.
+pub(super) fn differs(form: &OverrideForm, refused: &OverrideForm, faults: &[(&str, Fault)]) -> bool {
+    let (one, other) = (form.boot(), refused.boot());
+    faults.iter().all(|(property, fault)| match fault {
+        Fault::Missing => one.contains_key(*property),
+        Fault::TooMuch => one.get(*property) != other.get(*property),
+    })
+}

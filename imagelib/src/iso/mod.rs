@@ -19,7 +19,7 @@ mod volume;
 mod walk;
 
 #[cfg(test)]
-pub(crate) mod testing;
+mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -21,7 +21,6 @@ mod error;
 mod images;
 pub mod ipxe;
 mod key;
-mod layouts;
 mod open_base;
 mod record;
 mod records;

@@ -12,6 +12,5 @@ mod bases;
 mod call_home;
 mod client;
 mod connections;
-mod reading;
 mod server;
 mod tls;

@@ -160,6 +160,8 @@ pub(super) struct Boot {
     pub(super) starts: Vec<String>,
     /// Not while the machine runs.
     pub(super) needs_power_off: bool,
+    /// Where Dell's attributes are.
+    pub(super) attributes: Option<String>,
 }
 
 impl Default for Boot {
@@ -170,6 +172,7 @@ impl Default for Boot {
             together: Vec::new(),
             starts: vec!["Cd".into(), "Usb".into(), "UsbCd".into()],
             needs_power_off: false,
+            attributes: None,
         }
     }
 }

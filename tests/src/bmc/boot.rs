@@ -13,6 +13,9 @@ use super::{Shared, machine, task};
 pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
     let behaviour = &shared.behaviour.boot;
     let mut state = shared.state();
+    if behaviour.attributes.as_deref() == Some(path) {
+        return patch_attributes(&mut state, path, body);
+    }
     let settings = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
     let Some(boot) = body["Boot"].as_object().filter(|_| path == settings) else {
         let text = "The property is read-only and cannot be assigned a value.";
@@ -48,6 +51,18 @@ pub(super) fn patch(shared: &Shared, path: &str, body: &Value) -> Answer {
         state.tree.set(path, &format!("/Boot/{name}"), value.clone());
     }
     Answer::status(204)
+}
+
+/// Dell's attributes, which have no schema of the DMTF's.
+fn patch_attributes(state: &mut State, path: &str, body: &Value) -> Answer {
+    for (name, value) in body["Attributes"].as_object().into_iter().flatten() {
+        if state.tree.get(path).is_none_or(|resource| resource["Attributes"].get(name).is_none()) {
+            let text = format!("Unable to complete the operation because the attribute {name} does not exist.");
+            return Answer::error(400, "IDRAC.2.8.SYS428", &text, &[name]);
+        }
+        state.tree.set(path, &format!("/Attributes/{name}"), value.clone());
+    }
+    Answer::status(200)
 }
 
 /// ComputerSystem.Reset.
@@ -131,6 +146,7 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
 /// The image that the override makes the machine boot from. An override for one boot is over with this.
 fn medium(state: &mut State, shared: &Shared) -> Option<String> {
     let behaviour = &shared.behaviour.boot;
+    let by_attributes = behaviour.attributes.as_deref().and_then(|path| take_attributes(state, path));
     let path = behaviour.settings.as_deref().unwrap_or(&state.system).to_owned();
     let boot = state.tree.get(&path).map(|resource| resource["Boot"].clone()).unwrap_or_default();
     if boot["BootSourceOverrideEnabled"] == "Once" {
@@ -138,12 +154,30 @@ fn medium(state: &mut State, shared: &Shared) -> Option<String> {
         state.tree.set(&path, "/Boot/BootSourceOverrideTarget", json!("None"));
     }
     let target = boot["BootSourceOverrideTarget"].as_str().unwrap_or_default();
-    let applies = boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
-    let is_disk = target == "Usb";
+    let by_override =
+        boot["BootSourceOverrideEnabled"] != "Disabled" && behaviour.starts.iter().any(|name| name == target);
+    let applies = by_attributes.is_some() || by_override;
+    let is_disk = by_attributes.unwrap_or(target == "Usb");
     let fits = |path: &String| {
-        let types = state.tree.get(path).and_then(|slot| slot["MediaTypes"].as_array().cloned()).unwrap_or_default();
-        is_disk == types.contains(&json!("USBStick")) || types.len() > 2
+        let types = state.tree.get(path).map(|slot| slot["MediaTypes"].clone()).unwrap_or_default();
+        let has = |name: &str| types.as_array().is_some_and(|types| types.contains(&json!(name)));
+        if is_disk { has("USBStick") } else { has("CD") || has("DVD") }
     };
     let mut slots = state.slots.iter().filter(|_| applies).filter(|(path, _)| fits(path));
     slots.find_map(|(_, slot)| slot.image.clone())
+}
+
+/// Whether Dell's attributes say that the next boot is from virtual media, and whether from a disk.
+fn take_attributes(state: &mut State, path: &str) -> Option<bool> {
+    let attributes = state.tree.get(path)?["Attributes"].clone();
+    let is_disk = match attributes["ServerBoot.1.FirstBootDevice"].as_str()? {
+        "VCD-DVD" => false,
+        "vFDD" => true,
+        _ => return None,
+    };
+    if attributes["ServerBoot.1.BootOnce"] == "Enabled" {
+        state.tree.set(path, "/Attributes/ServerBoot.1.BootOnce", json!("Disabled"));
+        state.tree.set(path, "/Attributes/ServerBoot.1.FirstBootDevice", json!("Normal"));
+    }
+    Some(is_disk)
 }

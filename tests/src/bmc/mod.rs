@@ -17,6 +17,7 @@ mod media;
 mod record;
 mod session;
 mod state;
+pub mod target;
 mod task;
 mod tree;
 mod vendor;

@@ -36,10 +36,25 @@ impl Vendor {
         Self { name: name.to_owned(), ..vendor }
     }
 
+    /// One that behaves by the book, of recorded resources.
+    pub fn recorded(name: &str, resources: impl IntoIterator<Item = Value>) -> Self {
+        let by_path = |resource: Value| {
+            let path = resource["@odata.id"].as_str().expect("a path").trim_end_matches('/').to_owned();
+            (path, resource)
+        };
+        let resources = resources.into_iter().map(by_path).collect();
+        Self { name: name.to_owned(), source: Vec::new(), resources, behaviour: nothing(), expected: Value::Null }
+    }
+
     /// The same with other behaviour: these members in place of, or beside, those of the file.
     pub fn with(mut self, behaviour: Value) -> Self {
         merge(&mut self.behaviour, behaviour);
         self
+    }
+
+    /// A member of its behaviour as the file has it, such as `/insert/schemes`; `null` if it says nothing.
+    pub fn behaviour_member(&self, pointer: &str) -> Value {
+        self.behaviour.pointer(pointer).cloned().unwrap_or_default()
     }
 
     pub(super) fn behaviour(&self) -> Behaviour {

@@ -1,0 +1,45 @@
+//! An emulated BMC as dayone's client is told of it.
+
+use std::time::Duration;
+
+use dayone::redfish::bmc::{Bmc, BmcError, Limits};
+use dayone::redfish::{ClientOptions, Credentials, Password, Target, Verification};
+
+use super::{EmulatedBmc, PASSWORD, USERNAME};
+
+impl EmulatedBmc {
+    /// Its address and its password.
+    pub fn target(&self) -> Target {
+        Target {
+            address: self.origin().parse().expect("an address"),
+            credentials: Some(credentials(PASSWORD)),
+            verification: Verification::System,
+        }
+    }
+
+    /// dayone's client, connected, with less patience than hardware needs.
+    pub async fn connect(&self) -> Result<Bmc, BmcError> {
+        Ok(Bmc::connect(&self.target(), &impatient()).await?.with_limits(limits()))
+    }
+}
+
+/// The user of every emulated BMC with this password.
+pub fn credentials(password: &str) -> Credentials {
+    Credentials::new(USERNAME.to_owned(), Password::from(password.to_owned())).expect("credentials")
+}
+
+/// Options for a BMC on loopback.
+pub fn impatient() -> ClientOptions {
+    ClientOptions { pace: Duration::ZERO, request_timeout: Duration::from_secs(5), ..ClientOptions::default() }
+}
+
+/// Limits for a BMC on loopback.
+pub fn limits() -> Limits {
+    Limits {
+        settle: Duration::from_secs(3),
+        change: Duration::from_secs(5),
+        pause: Duration::from_millis(100),
+        look: Duration::from_millis(20),
+        ..Limits::default()
+    }
+}

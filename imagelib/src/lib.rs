@@ -20,6 +20,7 @@ pub mod initramfs;
 pub mod input;
 pub mod iso;
 pub mod kernel_arguments;
+pub mod layout;
 pub mod network;
 pub mod overlay;
 pub mod recipe;

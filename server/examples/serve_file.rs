@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         etag,
         last_modified,
         media_type: "application/octet-stream",
+        reading: None,
     };
 
     let runtime = match threads.parse()? {

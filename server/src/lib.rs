@@ -10,6 +10,7 @@ pub mod logging;
 pub mod media;
 pub mod media_url;
 pub mod metrics;
+pub mod reading;
 pub mod redfish;
 pub mod server;
 pub mod store;

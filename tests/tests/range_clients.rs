@@ -64,6 +64,7 @@ fn start() -> Server {
         etag,
         last_modified,
         media_type: "application/x-iso9660-image",
+        reading: None,
     };
     let service = media::service(Arc::new(OneFile(file)), MediaMetrics::default());
 

@@ -19,7 +19,7 @@ mod volume;
 mod walk;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::header::{
     ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE,
-    RETRY_AFTER,
+    RETRY_AFTER, USER_AGENT,
 };
 use http::request::Parts;
 use http::response::Builder;
@@ -20,11 +20,13 @@ use imagelib::overlay::Overlay;
 use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
-use super::log::{AccessLog, shown};
+use super::log::{self, AccessLog, shown};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
 use super::range::{Requested, requested};
+use crate::listen::Peer;
+use crate::reading::{Recorder, Request};
 use crate::store::base_file::BaseFiles;
 use crate::store::served::{Lookup, Published, ServedFile};
 
@@ -54,7 +56,7 @@ impl Plane {
 
     pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         let all = VecDeque::from([Part::Image(0..overlay.size())]);
-        ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer())
+        ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer(), None)
     }
 
     pub(super) fn call_homes(&self) -> &CallHomes {
@@ -99,6 +101,7 @@ impl Plane {
 
     fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
+        let recorder = file.reading.as_ref().map(|reading| reading.request(&asked(head)));
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified };
         let builder = Response::builder()
@@ -119,15 +122,18 @@ impl Plane {
             return empty(builder.header(CONTENT_TYPE, file.media_type).header(CONTENT_LENGTH, size));
         }
         match range(head, validators, size) {
-            Requested::Whole => self.image(builder.header(CONTENT_TYPE, file.media_type), file, 0..size),
+            Requested::Whole => {
+                let builder = builder.header(CONTENT_TYPE, file.media_type);
+                self.parts(builder, file, [Part::Image(0..size)].into(), recorder)
+            }
             Requested::One(range) => {
                 let builder = builder
                     .status(StatusCode::PARTIAL_CONTENT)
                     .header(CONTENT_TYPE, file.media_type)
                     .header(CONTENT_RANGE, content_range(&range, size));
-                self.image(builder, file, range)
+                self.parts(builder, file, [Part::Image(range)].into(), recorder)
             }
-            Requested::Several(ranges) => self.multipart(builder, file, &etag, ranges),
+            Requested::Several(ranges) => self.multipart(builder, file, ranges, recorder),
             Requested::Unsatisfiable => {
                 let builder = builder.status(StatusCode::RANGE_NOT_SATISFIABLE);
                 let builder = builder.header(CONTENT_RANGE, format!("bytes */{size}"));
@@ -136,20 +142,17 @@ impl Plane {
         }
     }
 
-    fn image(&self, builder: Builder, file: ServedFile, range: Range<u64>) -> http::Result<Response<MediaBody>> {
-        self.parts(builder, file, [Part::Image(range)].into())
-    }
-
     /// RFC 9110 §14.6. The boundary is the entity tag, which no content can hold by chance or by intent, as it is a
     /// digest over that content.
     fn multipart(
         &self,
         builder: Builder,
         file: ServedFile,
-        etag: &str,
         ranges: Vec<Range<u64>>,
+        recorder: Option<Recorder>,
     ) -> http::Result<Response<MediaBody>> {
-        let (boundary, media_type, size) = (etag.trim_matches('"'), file.media_type, file.overlay.size());
+        let (etag, media_type, size) = (file.etag.to_string(), file.media_type, file.overlay.size());
+        let boundary = etag.trim_matches('"');
         let mut parts = VecDeque::with_capacity(2 * ranges.len() + 1);
         for range in ranges {
             let head = format!(
@@ -162,13 +165,31 @@ impl Plane {
         let builder = builder
             .status(StatusCode::PARTIAL_CONTENT)
             .header(CONTENT_TYPE, format!("multipart/byteranges; boundary={boundary}"));
-        self.parts(builder, file, parts)
+        self.parts(builder, file, parts, recorder)
     }
 
-    fn parts(&self, builder: Builder, file: ServedFile, parts: VecDeque<Part>) -> http::Result<Response<MediaBody>> {
+    fn parts(
+        &self,
+        builder: Builder,
+        file: ServedFile,
+        parts: VecDeque<Part>,
+        recorder: Option<Recorder>,
+    ) -> http::Result<Response<MediaBody>> {
         let ServedFile { overlay, base, .. } = file;
-        let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer());
+        let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
         builder.header(CONTENT_LENGTH, body.rest()).body(Either::Right(body))
+    }
+}
+
+/// What the record of a file's reading is told of a request.
+fn asked(head: &Parts) -> Request<'_> {
+    let peer = head.extensions.get::<Peer>();
+    Request {
+        peer: peer.map(|peer| peer.address.ip().to_canonical()),
+        user_agent: log::text(&head.headers, &USER_AGENT),
+        tls: peer.and_then(|peer| peer.tls),
+        is_head: head.method == Method::HEAD,
+        asks_range: head.headers.contains_key(RANGE),
     }
 }
 

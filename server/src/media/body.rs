@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::metrics::Transfer;
 use super::pool::{BUFFER, Buffer, Pool};
+use crate::reading::Recorder;
 use crate::store::base_file::{BaseFiles, CachedRead};
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
@@ -52,6 +53,7 @@ pub struct ImageBody {
     reading: Option<JoinHandle<io::Result<Buffer>>>,
     pool: Arc<Pool>,
     transfer: Transfer,
+    recorder: Option<Recorder>,
 }
 
 impl ImageBody {
@@ -61,12 +63,13 @@ impl ImageBody {
         parts: VecDeque<Part>,
         pool: Arc<Pool>,
         mut transfer: Transfer,
+        recorder: Option<Recorder>,
     ) -> Self {
         let rest = parts.iter().map(Part::length).sum();
         if rest == 0 {
             transfer.complete();
         }
-        Self { overlay, base, parts, rest, reading: None, pool, transfer }
+        Self { overlay, base, parts, rest, reading: None, pool, transfer, recorder }
     }
 
     /// How many bytes are still to come.
@@ -153,7 +156,12 @@ impl ImageBody {
         let count = bytes.len() as u64;
         match self.parts.front_mut() {
             Some(Part::Text(text)) => text.clear(),
-            Some(Part::Image(range)) => range.start += count,
+            Some(Part::Image(range)) => {
+                if let Some(recorder) = &self.recorder {
+                    recorder.sent(&(range.start..range.start + count));
+                }
+                range.start += count;
+            }
             None => {}
         }
         self.rest -= count;

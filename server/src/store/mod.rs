@@ -21,6 +21,7 @@ mod error;
 mod images;
 pub mod ipxe;
 mod key;
+mod layouts;
 mod open_base;
 mod record;
 mod records;

@@ -8,6 +8,7 @@ use imagelib::digest::Digest;
 use imagelib::overlay::Overlay;
 
 use super::base_file::BaseFiles;
+use crate::reading::FileReading;
 
 /// A strong entity tag (RFC 9110 §8.8.3): equal for equal bytes only. Printed as it stands in the header, quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct ServedFile {
     pub last_modified: SystemTime,
     /// `Content-Type`.
     pub media_type: &'static str,
+    /// Where it is noted what of it is read, if anybody wants to know.
+    pub reading: Option<Arc<FileReading>>,
 }
 
 /// What is known of a URL.

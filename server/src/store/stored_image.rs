@@ -8,16 +8,19 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use imagelib::digest::Digest;
 use imagelib::image::{FileName, Image, ImageError};
+use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
 
 use super::definition::BaseName;
 use super::ipxe;
+use super::layouts::Layouts;
 use super::open_base::OpenBase;
 use super::record::Record;
 use super::served::{ETag, Lookup, ServedFile};
 use super::token::MediaToken;
 use crate::media_url::{MediaUrl, MediaUrlError};
+use crate::reading::{ImageReading, Progress, ReadingSnapshot};
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -29,6 +32,7 @@ pub struct StoredImage {
     record: Record,
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
+    reading: ImageReading,
 }
 
 /// What an image is at the moment, and the base that this follows from.
@@ -57,6 +61,7 @@ pub struct PlannedImage {
     /// The plan.
     pub image: Image,
     served: BTreeMap<&'static str, ServedFile>,
+    layouts: Layouts,
 }
 
 /// Why a recipe does not give the image that it should.
@@ -89,7 +94,14 @@ impl StoredImage {
     pub(super) fn new(token: MediaToken, record: Record) -> Self {
         let state = ImageState::Unavailable { reason: "it is not planned yet".to_owned() };
         let current = RwLock::new(Current { base: None, state });
-        Self { id: record.recipe.id(), token, record, current, digests: Mutex::default() }
+        Self {
+            id: record.recipe.id(),
+            token,
+            record,
+            current,
+            digests: Mutex::default(),
+            reading: ImageReading::default(),
+        }
     }
 
     /// An image that was planned just now.
@@ -166,6 +178,26 @@ impl StoredImage {
         result
     }
 
+    /// What of it was read since it was published, the server was started, or a boot of it began. Cheap.
+    pub fn reading(&self) -> ReadingSnapshot {
+        let files = self.available().map(|planned| planned.sizes()).unwrap_or_default();
+        self.reading.snapshot(files)
+    }
+
+    /// Forgets what was read so far: a boot of it begins.
+    pub fn restart_reading(&self) {
+        self.reading.restart();
+    }
+
+    /// How far its reading has come, by the files on it. The first time, directories of the image are read for it.
+    pub fn progress(&self) -> Progress {
+        let (snapshot, planned) = (self.reading(), self.available());
+        Progress::new(&snapshot, |file| match &planned {
+            Some(planned) => planned.layout(file.name),
+            None => Arc::new(Layout::whole(file.name, None, file.size)),
+        })
+    }
+
     /// Takes it out of service, since no base has its identity. Whether that is news.
     pub(super) fn without_base(&self, why: &str) -> bool {
         let known = matches!(&*self.current(), Current { base: None, state: ImageState::Unavailable { reason } } if reason == why);
@@ -186,7 +218,12 @@ impl StoredImage {
     /// What a file name in its URL stands for.
     pub(super) fn find(&self, file: &str) -> Lookup {
         match &self.current().state {
-            ImageState::Available(planned) => planned.served.get(file).cloned().map_or(Lookup::NotFound, Lookup::Found),
+            ImageState::Available(planned) => match planned.served.get_key_value(file) {
+                Some((name, served)) => {
+                    Lookup::Found(ServedFile { reading: Some(self.reading.file(name)), ..served.clone() })
+                }
+                None => Lookup::NotFound,
+            },
             ImageState::Unavailable { reason } if self.record.files.contains_key(file) || file == IPXE_SCRIPT => {
                 Lookup::Unavailable(reason.clone())
             }
@@ -248,6 +285,7 @@ impl PlannedImage {
                     etag: ETag::new(&identity),
                     last_modified: created,
                     media_type: "application/octet-stream",
+                    reading: None,
                 },
             );
         }
@@ -262,16 +300,31 @@ impl PlannedImage {
                     etag,
                     last_modified: created,
                     media_type: "text/plain; charset=utf-8",
+                    reading: None,
                 },
             );
         }
-        Ok(Self { base: Arc::clone(base), image, served })
+        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default() })
     }
 
     /// What the bytes of each file are, in short.
     pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
         let files = self.image.files.iter();
         files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
+    }
+
+    /// The files that are served, in the order of their names, with their sizes.
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
+    }
+
+    pub(super) fn size(&self, file: &str) -> u64 {
+        self.served.get(file).map_or(0, |file| file.overlay.size())
+    }
+
+    /// Where the files of the system lie in a file of the image. The first time, its directories are read for it.
+    pub fn layout(&self, file: &str) -> Arc<Layout> {
+        self.layouts.get(self, file)
     }
 
     /// Whether there is an iPXE script that boots it.

@@ -12,5 +12,6 @@ mod bases;
 mod call_home;
 mod client;
 mod connections;
+mod reading;
 mod server;
 mod tls;

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use dayone::listen::{Listener, Options};
 use dayone::media::{self, CallHomes, MediaMetrics};
+use dayone::reading::{FileSnapshot, ImageReading};
 use dayone::store::base_file::{BaseFile, BaseFiles};
 use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
@@ -57,6 +58,7 @@ pub(crate) struct Server {
     pub(crate) shutdown: CancellationToken,
     pub(crate) call_homes: CallHomes,
     pub(crate) serving: JoinHandle<()>,
+    pub(crate) reading: ImageReading,
     registry: Registry,
     _directory: TempDir,
 }
@@ -81,17 +83,20 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let etag = ETag::new(&Digest::of(b"base"));
     let last_modified = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
     let files = Files::default();
+    let reading = ImageReading::default();
     let iso = ServedFile {
         overlay,
         base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
         etag,
         last_modified,
         media_type: "application/x-iso9660-image",
+        reading: Some(reading.file("boot.iso")),
     };
     let script = ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from_static(b"#!ipxe\n"))),
         base: Arc::default(),
         media_type: "text/plain",
+        reading: None,
         ..iso.clone()
     };
     files.publish("boot.iso", Lookup::Found(iso));
@@ -107,12 +112,17 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let call_homes = service.call_homes().clone();
     let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
     let (base, etag) = (path, etag.to_string());
-    Server { address, image, etag, base, shutdown, call_homes, serving, registry, _directory: directory }
+    Server { address, image, etag, base, shutdown, call_homes, serving, reading, registry, _directory: directory }
 }
 
 impl Server {
     pub(crate) async fn connect(&self) -> Client<TcpStream> {
         Client::new(TcpStream::connect(self.address).await.unwrap())
+    }
+
+    /// What of `boot.iso` was read.
+    pub(crate) fn reading(&self) -> FileSnapshot {
+        self.reading.snapshot([("boot.iso", SIZE as u64)]).files.remove(0)
     }
 
     /// The line of a metric, without its name.

@@ -150,6 +150,18 @@ async fn a_busy_bmc_is_asked_again_where_that_is_safe() {
 }
 
 #[tokio::test]
+async fn null_is_no_body() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/eject", Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.post("/eject", &Value::Null, LIMIT).await.unwrap();
+    client.post("/eject", &json!({}), LIMIT).await.unwrap();
+    let [without, with] = &bmc.seen("POST", "/eject")[..] else { panic!() };
+    assert_eq!((without.header("content-length"), without.header("content-type")), (Some("0"), None));
+    assert_eq!((with.header("content-length"), with.header("content-type")), (Some("2"), Some("application/json")));
+}
+
+#[tokio::test]
 async fn what_a_bmc_says_of_an_error_is_kept() {
     let bmc = Bmc::start(false).await;
     bmc.on(

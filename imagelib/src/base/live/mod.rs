@@ -17,7 +17,7 @@ pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
 pub(crate) use findings::unreached;
 use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
-pub(crate) use partitions::{EspPlace, EspVolume};
+pub(crate) use partitions::{EspPlace, EspVolume, find as esps};
 
 /// Why an ISO cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

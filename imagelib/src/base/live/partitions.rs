@@ -36,7 +36,7 @@ impl EspVolume {
 }
 
 /// The EFI system partitions. What is no file system that can be edited is left out: it stays as it is.
-pub(super) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
+pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
     let catalog = el_torito::read(source, volume)?;
     for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {

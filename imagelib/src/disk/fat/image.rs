@@ -95,6 +95,11 @@ impl FatImage {
         Ok(Self { start: range.start, geometry, pieces, files, directories, free_clusters })
     }
 
+    /// Where it lies.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start.saturating_add(self.geometry.size)
+    }
+
     /// The files, directory by directory.
     pub fn files(&self) -> &[FatFile] {
         &self.files

@@ -20,7 +20,7 @@ fn base(length: usize) -> (NamedTempFile, Arc<BaseFiles>) {
 
 fn body(overlay: &Arc<Overlay>, base: &Arc<BaseFiles>, parts: Vec<Part>) -> ImageBody {
     let transfer = MediaMetrics::default().transfer();
-    ImageBody::new(Arc::clone(overlay), Arc::clone(base), parts.into(), Arc::default(), transfer)
+    ImageBody::new(Arc::clone(overlay), Arc::clone(base), parts.into(), Arc::default(), transfer, None)
 }
 
 fn collect(body: ImageBody) -> io::Result<Vec<u8>> {
@@ -86,6 +86,6 @@ fn a_base_that_changes_ends_the_body_with_an_error_and_not_with_its_bytes() {
 fn an_overlay_without_its_base_is_an_error() {
     let overlay = Arc::new(Overlay::patched(Role::Iso, 10, vec![]).unwrap());
     let parts = VecDeque::from([Part::Image(0..10)]);
-    let body = ImageBody::new(overlay, Arc::default(), parts, Arc::default(), MediaMetrics::default().transfer());
+    let body = ImageBody::new(overlay, Arc::default(), parts, Arc::default(), MediaMetrics::default().transfer(), None);
     assert_eq!(collect(body).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
 }

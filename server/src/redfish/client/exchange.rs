@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::io::{self, Read as _};
 use std::time::{Duration, Instant, SystemTime};
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, IF_MATCH, LOCATION};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -170,9 +170,12 @@ impl Exchange {
         if let Some(etag) = request.if_match {
             builder = builder.header(IF_MATCH, etag);
         }
-        if let Some(body) = request.body {
-            builder = builder.json(body);
-        }
+        builder = match request.body {
+            None => builder,
+            // Not left out: web servers of BMCs answer 411.
+            Some(Value::Null) => builder.header(CONTENT_LENGTH, "0"),
+            Some(body) => builder.json(body),
+        };
 
         let mut turn = self.turn.lock().await;
         if let Some(rest) = turn.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {

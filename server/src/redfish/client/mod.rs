@@ -99,7 +99,7 @@ impl Client {
     }
 
     /// Has the BMC do something, and waits until it is done: `limit` is the time for all of it. Never repeated once it
-    /// may have reached the BMC.
+    /// may have reached the BMC. `Null` is sent as no body at all.
     pub async fn post(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
         self.change(&Method::POST, path, body, None, limit).await
     }

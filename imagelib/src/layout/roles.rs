@@ -1,0 +1,99 @@
+//! What files are to a boot.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::base::{Base, IsoSystem};
+
+/// What a file is to a boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BootRole {
+    /// The kernel.
+    Kernel,
+    /// An initramfs, or a part of it.
+    Initrd,
+    /// The root file system of a live system, or that of an installer.
+    Rootfs,
+}
+
+impl fmt::Display for BootRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::Initrd => "initrd",
+            Self::Rootfs => "rootfs",
+        })
+    }
+}
+
+/// Which files of a medium have which role: as its boot menus say, and where they say nothing, as its files are called.
+#[derive(Debug, Clone, Default)]
+pub struct Roles {
+    /// Paths in lower case.
+    kernels: BTreeSet<String>,
+    initrds: BTreeSet<String>,
+}
+
+impl Roles {
+    /// The roles of the files on images of a base.
+    pub fn of(base: &Base) -> Self {
+        let mut roles = Self::default();
+        let Base::Iso(iso) = base else { return roles };
+        match &iso.system {
+            IsoSystem::Coreos(_) => {
+                roles.kernels.insert("/images/pxeboot/vmlinuz".to_owned());
+                let initrds = ["/images/pxeboot/initrd.img", "/images/ignition.img"];
+                roles.initrds.extend(initrds.map(str::to_owned));
+            }
+            IsoSystem::Live(live) => {
+                for entry in live.entries() {
+                    roles.kernels.extend(entry.kernel().map(str::to_ascii_lowercase));
+                    roles.initrds.extend(entry.initrd.map(|initrd| initrd.path.to_ascii_lowercase()));
+                }
+            }
+            IsoSystem::Other(_) => {}
+        }
+        roles
+    }
+
+    /// The role of the file at a path.
+    pub(super) fn role(&self, path: &str) -> Option<BootRole> {
+        let path = path.to_ascii_lowercase();
+        if self.kernels.contains(&path) {
+            return Some(BootRole::Kernel);
+        }
+        if self.initrds.contains(&path) {
+            return Some(BootRole::Initrd);
+        }
+        match by_name(path.rsplit('/').next().unwrap_or_default()) {
+            Some(BootRole::Kernel) if !self.kernels.is_empty() => None,
+            Some(BootRole::Initrd) if !self.initrds.is_empty() => None,
+            role => role,
+        }
+    }
+
+    /// The role of a file in an EFI system partition. Of the kernels there, menus that firmware programs have built in
+    /// say nothing.
+    pub(super) fn role_in_esp(&self, path: &str) -> Option<BootRole> {
+        let path = path.to_ascii_lowercase();
+        if self.initrds.contains(&path) { Some(BootRole::Initrd) } else { by_name(path.rsplit('/').next()?) }
+    }
+}
+
+/// What distributions call them: `vmlinuz-6.1.0`, `bzImage`, `linux`; `initrd.img`, `initramfs-linux.img`;
+/// `filesystem.squashfs` (Debian, Ubuntu), `squashfs.img` (Fedora), `airootfs.sfs` (Arch), `rootfs.img` (CoreOS),
+/// `install.img` (Anaconda).
+fn by_name(name: &str) -> Option<BootRole> {
+    if ["vmlinuz", "bzimage"].iter().any(|start| name.starts_with(start)) || ["linux", "kernel"].contains(&name) {
+        return Some(BootRole::Kernel);
+    }
+    if name.starts_with("initrd") || name.starts_with("initramfs") {
+        return Some(BootRole::Initrd);
+    }
+    let ends = [".squashfs", ".sfs", ".erofs"];
+    let names = ["squashfs.img", "rootfs.img", "install.img"];
+    (ends.iter().any(|end| name.ends_with(end)) || names.contains(&name)).then_some(BootRole::Rootfs)
+}

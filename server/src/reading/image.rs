@@ -1,0 +1,53 @@
+//! What was read of an image.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use super::file::FileReading;
+use super::snapshot::{FileSnapshot, ReadingSnapshot};
+
+/// The record of an image: of those of its files that somebody has asked for.
+#[derive(Debug)]
+pub struct ImageReading(Mutex<Record>);
+
+#[derive(Debug)]
+struct Record {
+    since: SystemTime,
+    files: BTreeMap<&'static str, Arc<FileReading>>,
+}
+
+impl Default for ImageReading {
+    fn default() -> Self {
+        Self(Mutex::new(Record { since: SystemTime::now(), files: BTreeMap::new() }))
+    }
+}
+
+impl ImageReading {
+    /// The record of a file.
+    pub fn file(&self, name: &'static str) -> Arc<FileReading> {
+        Arc::clone(self.lock().files.entry(name).or_default())
+    }
+
+    /// Forgets what was read so far: a boot begins.
+    pub fn restart(&self) {
+        let mut record = self.lock();
+        record.since = SystemTime::now();
+        record.files.values().for_each(|file| file.restart());
+    }
+
+    /// What is known now of files with these names and sizes.
+    pub fn snapshot(&self, files: impl IntoIterator<Item = (&'static str, u64)>) -> ReadingSnapshot {
+        let record = self.lock();
+        let (now, time) = (Instant::now(), SystemTime::now());
+        let files = files.into_iter().map(|(name, size)| {
+            let state = record.files.get(name).map(|file| file.state()).unwrap_or_default();
+            FileSnapshot::of(name, size, state, now, time)
+        });
+        ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Record> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

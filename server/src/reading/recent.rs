@@ -1,0 +1,49 @@
+//! Where a file was read last: what a host reads now, among the few other places that it looks at meanwhile.
+
+use std::ops::Range;
+
+/// How many runs are kept.
+const KEPT: usize = 8;
+/// How much of each.
+const LONGEST: u64 = 4 << 20;
+
+/// The last runs of bytes that were read, each without its beginning where it is long.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recent(Vec<Range<u64>>);
+
+impl Recent {
+    pub(super) fn add(&mut self, range: &Range<u64>) {
+        let mut run = range.clone();
+        if let Some(known) = self.0.iter().position(|run| run.end == range.start) {
+            run.start = self.0.remove(known).start;
+        } else if self.0.len() >= KEPT {
+            self.0.remove(0);
+        }
+        run.start = run.start.max(run.end.saturating_sub(LONGEST));
+        self.0.push(run);
+    }
+
+    /// The runs, the latest one last.
+    pub(super) fn runs(&self) -> &[Range<u64>] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_one_run_and_only_the_last_ones_are_kept() {
+        let mut recent = Recent::default();
+        for start in 0..9 {
+            recent.add(&(start << 20..(start + 1) << 20));
+            recent.add(&(start + (100 << 20)..start + (100 << 20) + 1));
+        }
+        assert_eq!(recent.runs(), [5 << 20..9 << 20, 100 << 20..(100 << 20) + 9]);
+        for start in 0..KEPT as u64 {
+            recent.add(&(start * 10..start * 10 + 1));
+        }
+        assert_eq!(recent.runs().first(), Some(&(0..1)));
+    }
+}

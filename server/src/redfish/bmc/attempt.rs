@@ -1,8 +1,10 @@
 //! What was asked of a BMC and what it said, as evidence.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Bmc;
 use crate::redfish::{Message, RedfishError};
@@ -30,7 +32,7 @@ impl Attempt {
         self.error.is_none()
     }
 
-    pub(super) fn new(method: &str, path: &str, body: &serde_json::Value, error: Option<&RedfishError>) -> Self {
+    pub(super) fn new(method: &str, path: &str, body: &Value, error: Option<&RedfishError>) -> Self {
         let mut properties = Vec::new();
         if let Some(object) = body.as_object() {
             for (name, value) in object {
@@ -112,28 +114,28 @@ impl Meaning {
 
 /// Keys of messages (Base 1.19 and makers' registries) and words, with what they mean.
 fn by_text(messages: &[Message]) -> Option<Meaning> {
-    // `SourceDoesNotSupportProtocol`, `CouldNotEstablishConnection` and the others are of the Base registry; RAC0720 is
-    // Dell's for a location that it cannot read, VRM0021 for virtual media that is detached or in use.
-    const IMAGE_KEYS: [&str; 8] = [
+    // `SourceDoesNotSupportProtocol`, `CouldNotEstablishConnection` and the others are of the Base registry; RAC0720
+    // and RAC0904 are Dell's for a location that it cannot read, VRM0021 for virtual media that is detached or in use.
+    const IMAGE_KEYS: [&str; 9] = [
         "CouldNotEstablishConnection",
         "ResourceAtUriUnauthorized",
         "ResourceAtUriInUnknownFormat",
         "SourceDoesNotSupportProtocol",
+        "RAC0904",
         "ResourceAtUriNotFound",
         "RAC0720",
         "RAC0723",
         "InvalidURL",
     ];
-    const BUSY_KEYS: [&str; 7] = [
+    const BUSY_KEYS: [&str; 6] = [
         "ResourceInUse",
         "OperationNotAllowed",
         "ServiceTemporarilyUnavailable",
         "Conflict",
         "VRM0021",
-        "RAC0904",
         "MaxVirtualMediaConnectionEstablished",
     ];
-    const IMAGE_WORDS: [&str; 14] = [
+    const IMAGE_WORDS: [&str; 16] = [
         "cannot download",
         "download",
         "unable to locate the iso",
@@ -148,6 +150,8 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
         "unable to mount",
         "failed to mount",
         "could not be reached",
+        "not accessible",
+        "not reachable",
     ];
     let any_key =
         |keys: &[&str]| messages.iter().any(|message| keys.iter().any(|key| message.key().eq_ignore_ascii_case(key)));
@@ -218,8 +222,8 @@ impl Bmc {
     pub(super) async fn try_post(
         &self,
         path: &str,
-        body: &serde_json::Value,
-        limit: std::time::Duration,
+        body: &Value,
+        limit: Duration,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().post(path, body, limit).await;
@@ -227,31 +231,17 @@ impl Bmc {
         result.map(drop)
     }
 
-    /// Patches, and notes it. With the resource's `ETag` where it has one; a BMC that finds that changed, or does not
-    /// understand its own, gets a fresh one once, and then none.
+    /// Patches, and notes it.
     pub(super) async fn try_patch(
         &self,
         path: &str,
-        body: &serde_json::Value,
+        body: &Value,
         etag: Option<&str>,
-        limit: std::time::Duration,
+        limit: Duration,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
-        let mut result = self.client().patch(path, body, etag, limit).await;
-        if is_precondition(&result) {
-            attempts.push(Attempt::new("PATCH", path, body, result.as_ref().err()));
-            let fresh = self.client().get(path).await?.etag;
-            result = self.client().patch(path, body, fresh.as_deref(), limit).await;
-            if is_precondition(&result) && fresh.is_some() {
-                attempts.push(Attempt::new("PATCH", path, body, result.as_ref().err()));
-                result = self.client().patch(path, body, None, limit).await;
-            }
-        }
+        let result = self.client().update(path, body, etag, limit).await;
         attempts.push(Attempt::new("PATCH", path, body, result.as_ref().err()));
         result.map(drop)
     }
-}
-
-fn is_precondition<T>(result: &Result<T, RedfishError>) -> bool {
-    matches!(result, Err(RedfishError::PreconditionFailed(_) | RedfishError::PreconditionRequired(_)))
 }

@@ -98,8 +98,8 @@ pub(super) fn forms(
     let modes = wanted_modes(survey, boot, mode, &mut quirks)?;
     let enables = wanted_enables(boot);
     for target in targets(survey, boot, medium, &mut quirks) {
-        for mode in &modes {
-            for enabled in &enables {
+        for enabled in &enables {
+            for mode in &modes {
                 forms.push(OverrideForm::System { target: target.clone(), enabled: enabled.clone(), mode: *mode });
             }
         }
@@ -150,7 +150,8 @@ fn wanted_modes(
                 quirks.push(format!("the mode {current} is said again: Supermicro changes it otherwise"));
                 vec![Some(current), None]
             }
-            _ => vec![None],
+            // Others want it said, and are told what is so already.
+            _ => vec![None, Some(current.unwrap_or(BootMode::Uefi))],
         });
     };
     let is_offered = |offered: &Vec<String>| offered.iter().any(|word| word.eq_ignore_ascii_case(mode.as_str()));

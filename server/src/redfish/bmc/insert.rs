@@ -51,8 +51,9 @@ impl Bmc {
     /// shows it.
     pub async fn insert(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
         let mut attempts = Vec::new();
-        for slot in &plan.slots {
-            match self.insert_into(plan, slot, image_url, &mut attempts).await {
+        for (position, slot) in plan.slots.iter().enumerate() {
+            let others = plan.slots.get(position + 1..).unwrap_or_default();
+            match self.insert_into(plan, slot, others.is_empty(), image_url, &mut attempts).await {
                 Ok(mut inserted) => {
                     inserted.attempts = attempts;
                     return Ok(inserted);
@@ -68,6 +69,7 @@ impl Bmc {
         &self,
         plan: &Plan,
         slot: &Slot,
+        is_last: bool,
         image_url: &str,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Inserted, Failed> {
@@ -134,7 +136,9 @@ impl Bmc {
                     tokio::time::sleep(self.limits().pause).await;
                     Some(form.clone())
                 }
-                Meaning::NoAction => climb.without_action(),
+                // A slot for the remote console may have the action and refuse it: then another is the one.
+                Meaning::NoAction if is_last => climb.without_action(),
+                Meaning::NoAction => None,
                 Meaning::Form => {
                     if let Some(insert) = slot.insert.as_mut().filter(|_| !asked) {
                         asked = true;

@@ -17,6 +17,8 @@ mod power;
 mod slot;
 mod state;
 mod survey;
+#[cfg(test)]
+mod tests;
 mod vendor;
 
 use tokio::sync::OnceCell;

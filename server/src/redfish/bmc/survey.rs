@@ -146,7 +146,7 @@ impl Slot {
 }
 
 impl System {
-    fn read(path: String, system: model::System) -> Self {
+    pub(super) fn read(path: String, system: model::System) -> Self {
         let reset = system.actions.and_then(|actions| actions.reset);
         Self {
             path,

@@ -191,8 +191,13 @@ impl StoredImage {
 
     /// How far its reading has come, by the files on it. The first time, directories of the image are read for it.
     pub fn progress(&self) -> Progress {
-        let (snapshot, planned) = (self.reading(), self.available());
-        Progress::new(&snapshot, |file| match &planned {
+        self.progress_of(&self.reading())
+    }
+
+    /// [`progress`](Self::progress), of what was read by then.
+    pub fn progress_of(&self, snapshot: &ReadingSnapshot) -> Progress {
+        let planned = self.available();
+        Progress::new(snapshot, |file| match &planned {
             Some(planned) => planned.layout(file.name),
             None => Arc::new(Layout::whole(file.name, None, file.size)),
         })

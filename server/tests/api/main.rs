@@ -11,5 +11,6 @@ mod images;
 mod keyfiles;
 mod limits;
 mod orders;
+mod reading;
 mod service;
 mod support;

@@ -8,6 +8,7 @@ mod digest;
 mod embedded;
 mod list;
 mod order;
+mod reading;
 mod schema;
 pub(super) use schema::FormatBody;
 mod show;
@@ -30,6 +31,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(single::single, delete::delete))
         .routes(routes!(embedded::embedded))
         .routes(routes!(changes::changes))
+        .routes(routes!(reading::reading))
         .routes(routes!(digest::digest))
 }
 

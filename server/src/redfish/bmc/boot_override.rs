@@ -67,8 +67,11 @@ impl OverrideForm {
 }
 
 /// Dell's attributes for the next boot.
+pub(super) const ONCE: &str = "ServerBoot.1.BootOnce";
+pub(super) const DEVICE: &str = "ServerBoot.1.FirstBootDevice";
+
 pub(super) fn dell_attributes(once: &str, device: &str) -> Value {
-    json!({"Attributes": {"ServerBoot.1.BootOnce": once, "ServerBoot.1.FirstBootDevice": device}})
+    json!({"Attributes": {ONCE: once, DEVICE: device}})
 }
 
 /// The forms in the order in which they are tried, and what is particular.

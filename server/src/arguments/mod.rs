@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand that has arguments of its own.
 
+mod bmc;
 mod build;
 mod check;
 mod convert;
@@ -11,6 +12,7 @@ mod settings;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use bmc::{BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, FileArgument, OutputFile};
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
@@ -47,6 +49,11 @@ pub enum Command {
     Check(CheckArguments),
     /// Say what an image is, what can be done with it, and what it carries
     Inspect(InspectArguments),
+    /// Ask a BMC by Redfish
+    #[command(subcommand)]
+    Bmc(BmcCommand),
+    /// Take out what is inserted in a BMC's virtual media
+    Eject(EjectArguments),
 }
 
 /// What a command prints.

@@ -12,6 +12,8 @@ pub(super) enum Failure {
     Findings,
     /// What was handed over cannot be used: an image, a document, a combination of them.
     Input(String),
+    /// A BMC did not do what it was asked to do.
+    Bmc(String),
     /// The arguments make no sense together, or a file cannot be read or written.
     System(String),
     /// The user pressed Ctrl-C, or somebody else ended the program politely.
@@ -31,7 +33,7 @@ impl Failure {
 
     fn code(&self) -> u8 {
         match self {
-            Self::Findings | Self::Input(_) => 1,
+            Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
             Self::System(_) => 2,
             // What shells say of a program that SIGINT has ended.
             Self::Interrupted => 130,
@@ -44,7 +46,7 @@ pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     let Err(failure) = result else { return ExitCode::SUCCESS };
     match &failure {
         Failure::Findings => {}
-        Failure::Input(message) | Failure::System(message) => terminal::complain(message),
+        Failure::Input(message) | Failure::Bmc(message) | Failure::System(message) => terminal::complain(message),
         Failure::Interrupted => terminal::complain("interrupted; nothing was written"),
     }
     ExitCode::from(failure.code())

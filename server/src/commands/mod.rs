@@ -1,6 +1,7 @@
 //! What `dayone` can be told to do: one file per subcommand.
 
 mod base;
+mod bmc;
 mod build;
 mod check;
 mod convert;
@@ -9,11 +10,12 @@ mod failure;
 mod findings;
 mod inspect;
 mod serve;
+mod table;
 mod terminal;
 
 use std::process::ExitCode;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, BmcCommand, Command};
 
 /// Does what the arguments say.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -22,6 +24,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Build(arguments) => failure::exit_code(build::run(*arguments)),
         Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),
         Command::Inspect(arguments) => failure::exit_code(inspect::run(&arguments)),
+        Command::Bmc(BmcCommand::Probe(arguments)) => failure::exit_code(bmc::probe(&arguments)),
+        Command::Eject(arguments) => failure::exit_code(bmc::eject(&arguments)),
         Command::Check(arguments) => failure::exit_code(check::run(&arguments)),
     }
 }

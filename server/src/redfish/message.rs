@@ -119,8 +119,9 @@ pub(super) fn clean(text: &str, secrets: &[&str]) -> String {
     }
 }
 
-/// BMCs repeat what they do not like, and that may be an image's URL, whose token is a credential.
-fn without_tokens(text: &str) -> String {
+/// A text without the tokens of images' URLs, which are credentials: BMCs show URLs, and repeat those that they do not
+/// like.
+pub(crate) fn without_tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = ["/i/", "/h/"].iter().filter_map(|prefix| rest.find(prefix)).min() {

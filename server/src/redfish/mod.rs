@@ -16,5 +16,6 @@ pub use client::{Answer, Client, ClientOptions, Completion, RequestRecord, Resou
 pub use credentials::{Credentials, CredentialsError, Password};
 pub use error::{Failure, RedfishError};
 pub use message::Message;
+pub(crate) use message::without_tokens;
 pub use networks::{AllowedNetworks, NetworkRefusal};
 pub use tls::{Certificates, CertificatesError, Verification};

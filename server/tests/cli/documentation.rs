@@ -82,9 +82,9 @@ fn the_examples_do_what_the_page_says() {
 #[test]
 fn the_page_names_every_option() {
     let page = page();
-    for command in ["build", "check", "convert", "inspect", "serve"] {
+    for command in ["bmc probe", "build", "check", "convert", "eject", "inspect", "serve"] {
         assert!(page.contains(&format!("\n## {command}\n")));
-        let help = run(&[command, "--help"]).out;
+        let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()).out;
         let options = help.lines().filter(|line| line.trim_start().starts_with('-'));
         let options = options.filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")));
         let options: Vec<&str> = options.filter(|option| *option != "--help").collect();

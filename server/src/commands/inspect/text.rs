@@ -1,33 +1,11 @@
 //! An inspection for people.
 
-use std::fmt::Display;
-use std::fmt::Write as _;
-
 use imagelib::base::DeliveryProfile;
 use imagelib::base::live::LiveDescription;
 
 use super::carried::Carried;
 use super::{Areas, Common, Inspection, Iso, Member};
-use crate::commands::terminal::{HEADING, plain};
-
-/// Names on the left, what they are on the right.
-struct Table(String);
-
-impl Table {
-    fn row(&mut self, name: &str, value: impl Display) {
-        // Writing to a String does not fail.
-        let _ = writeln!(self.0, "{name:<18} {}", plain(&value.to_string()));
-    }
-
-    /// A list with its name before the first line only.
-    fn rows<T: Display>(&mut self, name: &str, values: impl IntoIterator<Item = T>) {
-        let mut name = name;
-        for value in values {
-            self.row(name, value);
-            name = "";
-        }
-    }
-}
+use crate::commands::table::Table;
 
 pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
     let what = match inspection {
@@ -37,7 +15,7 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
         Inspection::Initramfs { .. } => "initramfs",
     };
     let common = inspection.common();
-    let mut table = Table(format!("{HEADING}{}: {what}{HEADING:#}\n", plain(path)));
+    let mut table = Table::new(&format!("{path}: {what}"));
     table.row("size", format!("{} bytes", common.size));
     match inspection {
         Inspection::CoreosIso { iso, areas, .. } => {
@@ -60,7 +38,7 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
         }
     }
     describe_common(&mut table, common);
-    table.0
+    table.into_text()
 }
 
 fn system(profile: DeliveryProfile) -> &'static str {

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::boot_override::{self, OverrideForm};
 use super::error::BmcError;
 use super::form::{self, Form, Method};
+use super::power;
 use super::slot;
 use super::state::BootMode;
 use super::survey::{Slot, Survey, System};
@@ -91,6 +92,17 @@ impl Plan {
             requests.extend(form.requests(&self.system));
         }
         requests
+    }
+
+    /// The requests to switch the host off, if it is on, and on again, as long as the BMC refuses none.
+    pub fn power_requests(&self) -> Vec<PlannedRequest> {
+        power::cycle(&self.system)
+    }
+
+    /// The request to eject the image, as long as the BMC does not refuse it.
+    pub fn eject_request(&self) -> Option<PlannedRequest> {
+        let target = self.slots.first()?.eject.clone()?;
+        Some(PlannedRequest { method: "POST", path: target, body: json!({}) })
     }
 }
 

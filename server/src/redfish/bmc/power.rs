@@ -10,8 +10,9 @@ use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
 use super::limits::{Looks, TRIES};
 use super::model::{self, read, texts};
+use super::plan::PlannedRequest;
 use super::state::PowerState;
-use super::survey::Reset;
+use super::survey::{Reset, System};
 
 /// What should happen to the power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +151,21 @@ impl Bmc {
         let reset = reset.and_then(|action| Some(Reset { target: action.target?.0, types: texts(action.reset_types) }));
         Ok((path, state, reset))
     }
+}
+
+/// The requests to switch a machine off, if it is on, and on again.
+pub(super) fn cycle(system: &System) -> Vec<PlannedRequest> {
+    let Some(reset) = &system.reset else { return Vec::new() };
+    let first = |types: &[&'static str]| types.iter().find(|each| offers(reset, &[each])).copied();
+    let off = first(&OFF).filter(|_| system.power_state != PowerState::Off);
+    // A power cycle ends with power on.
+    let on = first(&ON).filter(|_| off != Some("PowerCycle"));
+    let request = |reset_type| PlannedRequest {
+        method: "POST",
+        path: reset.target.clone(),
+        body: json!({"ResetType": reset_type}),
+    };
+    off.into_iter().chain(on).map(request).collect()
 }
 
 /// Whether a BMC takes one of the types; where it lists none, it may.

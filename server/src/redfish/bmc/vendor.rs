@@ -1,5 +1,7 @@
 //! Who made a BMC, as far as that changes what it is sent. `docs/bmcs.md` says by whom each of it is known.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +33,25 @@ pub enum Vendor {
     OpenBmc,
     /// One of which nothing special is known.
     Other,
+}
+
+impl fmt::Display for Vendor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Dell => "Dell",
+            Self::Hpe => "HPE",
+            Self::Lenovo => "Lenovo",
+            Self::Supermicro => "Supermicro",
+            Self::Fujitsu => "Fujitsu",
+            Self::Cisco => "Cisco",
+            Self::Huawei => "Huawei",
+            Self::Nvidia => "NVIDIA",
+            Self::Nokia => "Nokia",
+            Self::Ami => "AMI",
+            Self::OpenBmc => "OpenBMC",
+            Self::Other => "unknown vendor",
+        })
+    }
 }
 
 /// What a BMC says of its maker, in several places.

@@ -1,0 +1,163 @@
+//! `dayone bmc probe`: what a BMC has, and what would be asked of it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::target::{self, Meant};
+use super::{connect, said};
+use crate::arguments::{MediumArgument, OutputFormat, ProbeArguments};
+use crate::commands::failure::Failure;
+use crate::commands::table::Table;
+use crate::commands::terminal;
+use crate::redfish::bmc::{Bmc, Medium, Plan, PlannedRequest, Slot, Survey};
+use crate::redfish::{RequestRecord, without_tokens};
+
+/// What stands for an image's URL.
+const IMAGE: &str = "http://media.example/i/TOKEN/boot.iso";
+
+/// What a BMC has. Its serialisation is what programs read; see `docs/commands.md`.
+#[derive(Serialize)]
+struct Probe {
+    /// As it was given.
+    address: String,
+    survey: Survey,
+    /// What would be done; null if nothing can be.
+    plan: Option<Planned>,
+    /// Why nothing can be done.
+    problem: Option<String>,
+    /// What the BMC was asked for this.
+    asked: Vec<Asked>,
+}
+
+#[derive(Serialize)]
+struct Planned {
+    /// The slot that would be taken.
+    slot: Option<String>,
+    medium: Medium,
+    quirks: Vec<String>,
+    /// What would be asked, as long as the BMC refuses nothing.
+    requests: Vec<PlannedRequest>,
+}
+
+#[derive(Serialize)]
+struct Asked {
+    method: String,
+    path: String,
+    status: Option<u16>,
+    milliseconds: u128,
+}
+
+pub(super) async fn run(arguments: &ProbeArguments) -> Result<(), Failure> {
+    let meant = target::of(&arguments.bmc)?;
+    let bmc = connect(&meant).await?;
+    let surveyed = bmc.survey().await;
+    let requests = bmc.requests();
+    bmc.close().await;
+    let probe = Probe::new(&meant, surveyed.map_err(|error| said(&error))?, arguments.medium, requests);
+    match arguments.format {
+        OutputFormat::Json => terminal::print_json(&probe)?,
+        OutputFormat::Text => terminal::print(&as_text(&probe))?,
+    }
+    probe.problem.map_or(Ok(()), |problem| Err(Failure::Bmc(problem)))
+}
+
+impl Probe {
+    fn new(meant: &Meant, mut survey: Survey, medium: MediumArgument, requests: Vec<RequestRecord>) -> Self {
+        let medium = match medium {
+            MediumArgument::Cd => Medium::Cd,
+            MediumArgument::Usb => Medium::Usb,
+        };
+        let (plan, problem) = match Bmc::plan(&survey, medium, meant.mode) {
+            Ok(plan) => (Some(Planned::new(plan)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        for slot in &mut survey.slots {
+            slot.state.image = slot.state.image.as_deref().map(without_tokens);
+        }
+        let asked = requests.into_iter().map(|request| Asked {
+            method: request.method,
+            path: request.path,
+            status: request.status,
+            milliseconds: request.took.as_millis(),
+        });
+        Self { address: meant.target.address.to_string(), survey, plan, problem, asked: asked.collect() }
+    }
+}
+
+impl Planned {
+    fn new(plan: Plan) -> Self {
+        let mut requests = plan.requests(IMAGE);
+        requests.extend(plan.power_requests());
+        requests.extend(plan.eject_request());
+        for request in &mut requests {
+            if let Some(password) = request.body.get_mut("Password") {
+                *password = Value::from("…");
+            }
+        }
+        let slot = plan.slots.first().map(|slot| slot.path.clone());
+        Self { slot, medium: plan.medium, quirks: plan.quirks, requests }
+    }
+}
+
+fn as_text(probe: &Probe) -> String {
+    let survey = &probe.survey;
+    let mut table = Table::new(&probe.address);
+    let redfish = survey.redfish_version.as_ref().map(|version| format!("Redfish {version}"));
+    table.row("BMC", words([Some(survey.vendor.to_string()), survey.product.clone(), redfish]));
+    table.rows(
+        "firmware",
+        survey.managers.iter().map(|manager| {
+            let known = words([manager.model.clone(), manager.firmware_version.clone()]);
+            format!("{known} ({})", manager.path)
+        }),
+    );
+    let system = &survey.system;
+    let named = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
+    let machine = words([
+        system.manufacturer.clone(),
+        system.model.clone(),
+        named("serial number", &system.serial_number),
+        named("firmware", &system.bios_version),
+    ]);
+    table.row("machine", format!("{machine} ({})", system.path));
+    table.row("power", system.power_state);
+    if let Some(progress) = &system.boot_progress {
+        table.row("boot progress", &progress.last_state);
+    }
+    let next = &system.boot.source;
+    table.row("next boot", words([next.target.clone(), next.enabled.clone(), next.mode.clone()]));
+    if let Some(targets) = &system.boot.targets {
+        table.row("can boot from", targets.join(", "));
+    }
+    table.rows("slots", survey.slots.iter().map(slot));
+    table.rows("notes", &survey.notes);
+    if let Some(plan) = &probe.plan {
+        table.rows("would insert into", &plan.slot);
+        table.rows("quirks", &plan.quirks);
+        let requests = plan.requests.iter();
+        table.rows("would ask", requests.map(|each| format!("{} {} {}", each.method, each.path, each.body)));
+    }
+    if let Some(slowest) = probe.asked.iter().max_by_key(|asked| asked.milliseconds) {
+        let Asked { method, path, milliseconds, .. } = slowest;
+        table.row("asked", format!("{} requests; slowest: {method} {path}, {milliseconds} ms", probe.asked.len()));
+    }
+    table.into_text()
+}
+
+fn slot(slot: &Slot) -> String {
+    let types = if slot.media_types.is_empty() { "no media types".to_owned() } else { slot.media_types.join(", ") };
+    let content = match (&slot.state.image, slot.state.is_connected()) {
+        (Some(image), true) => image.clone(),
+        (Some(image), false) => format!("not connected, still names {image}"),
+        (None, true) => "something is inserted".to_owned(),
+        (None, false) => "empty".to_owned(),
+    };
+    let insert = if slot.insert.is_some() { "" } else { "; no InsertMedia" };
+    format!("{}: {types}; {content}{insert}", slot.path)
+}
+
+/// What is known, with commas between.
+fn words<const N: usize>(words: [Option<String>; N]) -> String {
+    let known: Vec<String> = words.into_iter().flatten().collect();
+    if known.is_empty() { "unknown".to_owned() } else { known.join(", ") }
+}

@@ -1,0 +1,104 @@
+//! Which BMC the arguments mean: an address, or the one that documents name.
+
+use imagelib::host::{self, BmcSpec};
+
+use crate::arguments::{BmcArguments, InputFile};
+use crate::commands::documents;
+use crate::commands::failure::Failure;
+use crate::redfish::bmc::BootMode;
+use crate::redfish::{
+    AddressError, BmcAddress, Certificates, ClientOptions, Credentials, CredentialsError, Password, Target,
+    Verification,
+};
+
+/// What the variables with credentials begin with.
+const ENVIRONMENT: &str = "DAYONE_BMC";
+
+/// Which BMC, and how it is treated.
+pub(super) struct Meant {
+    pub(super) target: Target,
+    pub(super) options: ClientOptions,
+    /// How the host boots, where documents say it.
+    pub(super) mode: Option<BootMode>,
+}
+
+pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
+    let (spec, mode) = match documents_of(&arguments.bmc) {
+        Some(files) => in_documents(&files, arguments.host_name.as_deref()).map(|(spec, mode)| (Some(spec), mode))?,
+        None => (None, None),
+    };
+    let address = match (&spec, arguments.bmc.as_slice()) {
+        (Some(spec), _) => spec.address.as_str(),
+        (None, [address]) => address,
+        (None, _) => return Err(Failure::System("one BMC at a time: give one address, or documents".to_owned())),
+    };
+    let address: BmcAddress = address.parse().map_err(|error: AddressError| Failure::System(error.to_string()))?;
+    let credentials = credentials(arguments, spec.as_ref())?;
+    let verification = match &arguments.bmc_ca {
+        Some(path) => Verification::CaFile(Certificates::from_file(path).map_err(|e| Failure::System(e.to_string()))?),
+        None if arguments.insecure || spec.is_some_and(|spec| spec.disable_certificate_verification) => {
+            Verification::Disabled
+        }
+        None => Verification::System,
+    };
+    let networks = arguments.bmc_network.iter().copied().collect();
+    let options = ClientOptions { networks, ..ClientOptions::default() };
+    Ok(Meant { target: Target { address, credentials, verification }, options, mode })
+}
+
+/// The arguments as files, if that is what they are: no address ends as documents do, and none is a file's path.
+fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
+    let is_file = |text: &String| {
+        text == "-"
+            || [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end))
+            || std::fs::exists(text).unwrap_or(false)
+    };
+    // Parsing an InputFile cannot fail.
+    arguments.iter().all(is_file).then(|| arguments.iter().filter_map(|text| text.parse().ok()).collect())
+}
+
+fn in_documents(files: &[InputFile], name: Option<&str>) -> Result<(BmcSpec, Option<BootMode>), Failure> {
+    let (host, _) = documents::one_host(files, name)?;
+    let mode = host.boot_mode.map(|mode| match mode {
+        host::BootMode::Uefi | host::BootMode::UefiSecureBoot => BootMode::Uefi,
+        host::BootMode::Legacy => BootMode::Legacy,
+    });
+    let none = "the documents name no BMC: spec.bmc.address of a BareMetalHost would, or an address here";
+    Ok((host.bmc.ok_or_else(|| Failure::Input(none.to_owned()))?, mode))
+}
+
+/// What was said here, what the documents say, and what is in the environment: the first of these.
+fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Option<Credentials>, Failure> {
+    let wrong = |error: &CredentialsError| Failure::system("the BMC's credentials", error);
+    let environment =
+        |name: &str| std::env::var(format!("{ENVIRONMENT}_{name}")).ok().filter(|value| !value.is_empty());
+    if arguments.bmc_username.is_some() || arguments.bmc_password_file.is_some() {
+        let username = arguments.bmc_username.clone().or_else(|| environment("USERNAME"));
+        let password = match &arguments.bmc_password_file {
+            Some(path) => Some(Password::from_file(path).map_err(|error| wrong(&error))?),
+            None => environment("PASSWORD").map(Password::from),
+        };
+        return match (username, password) {
+            (Some(username), Some(password)) => Credentials::new(username, password).map(Some).map_err(|e| wrong(&e)),
+            (None, _) => Err(Failure::System(format!("who logs in? (--bmc-username, or {ENVIRONMENT}_USERNAME)"))),
+            (_, None) => {
+                Err(Failure::System(format!("with which password? (--bmc-password-file, or {ENVIRONMENT}_PASSWORD)")))
+            }
+        };
+    }
+    match spec.map(|spec| &spec.credentials) {
+        Some(Ok(read)) => {
+            let password = Password::from(read.password.clone());
+            Credentials::new(read.username.clone(), password).map(Some).map_err(|error| wrong(&error))
+        }
+        other => {
+            let found = Credentials::from_environment(ENVIRONMENT).map_err(|error| wrong(&error))?;
+            match other {
+                Some(Err(reason)) if found.is_none() => Err(Failure::Input(format!(
+                    "{reason}; hand the Secret over as well, or give --bmc-username and --bmc-password-file"
+                ))),
+                _ => Ok(found),
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod bmc;
+pub mod chain;
 pub mod fat;
 pub mod hosts;
 pub mod ironic;
@@ -9,4 +10,5 @@ pub mod peers;
 pub mod qemu;
 pub mod report;
 pub mod server;
+pub mod state;
 pub mod sushy;

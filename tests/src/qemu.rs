@@ -11,7 +11,7 @@ use crate::peers;
 use crate::report::Report;
 
 /// How long a machine may take: a minute is usual, and ten times that happens where others compile beside it.
-const LIMIT: Duration = Duration::from_secs(900);
+pub(crate) const LIMIT: Duration = Duration::from_secs(900);
 
 /// How a machine meets an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Machine {
 }
 
 /// Keeps the console of a machine that failed.
-fn kept_console(name: &str, console: &str) -> PathBuf {
+pub(crate) fn kept_console(name: &str, console: &str) -> PathBuf {
     let directory = peers::cache().join("consoles");
     let path = directory.join(format!("{name}.log"));
     fs::create_dir_all(&directory).expect("a directory for consoles");
@@ -133,10 +133,10 @@ fn kept_console(name: &str, console: &str) -> PathBuf {
 }
 
 /// The right to run a machine: two at a time, whichever test they belong to.
-struct Turn(File);
+pub(crate) struct Turn(File);
 
 impl Turn {
-    fn take() -> Self {
+    pub(crate) fn take() -> Self {
         let directory = peers::cache();
         fs::create_dir_all(&directory).expect("the cache");
         loop {

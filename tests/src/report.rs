@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The report of one boot.
 #[derive(Debug, Clone)]
-pub struct Report(Value);
+pub struct Report(pub(crate) Value);
 
 /// A connection of NetworkManager.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -40,15 +40,20 @@ pub struct Server {
 impl Server {
     /// Starts it over one base.
     pub fn start(base_name: &str, base: &Path) -> Self {
-        let (api, media) = (free_address(), free_address());
+        Self::start_at(&free_address(), &free_address(), base_name, base, &[])
+    }
+
+    /// Starts it over one base, with the API and the media where they are wanted and with more arguments.
+    pub fn start_at(api: &str, media: &str, base_name: &str, base: &Path, more: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = directory.path().join("data").display().to_string();
         let base = format!("{base_name}={}", base.display());
         let url = format!("http://{media}");
-        let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", &api, "--media-listen", &media]
-            .into_iter()
-            .chain(["--media-url", &url])
-            .map(str::to_owned)
+        let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", api, "--media-listen", media]
+            .iter()
+            .chain(&["--media-url", &url])
+            .chain(more)
+            .map(|argument| (*argument).to_owned())
             .collect::<Vec<_>>();
         let log = directory.path().join("log");
         let process = spawn(&arguments, &log);

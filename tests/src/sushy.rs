@@ -1,4 +1,5 @@
-//! sushy-tools without a hypervisor: a Redfish service that inserts what it is told, and reads it as a BMC would.
+//! sushy-tools, without a hypervisor or with libvirt: a Redfish service that inserts what it is told, and reads it as a
+//! BMC would.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,10 @@ pub struct Options<'a> {
     pub credentials: Option<(&'a str, &'a str)>,
     /// Its certificate and its key: files in PEM. Without, it speaks plain HTTP.
     pub tls: Option<(&'a Path, &'a Path)>,
+    /// Host and port to listen on. Without, a free port of loopback.
+    pub address: Option<&'a str>,
+    /// The URI of the libvirt whose machines it controls. Without, its one machine is made up.
+    pub libvirt: Option<&'a str>,
 }
 
 /// The emulator, ended when dropped.
@@ -43,11 +48,13 @@ impl Emulator {
         fs::create_dir(directory).expect("a directory for the emulator");
         let configuration = directory.join("conf.py");
         fs::write(&configuration, configuration_text(directory, options)).expect("its configuration");
-        let address = free_address();
-        let (host, port) = address.split_once(':').expect("host:port");
+        let address = options.address.map_or_else(free_address, str::to_owned);
+        let (host, port) = address.rsplit_once(':').expect("host:port");
         let log = fs::File::create(directory.join("log")).expect("a log");
+        let driver = options.libvirt.map_or(vec!["--fake"], |uri| vec!["--libvirt-uri", uri]);
         let process = peer("sushy-emulator")
-            .args(["--fake", "-i", host, "-p", port, "--config"])
+            .args(driver)
+            .args(["-i", host.trim_matches(['[', ']']), "-p", port, "--config"])
             .arg(&configuration)
             .env("TMPDIR", directory)
             .stdin(Stdio::null())
@@ -91,6 +98,19 @@ impl Emulator {
         let url = format!("{}{}/VirtualMedia/Cd/Actions/VirtualMedia.{name}", self.origin, self.system);
         let answer = self.as_user(self.client.post(url)).json(body).send().expect("an answer");
         assert_eq!(answer.status(), 204, "{name}: {}", answer.text().expect("text"));
+    }
+
+    /// Has the machine start from the virtual CD, and switches it on.
+    pub fn boot_cd(&self, mode: &str) {
+        let url = format!("{}{}", self.origin, self.system);
+        let boot = json!({"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once",
+            "BootSourceOverrideMode": mode});
+        let answer = self.as_user(self.client.patch(&url)).json(&json!({"Boot": boot})).send().expect("an answer");
+        assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
+        let reset = format!("{url}/Actions/ComputerSystem.Reset");
+        let answer = self.as_user(self.client.post(reset)).json(&json!({"ResetType": "On"})).send();
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
     }
 
     /// Inserts `image` and nothing else.
@@ -148,11 +168,20 @@ fn configuration_text(directory: &Path, options: &Options<'_>) -> String {
         fs::write(&file, format!("{user}:{}\n", bcrypt(password))).expect("its users");
         text += &format!("SUSHY_EMULATOR_AUTH_FILE = {file:?}\n");
     }
+    if options.libvirt.is_some() {
+        text += FIRMWARE;
+    }
     if let Some((certificate, key)) = options.tls {
         text += &format!("SUSHY_EMULATOR_SSL_CERT = {certificate:?}\nSUSHY_EMULATOR_SSL_KEY = {key:?}\n");
     }
     text
 }
+
+/// Debian's files: those that it would take have other names, and libvirt would be given none for BIOS.
+const FIRMWARE: &str = "SUSHY_EMULATOR_BOOT_LOADER_MAP = {
+    'UEFI': {'x86_64': '/usr/share/OVMF/OVMF_CODE_4M.fd'}, 'Legacy': {'x86_64': '/usr/share/seabios/bios-256k.bin'}}
+SUSHY_EMULATOR_SECURE_BOOT_DISABLED_NVRAM = '/usr/share/OVMF/OVMF_VARS_4M.fd'
+";
 
 /// The only hash that it takes.
 fn bcrypt(password: &str) -> String {

@@ -166,7 +166,8 @@ fn an_image_that_the_bmc_cannot_fetch_is_told_from_a_request_that_it_does_not_un
 fn the_system_is_that_of_the_address_and_the_mode_is_sent_when_asked_for() {
     let server = Server::start("coreos", &coreos_iso(&[]));
     let credentials = Some(("admin", "secret"));
-    let emulator = Emulator::start_with(&server.directory().join("bmc"), &Options { credentials, tls: None });
+    let emulator =
+        Emulator::start_with(&server.directory().join("bmc"), &Options { credentials, ..Options::default() });
     run(async {
         let unknown = Target { credentials: Some(admin()), ..target(&emulator, "/redfish/v1/Systems/nobody") };
         let bmc = Bmc::connect(&unknown, &ClientOptions::default()).await.unwrap();

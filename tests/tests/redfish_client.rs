@@ -50,7 +50,8 @@ fn sushy_tools_with_users_and_tls_is_logged_in_to_read_and_changed() {
     let directory = tempfile::tempdir().unwrap();
     // As BMCs have it: the name of the machine in the subject, and none of its addresses.
     let (certificate, key) = certificate(directory.path(), "bmc", &["-newkey", "rsa:2048", "-days", "30"]);
-    let options = Options { credentials: Some(("admin", "pass:word")), tls: Some((&certificate, &key)) };
+    let options =
+        Options { credentials: Some(("admin", "pass:word")), tls: Some((&certificate, &key)), ..Options::default() };
     let emulator = Emulator::start_with(&directory.path().join("bmc"), &options);
     let address = emulator.origin.replace("https://", "redfish-virtualmedia://") + &emulator.system;
     // The emulator's own client blocks, and must not do so inside a runtime.

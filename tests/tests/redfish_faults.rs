@@ -190,6 +190,19 @@ async fn a_task_that_does_not_end_is_given_up() {
 }
 
 #[tokio::test]
+async fn an_image_that_the_bmc_cannot_read_is_told_from_a_bmc_that_does_not_want_it() {
+    for name in ["hpe-ilo6", "dell-idrac9-systems", "supermicro-x12"] {
+        let scene = Scene::of(Vendor::named(name)).await;
+        let (bmc, plan) = scene.planned().await;
+        let nowhere = "http://127.0.0.1:9/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
+        let error = bmc.insert(&plan, nowhere).await.unwrap_err();
+        assert!(matches!(error, BmcError::ImageUnreachable { .. }), "{name}: {error}");
+        let inserts = scene.asked().iter().filter(|(name, _)| name == "InsertMedia").count();
+        assert_eq!(inserts, 1, "{name}: {:?}", scene.asked());
+    }
+}
+
+#[tokio::test]
 async fn a_certificate_must_be_one_that_is_known() {
     let identity = Identity::of("127.0.0.1");
     let pem = identity.pem().to_owned();
@@ -284,4 +297,15 @@ async fn another_process_undoes_what_one_has_left() {
         (&json!("Disabled"), &json!("None"))
     );
     assert_eq!(scene.bmc.member(CD, "/Inserted"), json!(false));
+}
+
+#[tokio::test]
+async fn whatever_body_an_eject_wants_it_gets() {
+    for (wants, refusals) in [("any", 0), ("object", 0), ("json", 0), ("none", 1)] {
+        let scene = Scene::of(Vendor::named("hpe-ilo6").with(json!({"eject": {"body": wants}}))).await;
+        let (bmc, plan) = scene.planned().await;
+        let inserted = bmc.insert(&plan, &scene.image).await.unwrap();
+        bmc.eject(&inserted.slot, Some(&scene.image)).await.unwrap();
+        assert_eq!(scene.asked().len(), 2 + refusals, "{wants}: {:?}", scene.asked());
+    }
 }

@@ -47,7 +47,8 @@ pub struct PowerChange {
 
 /// Types of reset, the best first.
 const ON: [&str; 3] = ["On", "ForceOn", "PushPowerButton"];
-const SHUT_DOWN: [&str; 1] = ["GracefulShutdown"];
+/// iLO 5 has no word for it but that of its button, which on a host that is on asks the operating system.
+const SHUT_DOWN: [&str; 2] = ["GracefulShutdown", "PushPowerButton"];
 const OFF: [&str; 2] = ["ForceOff", "PowerCycle"];
 
 impl Bmc {

@@ -55,7 +55,7 @@ impl Attempt {
 impl fmt::Display for Attempt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
-            Some(error) => write!(formatter, "with {}: {error}", Properties(&self.properties)),
+            Some(error) => write!(formatter, "{error} (it was sent {})", Properties(&self.properties)),
             None => write!(formatter, "{} {} with {}", self.method, self.path, Properties(&self.properties)),
         }
     }

@@ -3,6 +3,7 @@
 pub mod bases;
 pub mod bmc;
 pub mod chain;
+pub mod extents;
 pub mod fat;
 pub mod hosts;
 pub mod ironic;

@@ -188,6 +188,18 @@ networkd_root() {
   mv "$cache/networkd.part" "$cache/networkd"
 }
 
+# A web server, not installed: that would start it.
+nginx_binary() {
+  local root="$cache/nginx"
+  if [ ! -x "$root/usr/sbin/nginx" ]; then
+    echo "setup: unpacking nginx"
+    rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+    unpack_package "$root.part" nginx
+    mv "$root.part" "$root"
+  fi
+  ln -sfn "$root/usr/sbin/nginx" "$cache/bin/nginx"
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
@@ -206,6 +218,7 @@ install_packages ipxe grub-rescue-pc memtest86+
 boot_kernel
 networkd_root
 debian_installer
+nginx_binary
 pycdlib_venv
 ironic_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf

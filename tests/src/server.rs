@@ -48,7 +48,8 @@ impl Server {
         let directory = tempfile::tempdir().expect("a directory");
         let data = directory.path().join("data").display().to_string();
         let base = format!("{base_name}={}", base.display());
-        let url = format!("http://{media}");
+        let scheme = if more.contains(&"--media-tls-cert") { "https" } else { "http" };
+        let url = format!("{scheme}://{media}");
         let arguments = ["serve", "--data-dir", &data, "--base", &base, "--api-listen", api, "--media-listen", media]
             .iter()
             .chain(&["--media-url", &url])

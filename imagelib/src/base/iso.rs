@@ -12,7 +12,7 @@ use crate::source::Source;
 
 /// From this length on, CD-ROM emulation of older Linux USB gadgets, which BMCs are built from, cuts an image off:
 /// 1,152,000 blocks of 2048 bytes (`drivers/usb/gadget/function/storage_common.c`).
-const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
+pub const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
 
 /// The code of the finding that an ISO boots from no disk.
 pub(crate) const NOT_HYBRID: &str = "not-hybrid";

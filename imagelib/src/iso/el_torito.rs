@@ -79,6 +79,14 @@ impl Catalog {
 /// Reads the boot catalog of a volume; none where the volume has no boot record. A catalog longer than a block, which
 /// nobody writes, is read as far as the block goes.
 pub fn read(source: &dyn Source, volume: &Volume) -> Result<Option<Catalog>, IsoError> {
+    let Some(mut catalog) = without_files(source, volume)? else { return Ok(None) };
+    name_files(source, volume, &mut catalog.entries)?;
+    Ok(Some(catalog))
+}
+
+/// [`read`], without looking through the volume's files for the images: one block is read, and the images are as long
+/// as what firmware loads of them.
+pub fn without_files(source: &dyn Source, volume: &Volume) -> Result<Option<Catalog>, IsoError> {
     let Some(offset) = volume.boot_catalog() else { return Ok(None) };
     let damaged = |reason| IsoError::BootCatalog { offset, reason };
     if offset.checked_add(BLOCK).is_none_or(|end| end > source.size()) {
@@ -116,7 +124,6 @@ pub fn read(source: &dyn Source, volume: &Volume) -> Result<Option<Catalog>, Iso
             break;
         }
     }
-    name_files(source, volume, &mut entries)?;
     Ok(Some(Catalog { offset, entries }))
 }
 

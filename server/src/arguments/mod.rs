@@ -5,6 +5,7 @@ mod build;
 mod check;
 mod convert;
 mod data;
+mod doctor;
 mod documents;
 mod inspect;
 mod serve;
@@ -17,6 +18,7 @@ pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, FileArgument, O
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
 pub use data::DataArguments;
+pub use doctor::DoctorArguments;
 pub use documents::InputFile;
 pub use inspect::InspectArguments;
 pub use serve::ServeArguments;
@@ -54,6 +56,8 @@ pub enum Command {
     Bmc(BmcCommand),
     /// Take out what is inserted in a BMC's virtual media
     Eject(EjectArguments),
+    /// Say which BMCs would fail to read an image from a URL, and why
+    Doctor(DoctorArguments),
 }
 
 /// What a command prints.

@@ -5,6 +5,7 @@ mod bmc;
 mod build;
 mod check;
 mod convert;
+mod doctor;
 mod documents;
 mod failure;
 mod findings;
@@ -26,6 +27,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Inspect(arguments) => failure::exit_code(inspect::run(&arguments)),
         Command::Bmc(BmcCommand::Probe(arguments)) => failure::exit_code(bmc::probe(&arguments)),
         Command::Eject(arguments) => failure::exit_code(bmc::eject(&arguments)),
+        Command::Doctor(arguments) => failure::exit_code(doctor::run(&arguments)),
         Command::Check(arguments) => failure::exit_code(check::run(&arguments)),
     }
 }

@@ -1,0 +1,101 @@
+//! What the examinations of one URL share.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use imagelib::digest::Digest;
+
+use super::http::{Answer, Ask, Connection, Connector, GLIMPSE, Session, Trouble};
+
+/// A block of a CD-ROM.
+pub(super) const BLOCK: u64 = 2048;
+
+/// More blocks than the examinations read together.
+const MAX_BLOCKS: usize = 8192;
+
+/// One URL, after its redirects, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Lab {
+    pub(super) connector: Arc<Connector>,
+    /// The size of the file, where the server tells it.
+    pub(super) size: Option<u64>,
+    /// How long a reader is slow.
+    pub(super) slow: Duration,
+    witness: Witness,
+}
+
+impl Lab {
+    pub(super) fn new(connector: Arc<Connector>, size: Option<u64>, slow: Duration) -> Self {
+        Self { connector, size, slow, witness: Witness::default() }
+    }
+
+    pub(super) async fn connect(&self) -> Result<Connection, Trouble> {
+        self.connector.connect().await
+    }
+
+    pub(super) fn session(&self) -> Session {
+        Session::new(Arc::clone(&self.connector))
+    }
+
+    /// Asks once, on a connection of its own.
+    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, Trouble> {
+        self.session().ask(ask, GLIMPSE).await
+    }
+
+    /// Ranges of `length` bytes where readers look first: the beginning, the volume descriptors of ISO 9660, the middle
+    /// and the end. Shorter in a file that is.
+    pub(super) fn spots(&self, length: u64) -> Vec<Range<u64>> {
+        let size = self.size.unwrap_or(length);
+        let end = size.saturating_sub(length) / BLOCK * BLOCK;
+        let mut starts = vec![0, 16 * BLOCK, size / 2 / BLOCK * BLOCK, end];
+        starts.retain(|start| *start < size);
+        starts.sort_unstable();
+        starts.dedup();
+        starts.into_iter().map(|start| start..start.saturating_add(length).min(size)).collect()
+    }
+
+    /// Takes note of bytes of the file. The offset of a block that had other bytes before, if there is one.
+    pub(super) fn saw(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
+        self.witness.saw(offset, bytes)
+    }
+}
+
+/// The digests of the blocks that were read.
+#[derive(Debug, Default)]
+struct Witness(Mutex<BTreeMap<u64, Digest>>);
+
+impl Witness {
+    fn saw(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = offset.next_multiple_of(BLOCK);
+        let skipped = usize::try_from(first - offset).unwrap_or(usize::MAX);
+        let block = usize::try_from(BLOCK).unwrap_or(usize::MAX);
+        let whole = bytes.get(skipped..).unwrap_or_default().chunks_exact(block);
+        for (offset, bytes) in (first..).step_by(block).zip(whole) {
+            let digest = Digest::of(bytes);
+            match blocks.get(&offset) {
+                Some(before) if *before != digest => return Some(offset),
+                None if blocks.len() < MAX_BLOCKS => drop(blocks.insert(offset, digest)),
+                Some(_) | None => {}
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_bytes_in_a_block_are_noticed() {
+        let witness = Witness::default();
+        assert_eq!(witness.saw(0, &[1; 5000]), None);
+        assert_eq!(witness.saw(1, &[1; 8000]), None);
+        // Only the end of the first block, and too little of the second.
+        assert_eq!(witness.saw(2000, &[2; 2000]), None);
+        assert_eq!(witness.saw(100, &[2; 4000]), Some(2048));
+    }
+}

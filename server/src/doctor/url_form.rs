@@ -1,0 +1,141 @@
+//! Rules about the URL itself: firmware is stricter than any standard.
+
+use url::{Host, Url};
+
+use super::finding::{Finding, Reader};
+
+/// The most characters that a URL may have (a demand of several vendors).
+const LONGEST: usize = 255;
+
+/// What dayone's own addresses are like.
+const PLAIN: &str = "use a path of lower-case letters and digits that is one directory deep and ends in .iso or .img";
+
+/// Judges a URL as it is written.
+pub(super) fn judge(text: &str, url: &Url) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    scheme(text, url, &mut findings);
+    length(text, &mut findings);
+    parts(text, url, &mut findings);
+    path(url, &mut findings);
+    host(url, &mut findings);
+    findings
+}
+
+fn scheme(text: &str, url: &Url, findings: &mut Vec<Finding>) {
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        let message =
+            "the URL does not begin with http:// or https:// in lower case, by which BMCs choose their protocol";
+        findings.push(Finding::fails("url-scheme", &[Reader::SomeFirmware], message).advice("write it so"));
+    }
+    if url.scheme() == "http" {
+        let message = "the URL is one of plain HTTP, which bmcweb and openUBMC do not take";
+        let affects = [Reader::OpenBmc, Reader::OpenUbmc];
+        findings.push(Finding::warning("plain-http", &affects, message).advice("for these BMCs, serve over TLS"));
+    }
+}
+
+fn length(text: &str, findings: &mut Vec<Finding>) {
+    let length = text.chars().count();
+    if length > LONGEST {
+        let message = format!("the URL has {length} characters, and some BMCs take {LONGEST} at most");
+        let affects = [Reader::Idrac, Reader::SomeFirmware];
+        findings.push(Finding::fails("url-too-long", &affects, message).advice("use a shorter address"));
+    }
+}
+
+fn parts(text: &str, url: &Url, findings: &mut Vec<Finding>) {
+    if url.query().is_some() {
+        let message = "the URL has a query ('?')";
+        let affects = [Reader::Supermicro, Reader::SomeFirmware];
+        findings.push(Finding::fails("url-query", &affects, message).advice(PLAIN));
+    }
+    if text.contains('=') {
+        let message = "the URL has an equals sign";
+        findings.push(Finding::fails("url-equals-sign", &[Reader::Supermicro], message).advice(PLAIN));
+    }
+    if url.fragment().is_some() {
+        let message = "the URL has a fragment ('#'), which some clients send to the server and others do not";
+        findings.push(Finding::fails("url-fragment", &[Reader::SomeFirmware], message).advice(PLAIN));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let message = "the URL holds credentials: not every BMC takes them there, and they end up in logs";
+        let advice = "hand them over as UserName and Password of InsertMedia, or use an address that cannot be guessed";
+        findings.push(Finding::warning("url-credentials", &[Reader::SomeFirmware], message).advice(advice));
+    }
+}
+
+fn path(url: &Url, findings: &mut Vec<Finding>) {
+    let (directory, name) = url.path().rsplit_once('/').unwrap_or(("", url.path()));
+    if !matches!(name.rsplit_once('.'), Some((_, "iso" | "img"))) {
+        let message = "the file name does not end in .iso, or .img for a disk, in lower case";
+        let affects = [Reader::Idrac, Reader::SomeFirmware];
+        findings.push(Finding::fails("url-suffix", &affects, message).advice(PLAIN));
+    }
+    if directory.trim_matches('/').is_empty() {
+        let message = "the file is not in a directory";
+        findings.push(Finding::fails("url-not-in-a-directory", &[Reader::Supermicro], message).advice(PLAIN));
+    }
+    if name.contains('-') {
+        let message = "the file name has a hyphen, which some versions of OpenBMC refuse";
+        findings.push(Finding::fails("url-hyphen", &[Reader::Quanta], message).advice(PLAIN));
+    }
+    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-' | b'=' | b'~');
+    if !url.path().bytes().all(usual) || url.path().contains("//") {
+        let message = "the path has characters that firmware may write in another way, or refuse";
+        findings.push(Finding::warning("url-characters", &[Reader::SomeFirmware], message).advice(PLAIN));
+    }
+}
+
+fn host(url: &Url, findings: &mut Vec<Finding>) {
+    let address = match url.host() {
+        None => return,
+        Some(Host::Domain(_)) => {
+            let message = "the URL names a host, and networks of BMCs often have no DNS";
+            let advice = "use an IP address, unless the BMCs are known to resolve the name";
+            findings.push(Finding::warning("url-names-a-host", &[Reader::SomeFirmware], message).advice(advice));
+            return;
+        }
+        Some(Host::Ipv4(address)) => address.into(),
+        Some(Host::Ipv6(address)) => std::net::IpAddr::from(address),
+    };
+    if address.to_canonical().is_loopback() {
+        let message = "the URL is that of a loopback address, which is another machine to every BMC";
+        let advice = "use this machine's address on the BMCs' network";
+        findings.push(Finding::warning("url-loopback", &[Reader::Everyone], message).advice(advice));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        judge(text, &text.parse().unwrap()).iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn each_rule_has_its_code() {
+        let long = format!("https://192.0.2.1/i/{}/boot.iso", "x".repeat(240));
+        for (url, expected) in [
+            ("https://192.0.2.1/i/abc/boot.iso", &[][..]),
+            ("https://[2001:db8::1]:8443/i/abc/boot.img", &[]),
+            ("http://192.0.2.1/i/boot.iso", &["plain-http"]),
+            ("HTTPS://192.0.2.1/i/boot.iso", &["url-scheme"]),
+            (&long, &["url-too-long"]),
+            ("https://192.0.2.1/i/boot.iso?a", &["url-query"]),
+            ("https://192.0.2.1/i=1/boot.iso", &["url-equals-sign"]),
+            ("https://192.0.2.1/i/boot.iso#x", &["url-fragment"]),
+            ("https://u:p@192.0.2.1/i/boot.iso", &["url-credentials"]),
+            ("https://192.0.2.1/i/boot", &["url-suffix"]),
+            ("https://192.0.2.1/i/boot.ISO", &["url-suffix"]),
+            ("https://192.0.2.1/boot.iso", &["url-not-in-a-directory"]),
+            ("https://192.0.2.1/a-b/boot-1.iso", &["url-hyphen"]),
+            ("https://192.0.2.1/i/bo%20ot.iso", &["url-characters"]),
+            ("https://192.0.2.1/i//boot.iso", &["url-characters"]),
+            ("https://boot.example.com/i/boot.iso", &["url-names-a-host"]),
+            ("https://[::1]/i/boot.iso", &["url-loopback"]),
+        ] {
+            assert_eq!(codes(url), expected, "{url}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Bmc;
-use crate::redfish::{Message, RedfishError};
+use crate::redfish::{Answer, Message, RedfishError};
 
 /// One request that changes something, and its outcome. Holds names of properties only: an image's URL is a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Attempt {
         self.error.is_none()
     }
 
-    pub(super) fn new(method: &str, path: &str, body: &Value, error: Option<&RedfishError>) -> Self {
+    pub(super) fn new(method: &str, path: &str, body: &Value, result: &Result<Answer, RedfishError>) -> Self {
         let mut properties = Vec::new();
         if let Some(object) = body.as_object() {
             for (name, value) in object {
@@ -46,8 +46,11 @@ impl Attempt {
             method: method.to_owned(),
             path: path.to_owned(),
             properties,
-            status: error.and_then(RedfishError::status).map(|status| status.as_u16()),
-            error: error.map(|error| super::model::clean(&error.to_string())),
+            status: result
+                .as_ref()
+                .map_or_else(RedfishError::status, |answer| Some(answer.status))
+                .map(|status| status.as_u16()),
+            error: result.as_ref().err().map(|error| super::model::clean(&error.to_string())),
         }
     }
 }
@@ -227,7 +230,7 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().post(path, body, limit).await;
-        attempts.push(Attempt::new("POST", path, body, result.as_ref().err()));
+        attempts.push(Attempt::new("POST", path, body, &result));
         result.map(drop)
     }
 
@@ -241,7 +244,7 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), RedfishError> {
         let result = self.client().update(path, body, etag, limit).await;
-        attempts.push(Attempt::new("PATCH", path, body, result.as_ref().err()));
+        attempts.push(Attempt::new("PATCH", path, body, &result));
         result.map(drop)
     }
 }

@@ -13,6 +13,9 @@ use super::plan::Plan;
 use super::state::{Boot, BootMode, BootSource};
 use crate::redfish::{RedfishError, Resource};
 
+/// The most requests that are tried: a BMC that refuses as many refuses all.
+const MOST_TRIES: usize = 12;
+
 /// What the next boot is from, and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootOverride {
@@ -65,7 +68,7 @@ impl Bmc {
         let before = current.boot.source.clone();
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
-        while let Some(form) = (!forms.is_empty()).then(|| forms.remove(0)) {
+        while let Some(form) = (!forms.is_empty() && attempts.len() < MOST_TRIES).then(|| forms.remove(0)) {
             let mut before = before.clone();
             if let OverrideForm::DellAttributes { path, .. } = form {
                 match self.read_attributes(path).await {
@@ -103,7 +106,8 @@ impl Bmc {
     }
 
     /// Sets back what [`boot_once`](Self::boot_once) has set, unless that has ended by itself or somebody has set
-    /// something else since. Whether anything was done is returned.
+    /// something else since. Whether anything was done is returned. A mode that was asked for stays: what has been
+    /// installed in it would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
         let target = match &set.form {
             OverrideForm::System { target, .. } => target,
@@ -112,18 +116,18 @@ impl Bmc {
         let mut attempts = Vec::new();
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
         let now = &current.boot.source;
-        let is_off = now.enabled.as_deref() == Some("Disabled");
-        let mode = set.before.mode.as_deref().filter(|_| set.before.mode != now.mode);
-        if (is_off || now.target.as_ref() != Some(target) || *now == set.before) && mode.is_none() {
+        if now.enabled.as_deref() == Some("Disabled") || now.target.as_ref() != Some(target) || *now == set.before {
             return Ok(false);
         }
         let enabled = set.before.enabled.as_deref().unwrap_or("Disabled");
         let target = set.before.target.as_deref().unwrap_or("None");
-        let mut full = Map::from_iter([(ENABLED.to_owned(), json!(enabled)), (TARGET.to_owned(), json!(target))]);
-        full.extend(mode.map(|mode| (MODE.to_owned(), json!(mode))));
+        let full = Map::from_iter([(ENABLED.to_owned(), json!(enabled)), (TARGET.to_owned(), json!(target))]);
+        // Some BMCs want the mode with it: the one that is.
+        let mut with_mode = full.clone();
+        with_mode.extend(now.mode.as_ref().map(|mode| (MODE.to_owned(), json!(mode))));
         let only = |property: &str, value: &str| Map::from_iter([(property.to_owned(), json!(value))]);
         let mut last = None;
-        for boot in [full, only(ENABLED, enabled), only(TARGET, target)] {
+        for boot in [full, with_mode, only(ENABLED, enabled), only(TARGET, target)] {
             match self.send(&current, &boot, &mut attempts).await {
                 Ok(()) => return Ok(true),
                 Err(error) if Meaning::of(&error) == Meaning::Final => return Err(error.into()),

@@ -84,28 +84,22 @@ impl Bmc {
                     Form::Post { target, body } => self.try_post(target, body, limit, attempts).await,
                     Form::Patch { body } => self.try_patch(&slot.path, body, etag, limit, attempts).await,
                 };
-                let meaning = match result {
+                let meaning = match &result {
                     Ok(()) => Meaning::Unknown,
-                    Err(error) => match Meaning::of(&error) {
-                        Meaning::Final => return Err(error.into()),
-                        meaning => meaning,
-                    },
+                    Err(error) => Meaning::of(error),
                 };
-                match meaning {
-                    Meaning::Unknown => match self.see_ejected(&slot.path).await? {
+                match (meaning, result) {
+                    (Meaning::Final, Err(error)) => return Err(error.into()),
+                    (Meaning::Unknown, _) => match self.see_ejected(&slot.path).await? {
                         None => return Ok(()),
                         // It said that it did it; once more, as the last eject may not have ended.
                         Some(_) if tries < 2 => {}
                         Some(state) => return Err(not_ejected(slot, state, attempts)),
                     },
-                    Meaning::Busy if tries < TRIES => tokio::time::sleep(self.limits().pause).await,
-                    // Ejected meanwhile: then the refusal was for that.
-                    _ => {
-                        if !self.media_state(&slot.path).await?.is_connected() {
-                            return Ok(());
-                        }
-                        break;
-                    }
+                    // There is nothing to eject: then the refusal was for that.
+                    _ if !self.media_state(&slot.path).await?.is_connected() => return Ok(()),
+                    (Meaning::Busy, _) if tries < TRIES => tokio::time::sleep(self.limits().pause).await,
+                    _ => break,
                 }
             }
         }

@@ -132,8 +132,11 @@ impl Bmc {
                     if busy >= TRIES {
                         return Err(Failed::All(BmcError::InsertRefused { attempts: std::mem::take(attempts) }));
                     }
-                    self.clear(&slot.path, image_url, attempts).await?;
                     tokio::time::sleep(self.limits().pause).await;
+                    if self.clear(&slot.path, image_url, attempts).await? {
+                        let (state, notes) = self.see_inserted(&slot.path, &before, image_url, attempts).await?;
+                        return Ok(inserted(state, Some(form), replaced, notes));
+                    }
                     Some(form.clone())
                 }
                 // A slot for the remote console may have the action and refuse it: then another is the one.
@@ -173,15 +176,19 @@ impl Bmc {
         required
     }
 
-    /// Ejects what a BMC says is in the way.
-    async fn clear(&self, path: &str, image_url: &str, attempts: &mut Vec<Attempt>) -> Result<(), RedfishError> {
+    /// Ejects what is in the way. Whether the image is in the slot nevertheless is returned.
+    async fn clear(&self, path: &str, image_url: &str, attempts: &mut Vec<Attempt>) -> Result<bool, RedfishError> {
         let resource = self.client().get(path).await?;
         let slot = Slot::read(path, &resource.body);
-        if slot.state.is_connected() && !slot.state.names(image_url) {
-            // What it says of that is in the attempts; the next try to insert decides.
-            let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
+        if !slot.state.is_connected() {
+            return Ok(false);
         }
-        Ok(())
+        if slot.state.names(image_url) {
+            return Ok(true);
+        }
+        // What it says of that is in the attempts; the next try to insert decides.
+        let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
+        Ok(false)
     }
 
     /// Waits until the slot shows the image. Some BMCs need seconds for it.

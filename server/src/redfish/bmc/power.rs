@@ -125,7 +125,7 @@ impl Bmc {
                 }
             }
         }
-        Err(BmcError::PowerRefused { wanted, attempts: std::mem::take(attempts) })
+        Err(BmcError::PowerRefused { wanted, attempts: attempts.clone() })
     }
 
     async fn see_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {

@@ -119,6 +119,7 @@ impl Vendor {
             ("cisco", Self::Cisco),
             ("huawei", Self::Huawei),
             ("xfusion", Self::Huawei),
+            ("openubmc", Self::Huawei),
             ("nvidia", Self::Nvidia),
             ("nokia", Self::Nokia),
             ("american megatrends", Self::Ami),

@@ -179,3 +179,88 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = "
+interfaces:
+- {name: uplink-a, type: ethernet, state: up, identifier: mac-address, mac-address: 52:54:00:12:34:01}
+- name: bond0
+  type: bond
+  mtu: 9000
+  link-aggregation: {mode: 802.3ad, options: {miimon: '100', lacp_rate: fast}, port: [uplink-a, eth1]}
+- name: bond0.20
+  type: vlan
+  vlan: {base-iface: bond0, id: 20}
+  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
+- {name: br0, type: linux-bridge, bridge: {options: {stp: {enabled: false}}, port: [{name: eth2}]}}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0.20, metric: 50}]}
+dns-resolver: {config: {server: [192.0.2.53], search: [example.com]}}
+";
+
+    fn report() -> Value {
+        json!({
+            "addresses": [
+                {"ifname": "lo", "operstate": "UNKNOWN", "addr_info": [{"local": "127.0.0.1", "scope": "host"}]},
+                {"ifname": "enp1s0", "operstate": "UP", "master": "bond0", "address": "52:54:00:00:00:99",
+                    "permaddr": "52:54:00:12:34:01"},
+                {"ifname": "eth1", "operstate": "UP", "master": "bond0", "address": "52:54:00:00:00:99"},
+                {"ifname": "eth2", "operstate": "UP", "master": "br0"},
+                {"ifname": "bond0", "operstate": "UP", "mtu": 9000, "linkinfo": {"info_kind": "bond",
+                    "info_data": {"mode": "802.3ad", "miimon": 100, "ad_lacp_rate": "fast"}}},
+                {"ifname": "bond0.20", "link": "bond0", "operstate": "UP",
+                    "linkinfo": {"info_kind": "vlan", "info_data": {"id": 20}},
+                    "addr_info": [{"local": "192.0.2.10", "prefixlen": 24, "scope": "global"},
+                        {"local": "fe80::1", "prefixlen": 64, "scope": "link"}]},
+                {"ifname": "br0", "operstate": "UP", "linkinfo": {"info_kind": "bridge", "info_data": {"stp_state": 0}}},
+            ],
+            "routes": [{"dst": "default", "gateway": "192.0.2.1", "dev": "bond0.20", "metric": 50}],
+            "routes6": [],
+            "resolv.conf": ["# Generated", "search example.com", "nameserver 192.0.2.53"],
+        })
+    }
+
+    #[test]
+    fn every_difference_is_said() {
+        let document: Value = serde_yaml::from_str(DOCUMENT).unwrap();
+        assert_eq!(differences(&document, &Report(report())), [""; 0]);
+        let address = json!({"local": "192.0.2.99", "prefixlen": 24, "scope": "global"});
+        for (pointer, value, said) in [
+            ("/addresses/1/permaddr", json!("52:54:00:12:34:09"), "uplink-a: there is no such interface"),
+            ("/addresses/1/master", json!("br0"), "bond0: ports"),
+            (
+                "/addresses/3",
+                json!({"ifname": "eth2", "master": "br0", "addr_info": [address]}),
+                "\"eth2\", of which nothing is said",
+            ),
+            ("/addresses/3/master", json!(null), "br0: ports"),
+            ("/addresses/4/operstate", json!("DOWN"), "bond0: state"),
+            ("/addresses/4/mtu", json!(1500), "bond0: MTU"),
+            ("/addresses/4/linkinfo/info_data/mode", json!("active-backup"), "bond0: mode"),
+            ("/addresses/4/linkinfo/info_data/ad_lacp_rate", json!("slow"), "bond0: lacp_rate"),
+            ("/addresses/4/linkinfo/info_kind", json!("team"), "bond0: type"),
+            ("/addresses/5/link", json!("eth2"), "bond0.20: base"),
+            ("/addresses/5/linkinfo/info_data/id", json!(21), "bond0.20: VLAN"),
+            ("/addresses/5/addr_info/0/local", json!("192.0.2.11"), "bond0.20: addresses"),
+            ("/addresses/5/addr_info/0/prefixlen", json!(25), "bond0.20: addresses"),
+            (
+                "/addresses/5/addr_info/0",
+                json!({"local": "192.0.2.10", "prefixlen": 24, "scope": "global", "dynamic": true}),
+                "did not come from the document",
+            ),
+            ("/addresses/6/linkinfo/info_data/stp_state", json!(1), "br0: STP"),
+            ("/routes/0/gateway", json!("192.0.2.2"), "there is no route"),
+            ("/routes/0/metric", json!(51), "there is no route"),
+            ("/routes6", json!([{"dst": "default"}]), "number of default routes"),
+            ("/resolv.conf/2", json!("nameserver 192.0.2.54"), "name servers"),
+            ("/resolv.conf/1", json!("search example.org"), "search domains"),
+        ] {
+            let mut spoiled = report();
+            *spoiled.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
+            let found = differences(&document, &Report(spoiled));
+            assert!(found.iter().any(|difference| difference.contains(said)), "{pointer}: {found:?}");
+        }
+    }
+}

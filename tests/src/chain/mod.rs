@@ -70,6 +70,7 @@ pub struct Setup<'a> {
 /// It all, running; ended when dropped. The thread that started it is in its namespace.
 pub struct Chain {
     name: String,
+    started: Instant,
     /// The machine's firmware.
     pub firmware: Firmware,
     /// dayone: its API is on the namespace's loopback.
@@ -89,6 +90,7 @@ impl Chain {
     /// Sets it up, with the machine off.
     pub fn start(setup: &Setup<'_>) -> Self {
         let turn = Turn::take();
+        let started = Instant::now();
         let namespace = Namespace::enter();
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("our directory");
@@ -117,8 +119,9 @@ impl Chain {
         let bmc = Emulator::start_with(&directory.path().join("bmc"), &options);
         let media = SocketAddr::new(setup.address, 8081).to_string();
         let server = Server::start_at("127.0.0.1:8080", &media, "live", setup.base, &[]);
-        Self {
+        let chain = Self {
             name: setup.name.to_owned(),
+            started,
             firmware: setup.firmware,
             server,
             bmc,
@@ -128,7 +131,14 @@ impl Chain {
             directory,
             _namespace: namespace,
             _turn: turn,
-        }
+        };
+        chain.lap("set up");
+        chain
+    }
+
+    /// Says how long it took to get here; it is shown if the test fails.
+    pub fn lap(&self, what: &str) {
+        println!("{}: {what} after {:.1} s", self.name, self.started.elapsed().as_secs_f64());
     }
 
     /// Waits for what the machine says of its network.
@@ -137,6 +147,7 @@ impl Chain {
         loop {
             let console = self.console();
             if console.contains("\nBOOT-REPORT-END") {
+                self.lap("reported");
                 return Report::in_console(&console).unwrap_or_else(|| panic!("a broken report:\n{console}"));
             }
             assert!(Instant::now() < deadline, "the machine does not say anything of its network:\n{console}");

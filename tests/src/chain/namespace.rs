@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::peers::{run, run_text};
@@ -57,8 +58,10 @@ fn remove(name: &str) {
     let processes = run_text(Command::new("ip").args(["netns", "pids", name]));
     let own = std::process::id().to_string();
     for process in processes.split_whitespace().filter(|process| *process != own) {
-        // It may have ended by itself.
-        let _ = Command::new("kill").args(["-KILL", process]).status();
+        if let Some(process) = process.parse().ok().and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process(process, Signal::KILL);
+        }
     }
     let _ = Command::new("ip").args(["netns", "delete", name]).status();
 }

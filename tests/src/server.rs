@@ -93,11 +93,13 @@ impl Server {
         self.directory.path()
     }
 
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
     fn wait_until_ready(&self) {
-        let url = format!("{}/readyz", self.api);
-        wait_for(&url, Duration::from_secs(60), || {
-            fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
-        });
+        wait_for(&format!("{}/readyz", self.api), Duration::from_secs(60), || self.log());
     }
 
     fn stop(&mut self) {

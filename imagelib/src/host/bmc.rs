@@ -49,6 +49,8 @@ impl fmt::Display for BootMode {
 pub struct BmcSpec {
     /// Its address, as Metal3 writes it: `redfish-virtualmedia+https://192.0.2.200/redfish/v1/Systems/1`.
     pub address: String,
+    /// The name of the Secret with its credentials, whether that is there or not.
+    pub credentials_name: Option<String>,
     /// What logs in there, or why that is not known.
     pub credentials: Result<BmcCredentials, NoCredentials>,
     /// Whether whoever answers there is taken for the BMC, whatever certificate it shows.

@@ -32,6 +32,7 @@ pub(super) fn bmc(
     let Some(address) = address else { return Ok(None) };
     Ok(Some(BmcSpec {
         address: address.to_owned(),
+        credentials_name: name.map(str::to_owned),
         credentials: credentials(&bmc, name, namespace, secrets, budget),
         disable_certificate_verification: disable_certificate_verification.unwrap_or_default(),
     }))

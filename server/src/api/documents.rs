@@ -37,15 +37,21 @@ pub(super) struct Converted {
     pub report: Report,
 }
 
-/// All hosts that `documents` describe, or the one of them that is called `name`.
-pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converted, Problem> {
-    let Input { mut hosts, mut report } = input::read(documents);
+/// All hosts that `documents` describe, or the one of them that is called `name`, with warnings.
+pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpec>, Report), Problem> {
+    let Input { mut hosts, report } = input::read(documents);
     if report.has_errors() {
         return Err(refused(&report));
     }
     if name.is_some() || hosts.is_empty() {
         hosts = vec![choose(hosts, name, &report)?];
     }
+    Ok((hosts, report))
+}
+
+/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`.
+pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converted, Problem> {
+    let (hosts, mut report) = hosts(documents, name)?;
     let mut converted = Vec::new();
     for host in hosts {
         let (network, findings) = network::convert(&host);

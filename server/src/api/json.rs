@@ -24,6 +24,16 @@ pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
+/// Reads a part of a body, put together anew: places in it say nothing to the client, and only paths are named.
+pub(super) fn read_part<T: DeserializeOwned>(part: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(part);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let message = without_value(error.inner());
+        if path == "." { refuse(&message) } else { refuse(&format!("{path}: {message}")) }
+    })
+}
+
 fn refuse(message: &str) -> Problem {
     Problem::new(ProblemKind::MalformedRequest, format!("the JSON of the request is wrong: {message}"))
 }

@@ -4,6 +4,7 @@ mod accept;
 mod access;
 mod bases;
 mod body;
+mod boots;
 mod content;
 mod documents;
 mod health;
@@ -26,6 +27,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::boots::Boots;
 use crate::media::MediaService;
 use crate::media_url::MediaUrl;
 use crate::metrics::Metrics;
@@ -47,6 +49,7 @@ pub struct Api {
     store: Arc<Store>,
     media: MediaService,
     media_url: MediaUrl,
+    boots: Boots,
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
     documents: Arc<Semaphore>,
@@ -54,18 +57,19 @@ pub struct Api {
 }
 
 impl Api {
-    /// The plane over a store whose images `media` serves under `media_url`. When `stopping` is cancelled, it is no
+    /// The plane over a store whose images `media` serves under `media_url`, and `boots` boots hosts from. When `stopping` is cancelled, it is no
     /// longer ready.
     pub fn new(
         store: Arc<Store>,
         media: MediaService,
         media_url: MediaUrl,
+        boots: Boots,
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
     ) -> Self {
         let documents = Arc::new(Semaphore::new(DOCUMENTS_AT_ONCE as usize));
         let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
-        Self { store, media, media_url, metrics, stopping, documents, digests }
+        Self { store, media, media_url, boots, metrics, stopping, documents, digests }
     }
 
     /// The router of the plane, for [`crate::listen::Listener::serve`].
@@ -97,6 +101,7 @@ impl Api {
 fn protected() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(openapi::description())
         .merge(bases::router())
+        .merge(boots::router())
         .merge(images::router())
         .merge(keyfiles::router())
         .merge(problems::router())

@@ -82,6 +82,12 @@ problem_kinds! {
     ImageRefused = UNPROCESSABLE_ENTITY, "image-refused", "No such image can be made over this base";
     /// The same image was published before, in a way that this version cannot go on with. Delete it first.
     ImageConflict = CONFLICT, "image-conflict", "The image is there already, in another form";
+    /// The request does not say which BMC a host has, or what logs in there; or dayone drives no BMC there.
+    BmcRefused = UNPROCESSABLE_ENTITY, "bmc-refused", "The BMC cannot be driven";
+    /// Another boot drives the BMC. Delete that one first: it ejects its medium.
+    BootConflict = CONFLICT, "boot-conflict", "The BMC is driven by another boot";
+    /// As many boots are under way as this server takes.
+    TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are under way";
     /// The base is known, and its file is missing or was changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
     /// dayone is stopping.
@@ -251,7 +257,7 @@ impl IntoResponse for Problem {
             ProblemKind::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"dayone\""));
             }
-            ProblemKind::BaseUnavailable | ProblemKind::Stopping => {
+            ProblemKind::BaseUnavailable | ProblemKind::TooManyBoots | ProblemKind::Stopping => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
             }
             _ => {}

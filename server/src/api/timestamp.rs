@@ -1,6 +1,8 @@
 //! Times as the API writes them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::boots::Timestamp;
 
 /// RFC 3339 §5.6, UTC, whole seconds: `2026-02-28T23:59:59Z`. Times before 1970 are shown as its beginning.
 pub(super) fn rfc3339(time: SystemTime) -> String {
@@ -20,10 +22,16 @@ pub(super) fn rfc3339(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// RFC 3339 §5.6, UTC, with milliseconds: `2026-02-28T23:59:59.123Z`.
+pub(super) fn rfc3339_millis(time: Timestamp) -> String {
+    let since = Duration::from_millis(time.millis());
+    let mut text = rfc3339(UNIX_EPOCH + since);
+    text.pop();
+    format!("{text}.{:03}Z", since.subsec_millis())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -2,9 +2,11 @@
 //! be said in one can be said in the others, under the same name.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::logging::LogFormat;
@@ -85,6 +87,24 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_IDLE_SECONDS", value_name = "SECONDS")]
     pub media_idle_seconds: Option<u64>,
 
+    /// Directory of BMCs' credentials, which requests name: NAME/username and NAME/password, as Secrets are mounted.
+    /// The variables `DAYONE_BMC_USERNAME` and `DAYONE_BMC_PASSWORD` are for BMCs of which nothing else is said
+    #[arg(long, env = "DAYONE_BMC_CREDENTIALS", value_name = "DIR")]
+    pub bmc_credentials: Option<PathBuf>,
+
+    /// Network (CIDR) that BMCs are in; repeatable; without it dayone connects to whatever address a request gives
+    #[arg(long, env = "DAYONE_BMC_NETWORK", value_name = "CIDR", value_delimiter = ',')]
+    #[serde(deserialize_with = "networks")]
+    pub bmc_network: Vec<IpNet>,
+
+    /// Certificates (PEM) that BMCs are trusted by [default: those that this system trusts]
+    #[arg(long, env = "DAYONE_BMC_CA", value_name = "FILE")]
+    pub bmc_ca: Option<PathBuf>,
+
+    /// Boots that are under way at a time; the others are queued [default: 32]
+    #[arg(long, env = "DAYONE_BOOTS_AT_ONCE", value_name = "NUMBER")]
+    pub boots_at_once: Option<NonZeroUsize>,
+
     /// Seconds that running requests get to finish when dayone is told to stop [default: 20]
     #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS")]
     pub drain_seconds: Option<u64>,
@@ -135,11 +155,20 @@ impl Settings {
             media_tls_cert: self.media_tls_cert.or(file.media_tls_cert),
             media_tls_key: self.media_tls_key.or(file.media_tls_key),
             media_idle_seconds: self.media_idle_seconds.or(file.media_idle_seconds),
+            bmc_credentials: self.bmc_credentials.or(file.bmc_credentials),
+            bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
+            bmc_ca: self.bmc_ca.or(file.bmc_ca),
+            boots_at_once: self.boots_at_once.or(file.boots_at_once),
             drain_seconds: self.drain_seconds.or(file.drain_seconds),
             log_format: self.log_format.or(file.log_format),
             log: self.log.or(file.log),
         }
     }
+}
+
+fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts: Vec<String> = Deserialize::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 fn media_url<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<MediaUrl>, D::Error> {

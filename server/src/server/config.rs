@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use crate::api::tokens::{ApiTokens, TokenError};
 use crate::arguments::Settings;
+use crate::boots::BootSettings;
 use crate::listen::{Tls, TlsError};
 use crate::media_url::MediaUrl;
+use crate::redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 use crate::store::BaseDefinition;
 
 /// Where the data are, if nothing is said.
@@ -24,6 +26,17 @@ pub enum ConfigError {
     /// TLS files that cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// BMCs' certificate authorities that cannot be used.
+    #[error("--bmc-ca {}: {source}", path.display())]
+    BmcCa {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: CertificatesError,
+    },
+    /// No directory where credentials of BMCs should be.
+    #[error("--bmc-credentials {} is no directory; it holds a directory with the files username and password for each name", .0.display())]
+    BmcCredentials(PathBuf),
     /// A certificate without its key, or a key without its certificate.
     #[error("--{plane}-tls-cert and --{plane}-tls-key go together: give both, or neither")]
     HalfTls {
@@ -65,6 +78,8 @@ pub struct Config {
     pub media_tls: Option<Tls>,
     /// After how long a BMC's connection that moves no byte is closed.
     pub media_idle: Duration,
+    /// How hosts are booted.
+    pub boots: BootSettings,
     /// How long running requests may take once the server stops.
     pub drain: Duration,
     /// How often bases are looked at.
@@ -82,7 +97,9 @@ impl Config {
         if let Some(token) = token {
             api_tokens.add(token, "the variable DAYONE_API_TOKEN")?;
         }
+        let boots = boots(&settings)?;
         let config = Self {
+            boots,
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
             bases: settings.base,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
@@ -131,6 +148,27 @@ impl Config {
 
 fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
+}
+
+fn boots(settings: &Settings) -> Result<BootSettings, ConfigError> {
+    let verification = match &settings.bmc_ca {
+        None => Verification::System,
+        Some(path) => {
+            let read = Certificates::from_file(path);
+            Verification::CaFile(read.map_err(|source| ConfigError::BmcCa { path: path.clone(), source })?)
+        }
+    };
+    if let Some(path) = settings.bmc_credentials.as_ref().filter(|path| !path.is_dir()) {
+        return Err(ConfigError::BmcCredentials(path.clone()));
+    }
+    let usual = BootSettings::default();
+    Ok(BootSettings {
+        credentials: settings.bmc_credentials.clone(),
+        at_once: settings.boots_at_once.map_or(usual.at_once, std::num::NonZeroUsize::get),
+        client: ClientOptions { networks: settings.bmc_network.iter().copied().collect(), ..usual.client },
+        verification,
+        ..usual
+    })
 }
 
 fn tls(plane: &'static str, certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, ConfigError> {

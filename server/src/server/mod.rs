@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::api::Api;
+use crate::boots::{BootMetrics, Boots};
 use crate::listen::{Listener, Options};
 use crate::media::{self, MediaMetrics};
 use crate::media_url::{MediaUrl, MediaUrlError};
@@ -51,6 +52,9 @@ pub enum StartError {
     /// Bases cannot be watched.
     #[error("cannot start the thread that watches bases: {0}")]
     Watch(io::Error),
+    /// The records of boots cannot be read.
+    #[error("cannot read the records of boots in the data directory: {0}")]
+    Boots(io::Error),
     /// A mistake in dayone.
     #[error("opening the store failed: {0}")]
     Internal(#[from] JoinError),
@@ -104,9 +108,22 @@ impl Server {
 
         let stopping = CancellationToken::new();
         let media_metrics = MediaMetrics::default();
-        let metrics = Arc::new(Metrics::new(|registry| media_metrics.register(registry)));
+        let boot_metrics = BootMetrics::default();
+        let metrics = Arc::new(Metrics::new(|registry| {
+            media_metrics.register(registry);
+            boot_metrics.register(registry);
+        }));
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
-        let api = Api::new(store, media.clone(), media_url.clone(), metrics, stopping.clone());
+        let boots = Boots::start(
+            Arc::clone(&store),
+            media_url.clone(),
+            media.call_homes().clone(),
+            config.boots,
+            boot_metrics,
+            stopping.clone(),
+        );
+        let boots = boots.await.map_err(StartError::Boots)?;
+        let api = Api::new(store, media.clone(), media_url.clone(), boots, metrics, stopping.clone());
         let router = api.into_router(config.api_tokens);
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));

@@ -52,11 +52,11 @@ impl DataDirectory {
             Err(errno) => return Err(failed(errno.into())),
         }
         let directory = Self { root: root.to_owned(), _lock: lock };
-        for path in [directory.images(), directory.damaged()] {
+        for path in [directory.images(), directory.boots(), directory.damaged()] {
             make_directory(&path).map_err(|source| DirectoryError::Io { path, source })?;
         }
         // Nobody else writes here, so whatever is unfinished now was left by a crash.
-        for path in [root.to_owned(), directory.images()] {
+        for path in [root.to_owned(), directory.images(), directory.boots()] {
             remove_unfinished(&path).map_err(|source| DirectoryError::Io { path, source })?;
         }
         Ok(directory)
@@ -75,6 +75,11 @@ impl DataDirectory {
     /// The records of images.
     pub(super) fn images(&self) -> PathBuf {
         self.root.join("images")
+    }
+
+    /// The records of boots.
+    pub(super) fn boots(&self) -> PathBuf {
+        self.root.join("boots")
     }
 
     fn damaged(&self) -> PathBuf {

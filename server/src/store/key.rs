@@ -77,13 +77,22 @@ impl InstallationKey {
     }
 
     fn labelled(&self, label: &[u8], image: &RecipeId) -> MediaToken {
+        MediaToken::from_mac(&self.mac(label, image.as_bytes()))
+    }
+
+    /// A key for one purpose, from which neither this one nor that of another purpose can be told.
+    pub(super) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
+        self.mac(b"dayone derived key 1\0", purpose)
+    }
+
+    fn mac(&self, label: &[u8], message: &[u8]) -> [u8; 32] {
         // HMAC fills up a short key with zeros (RFC 2104 §2); doing that here leaves nothing that could fail.
         let mut block = [0; 64];
         block.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
         let mut mac = Hmac::<Sha256>::new(&block.into());
         mac.update(label);
-        mac.update(image.as_bytes());
-        MediaToken::from_mac(&mac.finalize().into_bytes().into())
+        mac.update(message);
+        mac.finalize().into_bytes().into()
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `lock` | locked by the server that uses the directory |
 //! | `key` | 32 random bytes, from which the tokens in all URLs are made |
 //! | `images/<id>.json` | one record for each published image: its recipe, when it was published, what its bytes were |
+//! | `boots/<id>.json` | one record for each boot: what was done to which BMC, and what is to be undone |
 //! | `base-digests.json` | digests of bases, so that a restart does not read them again; may be deleted at any time |
 //! | `damaged/` | records that could not be read, moved there and never deleted |
 //!
@@ -14,6 +15,7 @@
 //! and compared with what the record says its bytes were.
 
 pub mod base_file;
+mod boots;
 mod definition;
 mod digest_cache;
 mod directory;

@@ -4,6 +4,7 @@
 
 mod access;
 mod bases;
+mod boots;
 mod command;
 mod data;
 mod fixtures;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dayone::api::tokens::ApiTokens;
+use dayone::boots::BootSettings;
 use dayone::server::{Config, Server};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
@@ -79,6 +80,7 @@ impl Place {
             media_url: None,
             media_tls: None,
             media_idle: Duration::from_secs(10),
+            boots: BootSettings::default(),
             drain: Duration::from_secs(5),
             recheck: Duration::from_millis(100),
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use imagelib::delivery::ConvertedNetwork;
+use imagelib::host::HostSpec;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{DataDrive, Recipe, RootfsLocation};
@@ -12,10 +13,10 @@ use super::order::Order;
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::media_url::MediaUrl;
-use crate::store::{BaseState, OpenBase, RegisteredBase, Store, StoreError};
+use crate::store::{BaseState, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An order, understood.
-pub(super) struct Understood {
+pub(in crate::api) struct Understood {
     /// The base; a data image has none.
     pub base: Option<Arc<RegisteredBase>>,
     /// The base's files.
@@ -30,15 +31,31 @@ pub(super) struct Understood {
 
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
-    let base =
-        order.base.as_deref().map(|name| store.base(name).ok_or_else(|| unknown_base(store, name))).transpose()?;
-    let (host, mut report) = match &order.documents {
+    let base = base_of(store, &order)?;
+    let (host, report) = match &order.documents {
         Some(documents) => {
             let (host, report) = documents::one_host(documents, order.host.as_deref())?;
             (Some(host), report)
         }
         None => (None, Report::new()),
     };
+    understand_host(store, media_url, order, base, host.as_ref(), report)
+}
+
+/// The base that an order names.
+pub(in crate::api) fn base_of(store: &Store, order: &Order) -> Result<Option<Arc<RegisteredBase>>, Problem> {
+    order.base.as_deref().map(|name| store.base(name).ok_or_else(|| unknown_base(store, name))).transpose()
+}
+
+/// Converts the network of one host of the order's documents, and writes the recipe.
+pub(in crate::api) fn understand_host(
+    store: &Store,
+    media_url: &MediaUrl,
+    order: Order,
+    base: Option<Arc<RegisteredBase>>,
+    host: Option<&HostSpec>,
+    mut report: Report,
+) -> Result<Understood, Problem> {
     // After the documents: what is wrong with them is wrong whether the base is there or not.
     let open = base.as_deref().map_or_else(|| Ok(store.nothing()), available)?;
     let delivery = order.profile.or_else(|| base.as_ref().and_then(|base| base.profile()));
@@ -48,12 +65,12 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
     };
     // A drive says nothing of NICs that the documents do not mention.
     let no_auto_default = !order.auto_default && order.data.is_none();
-    let network = match &host {
+    let network = match host {
         Some(host) => documents::network(host, files, no_auto_default, &mut report)?,
         None => ConvertedNetwork::default(),
     };
     let hostname = order.hostname.or(network.hostname);
-    let label = host.and_then(|host| host.name).or_else(|| hostname.as_ref().map(ToString::to_string));
+    let label = host.and_then(|host| host.name.clone()).or_else(|| hostname.as_ref().map(ToString::to_string));
     let data = order.data.map(|drive| {
         let network_data = network.network_data.map(Into::into).or(drive.network_data);
         DataDrive { network_data, ..drive }
@@ -85,6 +102,16 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
         replace_embedded: order.replace_embedded,
     };
     Ok(Understood { base, open, recipe, label, report })
+}
+
+impl Understood {
+    /// Publishes the image.
+    pub(in crate::api) fn publish(self, store: &Store) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        match self.base {
+            Some(base) => store.publish(base.name().as_str(), self.recipe, self.label),
+            None => store.publish_data(self.recipe, self.label),
+        }
+    }
 }
 
 fn available(base: &RegisteredBase) -> Result<Arc<OpenBase>, Problem> {

@@ -102,12 +102,9 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     response
 }
 
-fn publish(api: &Api, understood: Understood) -> Result<Response, Problem> {
-    let Understood { base, recipe, label, report, .. } = understood;
-    let (image, publication) = match base {
-        Some(base) => api.store.publish(base.name().as_str(), recipe, label),
-        None => api.store.publish_data(recipe, label),
-    }?;
+fn publish(api: &Api, mut understood: Understood) -> Result<Response, Problem> {
+    let report = std::mem::take(&mut understood.report);
+    let (image, publication) = understood.publish(&api.store)?;
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
         Publication::Existing => StatusCode::OK,

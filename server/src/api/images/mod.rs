@@ -10,9 +10,12 @@ mod list;
 mod order;
 mod reading;
 mod schema;
-pub(super) use schema::FormatBody;
 mod show;
 mod single;
+
+pub(super) use build::{Understood, base_of, understand_host};
+pub(super) use order::{JsonOrder, Order, OrderQuery, is_order};
+pub(super) use schema::FormatBody;
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ use crate::api::problem::{Problem, ProblemKind};
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ImageRequest)]
-pub(super) struct JsonOrder {
+pub(in crate::api) struct JsonOrder {
     /// Name of the base. Needed but for a data image, which has none.
     #[serde(default)]
     #[schema(example = "fcos")]
@@ -97,7 +97,7 @@ pub(super) struct JsonOrder {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "documents what Order::from_query reads")]
-pub(super) struct OrderQuery {
+pub(in crate::api) struct OrderQuery {
     /// Name of the base. That it is there says that the body is the user's documents, whatever its content type; with
     /// `application/json` and without it, the body is an `ImageRequest`. A data image has no base, and `format=data` says
     /// the same.
@@ -141,7 +141,8 @@ pub(super) struct OrderQuery {
 }
 
 /// An order, whichever way it came.
-pub(super) struct Order {
+#[derive(Clone)]
+pub(in crate::api) struct Order {
     /// Name of the base; there is none exactly where there is a data drive.
     pub base: Option<String>,
     /// What to make.
@@ -178,8 +179,16 @@ pub(super) struct Order {
 
 impl Order {
     /// Reads an order in JSON.
-    pub(super) fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        let order: JsonOrder = json::read(body)?;
+    pub(in crate::api) fn from_json(body: &[u8]) -> Result<Self, Problem> {
+        Self::from_json_order(json::read(body)?)
+    }
+
+    /// Reads an order in JSON that was a part of another.
+    pub(in crate::api) fn from_json_part(body: &[u8]) -> Result<Self, Problem> {
+        Self::from_json_order(json::read_part(body)?)
+    }
+
+    fn from_json_order(order: JsonOrder) -> Result<Self, Problem> {
         let documents = match (order.documents, order.nmstate) {
             (Some(documents), None) => Some(documents.into()),
             (None, Some(nmstate)) => Some(String::from(Box::<str>::from(nmstate)).into()),
@@ -215,7 +224,7 @@ impl Order {
     }
 
     /// Reads the parameters of an order whose documents are still to come.
-    pub(super) fn from_query(mut query: Parameters) -> Result<Self, Problem> {
+    pub(in crate::api) fn from_query(mut query: Parameters) -> Result<Self, Problem> {
         let (base, wanted) = (query.one::<String>("base")?, query.one("format")?);
         let data = data_from_query(&mut query)?;
         let format = format(wanted, data.as_ref(), base.as_deref())
@@ -248,7 +257,7 @@ impl Order {
 }
 
 /// Whether a parameter says that the query is an order, so that the body is documents.
-pub(super) fn is_order(name: &str, value: &str) -> bool {
+pub(in crate::api) fn is_order(name: &str, value: &str) -> bool {
     matches!((name, value), ("base" | "data", _) | ("format", "data"))
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum FormatBody {
 /// Whom a data drive is for; its label.
 #[derive(ToSchema)]
 #[schema(as = DataKind, rename_all = "kebab-case")]
-pub(super) enum DataKindBody {
+pub(in crate::api) enum DataKindBody {
     /// `OpenStack`'s config drive, for cloud-init, cloudbase-init and the Ironic Python agent.
     #[schema(rename = "config-2")]
     ConfigDrive,
@@ -37,7 +37,7 @@ pub(super) enum DataKindBody {
 /// The file system of a data drive.
 #[derive(ToSchema)]
 #[schema(as = FileSystem, rename_all = "kebab-case")]
-pub(super) enum FileSystemBody {
+pub(in crate::api) enum FileSystemBody {
     /// ISO 9660, `data.iso`.
     Iso,
     /// FAT, `data.img`, for slots that show a disk.
@@ -47,7 +47,7 @@ pub(super) enum FileSystemBody {
 /// What is on a data image, besides the host's network and its name. Contents are in base64 (RFC 4648 §4).
 #[derive(ToSchema)]
 #[schema(as = DataDrive)]
-pub(super) struct DataDriveBody {
+pub(in crate::api) struct DataDriveBody {
     /// Whom it is for.
     kind: DataKindBody,
     /// Its file system; `iso` if absent.
@@ -72,7 +72,7 @@ pub(super) struct DataDriveBody {
 /// Changes to kernel arguments, made in this order.
 #[derive(ToSchema)]
 #[schema(as = KernelArguments)]
-pub(super) struct KernelArgumentEditsBody {
+pub(in crate::api) struct KernelArgumentEditsBody {
     /// Arguments to remove, as they stand there.
     #[schema(example = json!(["mitigations=auto,nosmt"]))]
     delete: Option<Vec<String>>,
@@ -87,7 +87,7 @@ pub(super) struct KernelArgumentEditsBody {
 /// A file to add.
 #[derive(ToSchema)]
 #[schema(as = ExtraFile)]
-pub(super) struct ExtraFileBody {
+pub(in crate::api) struct ExtraFileBody {
     /// Where it goes, absolute.
     #[schema(example = "/etc/motd")]
     path: String,
@@ -106,7 +106,7 @@ pub(super) struct ExtraFileBody {
 /// A systemd unit in `/etc/systemd/system`.
 #[derive(ToSchema)]
 #[schema(as = Unit)]
-pub(super) struct UnitBody {
+pub(in crate::api) struct UnitBody {
     /// Its name.
     #[schema(example = "network-check.service")]
     name: String,

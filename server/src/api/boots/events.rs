@@ -1,0 +1,78 @@
+//! `GET /v1/boots/{id}/events`: server-sent events (WHATWG HTML, §9.2).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+use http::{HeaderMap, StatusCode};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::show;
+use crate::api::Api;
+use crate::api::problem::{Problem, ProblemBody};
+use crate::boots::View;
+
+/// Between two events, at least.
+const PACE: Duration = Duration::from_millis(200);
+/// After this long without an event a comment is sent, so that proxies do not close the connection.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Follow a boot: an event `boot` with the whole boot, in JSON, now and at every change. Its id is the revision.
+///
+/// A client that comes back with the header `Last-Event-ID` gets the boot as it is now, unless it has seen that. The
+/// stream ends when the boot has ended; who asks again then, having seen the last event, is answered with 204.
+#[utoipa::path(operation_id = "followBoot", get,
+    path = "/v1/boots/{id}/events",
+    tag = "boots",
+    params(
+        ("id" = String, Path, description = "The boot's id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen"),
+    ),
+    responses(
+        (status = 200, description = "Events, each with a `Boot`", body = String, content_type = "text/event-stream"),
+        (status = 204, description = "The boot has ended, and the client has seen that"),
+        (status = 404, description = "No such boot (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn events(
+    State(api): State<Arc<Api>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let boot = super::find(&api, &id)?;
+    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse::<u64>().ok()).unwrap_or(0);
+    let view = boot.view();
+    if view.record.is_ended() && view.revision <= seen {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let keep_alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
+    Ok(Sse::new(follow(boot.changes(), seen, api.stopping.clone())).keep_alive(keep_alive).into_response())
+}
+
+/// Every revision behind `seen`, but those that are past when the client can take them.
+fn follow(
+    changes: watch::Receiver<View>,
+    seen: u64,
+    stopping: CancellationToken,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(Some((changes, seen, stopping)), |state| async {
+        let (mut changes, seen, stopping) = state?;
+        let view = tokio::select! {
+            view = changes.wait_for(|view| view.revision > seen) => view.ok()?.clone(),
+            () = stopping.cancelled() => return None,
+        };
+        // A boot that is forgotten tells of nothing more, and neither does one that has ended.
+        let ended = view.record.is_ended();
+        let json = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
+        let event = Event::default().event("boot").id(view.revision.to_string()).data(json);
+        if !ended {
+            tokio::time::sleep(PACE).await;
+        }
+        Some((Ok(event), (!ended).then_some((changes, view.revision, stopping))))
+    })
+}

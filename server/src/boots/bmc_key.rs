@@ -1,0 +1,56 @@
+//! Which BMC a boot drives, so that no other drives it at the same time.
+
+use crate::redfish::BmcAddress;
+
+/// A machine at a BMC, in one form however its address was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BmcKey {
+    host: String,
+    port: Option<u16>,
+    /// None: whichever the BMC has.
+    system: Option<String>,
+}
+
+impl BmcKey {
+    pub(super) fn of(address: &BmcAddress) -> Self {
+        let origin = address.origin();
+        Self {
+            host: origin.host_str().unwrap_or_default().to_ascii_lowercase(),
+            port: origin.port_or_known_default(),
+            system: address.system().map(|path| path.trim_end_matches('/').to_owned()),
+        }
+    }
+
+    /// Whether both may mean the same machine.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let same_system = match (&self.system, &other.system) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => true,
+        };
+        self.host == other.host && self.port == other.port && same_system
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_the_same_however_its_address_is_written() {
+        let key = |text: &str| BmcKey::of(&text.parse().unwrap());
+        let one = key("redfish-virtualmedia://192.0.2.1/redfish/v1/Systems/1");
+        for same in [
+            "redfish-virtualmedia+https://192.0.2.1:443/redfish/v1/Systems/1/",
+            "https://192.0.2.1",
+            "192.0.2.1",
+            "idrac-virtualmedia://192.0.2.1/redfish/v1/Systems/1",
+        ] {
+            assert!(one.meets(&key(same)) && key(same).meets(&one), "{same}");
+        }
+        for other in
+            ["192.0.2.2", "https://192.0.2.1:8443", "redfish://192.0.2.1/redfish/v1/Systems/2", "http://192.0.2.1"]
+        {
+            assert!(!one.meets(&key(other)), "{other}");
+        }
+    }
+}

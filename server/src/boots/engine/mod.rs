@@ -1,0 +1,148 @@
+//! Doing what the record of a boot says is next.
+
+mod connection;
+mod eject;
+mod steps;
+mod wait;
+
+use std::io;
+use std::sync::Arc;
+
+use tracing::{error, info, warn};
+
+use super::boot::Boot;
+use super::machine::Work;
+use super::progress::Progress;
+use super::record::{BootRecord, BootState};
+use super::service::Shared;
+use super::step::Step;
+use crate::redfish::bmc::BmcError;
+
+/// Why a boot does not go on.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// A step failed: what to tell people.
+    Failed(String),
+    /// Somebody wants it undone.
+    Deleted,
+    /// Its record cannot be written.
+    Disk(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(error)
+    }
+}
+
+impl From<BmcError> for Stop {
+    fn from(error: BmcError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Works on a boot until it has ended, is forgotten, or the server stops.
+pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>) {
+    tokio::select! {
+        () = work(&shared, &boot) => {}
+        () = boot.forgotten.cancelled() => {}
+        // The record says how far it came; the next start goes on from there.
+        () = shared.stopping.cancelled() => {}
+    }
+}
+
+async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
+    let mut changes = boot.changes();
+    loop {
+        changes.mark_unchanged();
+        let stopped = match boot.work() {
+            Work::Boot => run(shared, boot).await,
+            Work::Eject => undo(shared, boot).await,
+            Work::Rest => changes.changed().await.map_err(|_| Stop::Deleted),
+            Work::Ended => return,
+        };
+        if let Err(Stop::Disk(failure)) = stopped {
+            error!(boot = %boot.id(), error = %failure, "the record of a boot cannot be written; the boot stops here");
+            let why = format!(
+                "the server cannot write to its data directory ({failure}), and does nothing that it could not undo \
+                 after a restart; make room there and delete the boot"
+            );
+            boot.show(|record| record.fail(record.next_step().unwrap_or(Step::Ejected), why));
+            return;
+        }
+    }
+}
+
+/// Takes the steps up to `booted`.
+async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
+    let _turn = tokio::select! {
+        turn = Arc::clone(&shared.turns).acquire_owned() => turn.map_err(io::Error::other)?,
+        () = deleted(boot) => return Ok(()),
+    };
+    let resumed = boot.resumed && boot.record().state == BootState::Running;
+    shared
+        .change(boot, |record| {
+            record.state = BootState::Running;
+            if let (true, Some(step)) = (resumed, record.next_step()) {
+                record.remark(format!("dayone was started anew and goes on with the step {step}"));
+            }
+        })
+        .await?;
+    let mut steps = steps::Steps::new(shared, boot, resumed);
+    let stopped = loop {
+        let record = boot.record();
+        if record.state != BootState::Running {
+            break Ok(());
+        }
+        let Some(step) = record.next_step() else { break Ok(()) };
+        if let Err(stop) = steps.take(step).await {
+            break Err((step, stop));
+        }
+    };
+    steps.close().await;
+    match stopped {
+        Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
+        Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
+        Err((step, Stop::Failed(why))) => {
+            let address = &boot.record().bmc.address;
+            warn!(boot = %boot.id(), bmc = %address, %step, error = why, "a step of a boot failed");
+            shared.change(boot, |record| fail(record, step, &why)).await?;
+            Ok(())
+        }
+    }
+}
+
+/// What fails while the boot is being deleted is not news.
+fn fail(record: &mut BootRecord, step: Step, why: &str) {
+    if record.state == BootState::Ejecting {
+        record.remark(format!("{step}: {why}"));
+    } else {
+        record.fail(step, why);
+    }
+}
+
+/// Takes the medium out.
+async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
+    let _turn = Arc::clone(&shared.eject_turns).acquire_owned().await.map_err(io::Error::other)?;
+    match eject::eject(shared, boot).await {
+        Ok(()) => info!(boot = %boot.id(), "the BMC of a boot is as it was"),
+        Err(Stop::Failed(why)) => {
+            warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why, "a boot cannot be undone");
+            shared.change(boot, |record| record.fail(Step::Ejected, why)).await?;
+        }
+        Err(stop) => return Err(stop),
+    }
+    Ok(())
+}
+
+/// Waits until the boot is deleted.
+async fn deleted(boot: &Boot) {
+    let mut changes = boot.changes();
+    // The sender lives as long as the boot.
+    let _ = changes.wait_for(|view| matches!(view.record.state, BootState::Ejecting | BootState::Ejected)).await;
+}
+
+/// Shows what a step is at.
+fn show(boot: &Boot, text: impl Into<String>) {
+    boot.progress(Progress::new(text));
+}

@@ -1,0 +1,257 @@
+//! The steps up to `booted`, each by itself.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::connection::connect;
+use super::{Stop, show, wait};
+use crate::boots::boot::Boot;
+use crate::boots::call_home;
+use crate::boots::evidence::Evidence;
+use crate::boots::reading;
+use crate::boots::record::{AtBmc, BootState};
+use crate::boots::service::Shared;
+use crate::boots::step::Step;
+use crate::media::Call;
+use crate::redfish::bmc::{Bmc, BootMode, BootOverride, BootSource, PowerAction, PowerState};
+use crate::store::StoredImage;
+
+/// The steps of one boot, with the connection that they share.
+pub(super) struct Steps<'a> {
+    shared: &'a Arc<Shared>,
+    boot: &'a Arc<Boot>,
+    bmc: Option<Bmc>,
+    /// Whether the first step that is taken was begun before a restart.
+    resumed: bool,
+    /// The host's call. Waited for from before it is switched on.
+    call: Option<watch::Receiver<Option<Call>>>,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn new(shared: &'a Arc<Shared>, boot: &'a Arc<Boot>, resumed: bool) -> Self {
+        Self { shared, boot, bmc: None, resumed, call: None }
+    }
+
+    /// Takes a step, and those that end with it.
+    pub(super) async fn take(&mut self, step: Step) -> Result<(), Stop> {
+        self.change(|record| record.begin(step)).await?;
+        let taken = match step {
+            Step::Image => self.image().await,
+            Step::Insert => self.insert().await,
+            Step::BootOverride => self.boot_override().await,
+            Step::Power => self.power().await,
+            Step::Reading | Step::Booted => {
+                // Sessions are few at most BMCs, and a host may take long.
+                self.close().await;
+                self.expect_call()?;
+                wait::wait(self.shared, self.boot, self.call.take()).await
+            }
+            Step::Ejected => Ok(()),
+        };
+        self.resumed = false;
+        taken
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) async fn close(&mut self) {
+        if let Some(bmc) = self.bmc.take() {
+            let requests = bmc.requests().len();
+            tracing::debug!(boot = %self.boot.id(), requests, "done with the BMC of a boot for now");
+            bmc.close().await;
+        }
+    }
+
+    async fn image(&mut self) -> Result<(), Stop> {
+        self.stored()?;
+        self.change(|record| record.done(Step::Image, "published")).await
+    }
+
+    async fn insert(&mut self) -> Result<(), Stop> {
+        let (_, url) = self.stored()?;
+        let record = self.boot.record();
+        show(self.boot, "looking at what the BMC has");
+        let bmc = self.connected().await?;
+        let survey = bmc.survey().await?;
+        let mode = record.boot_mode.map(|mode| match mode {
+            imagelib::host::BootMode::Legacy => BootMode::Legacy,
+            imagelib::host::BootMode::Uefi | imagelib::host::BootMode::UefiSecureBoot => BootMode::Uefi,
+        });
+        let plan = Bmc::plan(&survey, record.medium, mode)?;
+        let resumed = self.resumed;
+        let planned = plan.clone();
+        self.change(|record| {
+            for note in survey.notes.iter().chain(&plan.quirks) {
+                record.remark(note.clone());
+            }
+            record.at_bmc = Some(AtBmc { plan: planned, slot: None, copied: false, before: None });
+        })
+        .await?;
+        self.go_on()?;
+        show(self.boot, "inserting the image; some BMCs read it whole before they answer");
+        let inserted = self.connected().await?.insert(&plan, &url).await?;
+        let (image, _) = self.stored()?;
+        let copied = reading::is_copied(&image, record.file_name());
+        let detail = match (&inserted.form, inserted.replaced) {
+            (None, _) if resumed => format!("it was in {} already, from before the restart", inserted.slot),
+            (None, _) => format!("it was in {} already", inserted.slot),
+            (Some(_), true) => format!("in {}, after another medium was ejected", inserted.slot),
+            (Some(_), false) => format!("in {}", inserted.slot),
+        };
+        self.change(|record| {
+            if inserted.attempts.len() > 1 {
+                for attempt in inserted.attempts.iter().filter(|attempt| !attempt.succeeded()) {
+                    record.remark(format!("refused by the BMC: {attempt}"));
+                }
+            }
+            inserted.notes.iter().for_each(|note| record.remark(note.clone()));
+            if let Some(at_bmc) = &mut record.at_bmc {
+                at_bmc.slot = Some(inserted.slot.clone());
+                at_bmc.copied = copied;
+            }
+            record.done(Step::Insert, detail);
+        })
+        .await
+    }
+
+    async fn boot_override(&mut self) -> Result<(), Stop> {
+        self.go_on()?;
+        let at_bmc = self.at_bmc()?;
+        let Some(form) = at_bmc.plan.boot.first().cloned() else {
+            return Err(Stop::Failed("the BMC offers no way to boot from virtual media".to_owned()));
+        };
+        // Written before anything is set. After a restart, what was before is what was written first.
+        let source = at_bmc.plan.system.boot.source.clone();
+        let before = at_bmc.before.map_or(source, |set| set.before);
+        let set = BootOverride {
+            system: at_bmc.plan.system.path.clone(),
+            before: before.clone(),
+            once: form.is_once(),
+            form,
+            shown: BootSource::default(),
+            notes: Vec::new(),
+            attempts: Vec::new(),
+        };
+        self.keep_override(set).await?;
+        show(self.boot, "setting what the host boots from");
+        let mut set = self.connected().await?.boot_once(&at_bmc.plan).await?;
+        set.before = before;
+        let (target, notes) = (set.shown.target.clone(), set.notes.clone());
+        let for_how_long = if set.once { "once" } else { "until it is restored" };
+        let refused = set.attempts.iter().filter(|attempt| !attempt.succeeded());
+        let refused: Vec<String> = refused.map(|attempt| format!("refused by the BMC: {attempt}")).collect();
+        (set.notes, set.attempts) = (Vec::new(), Vec::new());
+        self.keep_override(set).await?;
+        self.change(|record| {
+            for remark in refused.into_iter().chain(notes) {
+                record.remark(remark);
+            }
+            let detail = match target {
+                Some(target) => format!("{target}, {for_how_long}"),
+                None => for_how_long.to_owned(),
+            };
+            record.done(Step::BootOverride, detail);
+        })
+        .await
+    }
+
+    async fn keep_override(&self, set: BootOverride) -> Result<(), Stop> {
+        self.change(|record| {
+            if let Some(at_bmc) = &mut record.at_bmc {
+                at_bmc.before = Some(set);
+            }
+        })
+        .await
+    }
+
+    async fn power(&mut self) -> Result<(), Stop> {
+        self.go_on()?;
+        self.expect_call()?;
+        if self.resumed
+            && let Some(detail) = self.was_started().await?
+        {
+            return self.change(|record| record.done(Step::Power, detail)).await;
+        }
+        let graceful = std::time::Duration::from_secs(self.boot.record().options.shutdown_within);
+        let (image, _) = self.stored()?;
+        if !self.shared.is_shared(self.boot) {
+            image.restart_reading();
+        }
+        show(self.boot, "switching the host off and on");
+        let change = self.connected().await?.power(PowerAction::Cycle { graceful }).await?;
+        let detail = match (change.before, change.graceful) {
+            (PowerState::Off, _) => "switched on".to_owned(),
+            (_, Some(true)) => "it shut down, and was switched on".to_owned(),
+            (_, Some(false)) => {
+                format!("it did not shut down within {} s and was switched off, and on again", graceful.as_secs())
+            }
+            (_, None) => "switched off and on".to_owned(),
+        };
+        self.change(|record| record.done(Step::Power, detail)).await
+    }
+
+    /// Whether the host was started anew before the server was, as far as can be seen: it is on, and the boot override,
+    /// which is for one boot, is used up. Then it must not be started again, for it would boot from somewhere else.
+    async fn was_started(&mut self) -> Result<Option<String>, Stop> {
+        let at_bmc = self.at_bmc()?;
+        let survey = self.connected().await?.survey().await?;
+        let used_up = at_bmc.before.as_ref().is_some_and(|set| set.once)
+            && survey.system.boot.source.enabled.as_deref() == Some("Disabled");
+        let started = survey.system.power_state == PowerState::On && used_up;
+        Ok(started.then(|| "it was started before dayone was: the boot override is used up".to_owned()))
+    }
+
+    /// Waits for the host's call from now on, if it is one that calls.
+    fn expect_call(&mut self) -> Result<(), Stop> {
+        let record = self.boot.record();
+        if self.call.is_some() || !record.options.wait_for.contains(&Evidence::CallHome) {
+            return Ok(());
+        }
+        let (image, _) = self.stored()?;
+        let Some(token) = call_home::token(image.recipe(), &self.shared.store) else { return Ok(()) };
+        let expected = self.shared.call_homes.expect(token).map_err(|error| Stop::Failed(error.to_string()))?;
+        self.call = Some(expected);
+        Ok(())
+    }
+
+    /// The image, and what the BMC finds it under.
+    fn stored(&self) -> Result<(Arc<StoredImage>, String), Stop> {
+        stored(self.shared, self.boot)
+    }
+
+    fn at_bmc(&self) -> Result<AtBmc, Stop> {
+        let at_bmc = self.boot.record().at_bmc.clone();
+        at_bmc.ok_or_else(|| Stop::Failed("the record does not say what was inserted; begin the boot anew".to_owned()))
+    }
+
+    /// Whether nobody has deleted the boot meanwhile.
+    fn go_on(&self) -> Result<(), Stop> {
+        if self.boot.record().state == BootState::Running { Ok(()) } else { Err(Stop::Deleted) }
+    }
+
+    async fn connected(&mut self) -> Result<&Bmc, Stop> {
+        let bmc = match self.bmc.take() {
+            Some(bmc) => bmc,
+            None => connect(self.shared, self.boot).await?,
+        };
+        Ok(self.bmc.insert(bmc))
+    }
+
+    async fn change(&self, change: impl FnOnce(&mut crate::boots::record::BootRecord)) -> Result<(), Stop> {
+        self.shared.change(self.boot, change).await?;
+        Ok(())
+    }
+}
+
+/// The image of a boot, and what its BMC finds it under.
+pub(super) fn stored(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, String), Stop> {
+    let id = boot.record().image;
+    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and begin the boot anew"));
+    let image = shared.store.image(&id).ok_or_else(gone)?;
+    if image.available().is_none() {
+        let why = format!("the image {id} cannot be served, for its base is not there; /readyz says which are");
+        return Err(Stop::Failed(why));
+    }
+    let url = shared.media_url.file(&image.token().as_str(), boot.record().file_name());
+    Ok((image, url))
+}

@@ -1,0 +1,159 @@
+use serde_json::json;
+
+use super::*;
+use crate::boots::credentials::GivenCredentials;
+use crate::boots::evidence::Evidence;
+use crate::boots::id::BootId;
+use crate::boots::record::{AtBmc, BootOptions, NewBoot};
+use crate::redfish::bmc::Medium;
+
+fn boot() -> BootRecord {
+    let new = NewBoot {
+        host: Some("worker-0".to_owned()),
+        image: "0".repeat(64).parse().unwrap(),
+        medium: Medium::Cd,
+        boot_mode: None,
+        address: "192.0.2.1".parse().unwrap(),
+        disable_certificate_verification: false,
+        credentials: GivenCredentials::Default,
+        options: BootOptions {
+            wait_for: vec![Evidence::CallHome],
+            booted_within: 1800,
+            shutdown_within: 0,
+            eject: EjectWhen::Deleted,
+            power_off: false,
+        },
+        addresses: vec![],
+    };
+    BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::Sealed("c2VhbGVk".to_owned()))
+}
+
+fn at_bmc() -> AtBmc {
+    let plan = json!({
+        "vendor": "other", "medium": "cd", "slots": [], "forms": [], "boot": [], "quirks": [],
+        "system": {"path": "/redfish/v1/Systems/1", "power_state": "On", "boot": {"source": {}}},
+    });
+    AtBmc { plan: serde_json::from_value(plan).unwrap(), slot: None, copied: false, before: None }
+}
+
+/// A boot whose steps up to `step` are done.
+fn done_up_to(step: Step) -> BootRecord {
+    let mut boot = boot();
+    boot.state = BootState::Running;
+    for each in Step::ALL.into_iter().filter(|each| *each <= step) {
+        if each == Step::Insert {
+            boot.at_bmc = Some(at_bmc());
+        }
+        boot.begin(each);
+        if each == Step::Booted { boot.booted("it has") } else { boot.done(each, "") }
+    }
+    boot
+}
+
+#[test]
+fn a_boot_goes_from_step_to_step_and_rests_with_its_medium() {
+    let mut boot = boot();
+    assert_eq!((boot.work(), boot.next_step()), (Work::Boot, Some(Step::Image)));
+    for (step, next) in Step::ALL.into_iter().zip(Step::ALL.into_iter().skip(1)).take(5) {
+        boot = done_up_to(step);
+        assert_eq!((boot.work(), boot.next_step()), (Work::Boot, Some(next)));
+    }
+    let mut boot = done_up_to(Step::Booted);
+    assert_eq!((boot.work(), boot.next_step(), boot.is_inserted()), (Work::Rest, None, true));
+    assert!(matches!(boot.bmc.credentials, CredentialsSource::Sealed(_)), "they are needed to eject");
+
+    boot.delete();
+    assert_eq!((boot.state, boot.work()), (BootState::Ejecting, Work::Eject));
+    boot.ejected("");
+    assert_eq!((boot.state, boot.work(), boot.is_inserted()), (BootState::Ejected, Work::Ended, false));
+    assert_eq!(boot.bmc.credentials, CredentialsSource::Forgotten);
+}
+
+#[test]
+fn a_boot_that_ejects_by_itself_stays_booted() {
+    let mut boot = done_up_to(Step::Booted);
+    boot.options.eject = EjectWhen::Booted;
+    assert_eq!(boot.work(), Work::Eject);
+    boot.begin(Step::Ejected);
+    assert_eq!(boot.work(), Work::Eject, "also after a restart in the middle");
+    let mut failed = boot.clone();
+    boot.ejected("");
+    assert_eq!((boot.state, boot.work()), (BootState::Booted, Work::Ended));
+
+    failed.fail(Step::Ejected, "no answer");
+    assert_eq!((failed.state, failed.work()), (BootState::Booted, Work::Rest), "it is not tried for ever");
+    failed.delete();
+    assert_eq!((failed.state, failed.work()), (BootState::Ejecting, Work::Eject));
+    failed.fail(Step::Ejected, "no answer");
+    assert_eq!((failed.state, failed.work(), failed.is_inserted()), (BootState::Failed, Work::Rest, true));
+}
+
+#[test]
+fn what_fails_before_power_on_is_undone_and_what_fails_later_is_left() {
+    let mut early = done_up_to(Step::Image);
+    early.begin(Step::Insert);
+    early.fail(Step::Insert, "no answer");
+    assert_eq!((early.state, early.work()), (BootState::Failed, Work::Ended), "nothing was touched");
+    assert_eq!(early.step(Step::Power).unwrap().state, StepState::Skipped);
+    assert_eq!(early.bmc.credentials, CredentialsSource::Forgotten);
+
+    for step in [Step::Insert, Step::BootOverride, Step::Power] {
+        let mut boot = done_up_to(Step::Image);
+        boot.at_bmc = Some(at_bmc());
+        boot.begin(step);
+        boot.fail(step, "refused");
+        assert_eq!((boot.state, boot.work()), (BootState::Failed, Work::Eject), "{step}");
+        boot.begin(Step::Ejected);
+        boot.ejected("");
+        assert_eq!((boot.state, boot.work()), (BootState::Failed, Work::Ended), "{step}");
+    }
+    for step in [Step::Reading, Step::Booted] {
+        let mut boot = done_up_to(Step::Power);
+        boot.begin(step);
+        boot.fail(step, "too late");
+        assert_eq!((boot.state, boot.work(), boot.is_inserted()), (BootState::Failed, Work::Rest, true), "{step}");
+    }
+}
+
+#[test]
+fn a_boot_that_is_deleted_takes_no_further_step() {
+    for step in [Step::Image, Step::Insert, Step::Power] {
+        let mut boot = done_up_to(step);
+        boot.delete();
+        assert_eq!((boot.work(), boot.next_step()), (Work::Eject, None), "{step}");
+        let skipped = boot.steps().iter().filter(|record| record.step > step && record.step < Step::Ejected);
+        assert!(skipped.into_iter().all(|record| record.state == StepState::Skipped), "{boot:?}");
+    }
+}
+
+#[test]
+fn a_record_reads_as_it_was_written_and_says_what_it_is() {
+    let mut boot = done_up_to(Step::Power);
+    boot.remark("something odd");
+    let json = boot.to_json().unwrap();
+    let name = boot.id.to_string();
+    assert_eq!(BootRecord::from_json(&json, &name).unwrap(), boot);
+    let text = String::from_utf8(json.clone()).unwrap();
+    for (damaged, name, expected) in [
+        (text.replace("\"version\":1", "\"version\":2"), name.as_str(), "it has version 2"),
+        (text.clone(), "06gq1k2m5v8t3n4p", "it is the record of the boot"),
+        (text.replace("\"image\"", "\"picture\""), &name, "it is not a record of a boot: line 1"),
+        (text[..text.len() / 2].to_owned(), &name, "it is not a record of a boot: line 1"),
+        (String::new(), &name, "it is not a record of a boot: line 1"),
+    ] {
+        let error = BootRecord::from_json(damaged.as_bytes(), name).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert!(!format!("{boot:?}").contains("c2VhbGVk"), "{boot:?}");
+}
+
+#[test]
+fn remarks_are_bounded_and_keep_the_first_and_the_last() {
+    let mut boot = boot();
+    for number in 0..500 {
+        boot.remark(number.to_string());
+    }
+    assert!(boot.remarks.len() <= 64);
+    assert_eq!(boot.remarks.first().unwrap().text, "0");
+    assert_eq!(boot.remarks.last().unwrap().text, "499");
+}

@@ -1,0 +1,98 @@
+//! Counters of boots. No label says which host.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::record::{BootRecord, BootState};
+use super::step::{Step, StepRecord, StepState};
+
+/// Upper bounds of a step's duration: a request at the one end, a host that tests its memory at the other.
+const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1200.0, 1800.0, 3600.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabel {
+    step: &'static str,
+    state: &'static str,
+}
+
+/// Counters of boots. Clones count together.
+#[derive(Debug, Clone)]
+pub struct BootMetrics {
+    outcomes: Family<Outcome, Counter>,
+    steps: Family<StepLabel, Histogram>,
+    queued: Gauge,
+    running: Gauge,
+}
+
+impl Default for BootMetrics {
+    fn default() -> Self {
+        Self {
+            outcomes: Family::default(),
+            steps: Family::new_with_constructor(|| Histogram::new(SECONDS)),
+            queued: Gauge::default(),
+            running: Gauge::default(),
+        }
+    }
+}
+
+impl BootMetrics {
+    /// Makes the counters known to an exporter.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("boots", "Boots that came to an end, by what came of them", self.outcomes.clone());
+        registry.register("boots_queued", "Boots that wait for others to end", self.queued.clone());
+        registry.register("boots_running", "Boots whose steps are taken", self.running.clone());
+        registry.register_with_unit(
+            "boot_step_duration",
+            "How long the steps of boots took",
+            Unit::Seconds,
+            self.steps.clone(),
+        );
+    }
+
+    /// Counts what a change of a record means.
+    pub(super) fn changed(&self, old: &BootRecord, new: &BootRecord) {
+        for (before, after) in old.steps().iter().zip(new.steps()) {
+            if before.state != after.state {
+                self.step(after);
+            }
+        }
+        if old.state != new.state {
+            self.gauge(old.state, -1);
+            self.gauge(new.state, 1);
+            if matches!(new.state, BootState::Booted | BootState::Failed | BootState::Ejected) {
+                self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
+            }
+        }
+    }
+
+    /// Counts a boot that is there.
+    pub(super) fn appeared(&self, state: BootState) {
+        self.gauge(state, 1);
+    }
+
+    fn gauge(&self, state: BootState, by: i64) {
+        match state {
+            BootState::Queued => self.queued.inc_by(by),
+            BootState::Running => self.running.inc_by(by),
+            _ => 0,
+        };
+    }
+
+    fn step(&self, record: &StepRecord) {
+        let ended = matches!(record.state, StepState::Done | StepState::Failed);
+        // The image is there before the boot is.
+        if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
+            let label = StepLabel { step: record.step.as_str(), state: record.state.as_str() };
+            self.steps.get_or_create(&label).observe(started.until(end).as_secs_f64());
+        }
+    }
+}

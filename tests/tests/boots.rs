@@ -1,0 +1,253 @@
+//! `/v1/boots` against a real Redfish emulator (sushy-tools): whole boots, their ends, crashes in the middle, fleets.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use acceptance::bases::coreos_iso;
+use acceptance::server::Server;
+use acceptance::sushy::{Emulator, Options};
+use reqwest::blocking::{Client, Response};
+use serde_json::{Value, json};
+
+const NMSTATE: &str = "
+    interfaces:
+    - name: eth0
+      type: ethernet
+      state: up
+      ipv4:
+        enabled: true
+        address:
+        - ip: 192.0.2.20
+          prefix-length: 24
+";
+
+/// A BareMetalHost with the Secrets of its network and of its BMC.
+fn documents(name: &str, bmc: &Emulator, password: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{NMSTATE}---\n\
+         apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc}}\nstringData: {{username: admin, password: {password}}}\n---\n\
+         apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\nspec:\n  \
+           preprovisioningNetworkDataName: {name}-network\n  bmc:\n    address: redfish-virtualmedia+{}{}\n    \
+           credentialsName: {name}-bmc\n---\n",
+        bmc.origin, bmc.system
+    )
+}
+
+struct Api<'a>(&'a Server);
+
+impl Api<'_> {
+    fn url(&self, path: &str) -> String {
+        format!("{}/v1/boots{path}", self.0.api)
+    }
+
+    fn post(&self, query: &str, documents: &str) -> Response {
+        let request = Client::new().post(self.url(query)).header("content-type", "application/yaml");
+        request.body(documents.to_owned()).send().unwrap()
+    }
+
+    fn begin(&self, query: &str, documents: &str) -> Vec<String> {
+        let answer = self.post(query, documents);
+        let (status, body): (_, Value) = (answer.status(), answer.json().unwrap());
+        assert_eq!(status, 201, "{body}");
+        body["boots"].as_array().unwrap().iter().map(|boot| boot["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn get(&self, id: &str) -> Value {
+        Client::new().get(self.url(&format!("/{id}"))).send().unwrap().json().unwrap()
+    }
+
+    fn delete(&self, id: &str, query: &str) -> u16 {
+        Client::new().delete(self.url(&format!("/{id}{query}"))).send().unwrap().status().as_u16()
+    }
+
+    /// Waits until a boot is as it should be.
+    fn until(&self, id: &str, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(90);
+        loop {
+            let boot = self.get(id);
+            if is(&boot) {
+                return boot;
+            }
+            assert!(Instant::now() < deadline, "not {what}: {boot:#}\n{}", self.0.log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn until_state(&self, id: &str, state: &str) -> Value {
+        self.until(id, state, |boot| boot["state"] == state)
+    }
+}
+
+fn step<'a>(boot: &'a Value, name: &str) -> &'a Value {
+    boot["steps"].as_array().unwrap().iter().find(|step| step["step"] == name).unwrap()
+}
+
+fn states(boot: &Value) -> Vec<&str> {
+    boot["steps"].as_array().unwrap().iter().map(|step| step["state"].as_str().unwrap()).collect()
+}
+
+/// No file of the data directory, no line of the log and no answer shows a password.
+fn nothing_shows(server: &Server, secret: &str) {
+    let mut directories = vec![server.directory().join("data")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                directories.push(entry);
+            } else {
+                let bytes = fs::read(&entry).unwrap();
+                assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", entry.display());
+            }
+        }
+    }
+    assert!(!server.log().contains(secret));
+}
+
+#[test]
+fn a_host_is_booted_and_its_bmc_is_as_it_was_when_the_boot_is_deleted() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let options = Options { credentials: Some(("admin", "hunter2-hunter2")), ..Options::default() };
+    let bmc = Emulator::start_with(&server.directory().join("bmc"), &options);
+    let before = bmc.system_state()["Boot"].clone();
+    let api = Api(&server);
+    let documents = documents("worker-0", &bmc, "hunter2-hunter2");
+
+    // The emulator starts no machine: that its image is read is all that there is to see.
+    let ids = api.begin("?base=coreos&wait_for=reading", &documents);
+    let [id] = ids.as_slice() else { panic!("{ids:?}") };
+    let boot = api.until_state(id, "booted");
+    assert_eq!(states(&boot), ["done", "done", "done", "done", "done", "done", "waiting"], "{boot:#}");
+    assert_eq!((boot["host"].as_str(), boot["inserted"].as_bool()), (Some("worker-0"), Some(true)));
+    assert_eq!(boot["bmc"]["credentials"], "documents");
+    assert_eq!(boot["addresses"], json!(["192.0.2.20"]));
+    assert!(step(&boot, "reading")["detail"].as_str().unwrap().contains("the whole image"), "{boot:#}");
+
+    let media = bmc.media();
+    assert_eq!(media["Inserted"], true);
+    assert!(media["Image"].as_str().unwrap().ends_with("/boot.iso"), "{media}");
+    assert_eq!(bmc.system_state()["PowerState"], "On");
+    // The emulator's machine has used it up.
+    assert!(step(&boot, "boot-override")["detail"].as_str().unwrap().starts_with("Cd"), "{boot:#}");
+    nothing_shows(&server, "hunter2");
+
+    // The BMC has one boot at a time, however its address is written.
+    let answer = api.post("?base=coreos", &documents.replace("redfish-virtualmedia+http", "redfish+http"));
+    assert_eq!(answer.status(), 409);
+    let problem: Value = answer.json().unwrap();
+    assert_eq!(problem["type"], "/v1/problems/boot-conflict");
+    assert!(problem["detail"].as_str().unwrap().contains(id), "{problem}");
+
+    assert_eq!(api.delete(id, "?power_off=true"), 202);
+    let boot = api.until_state(id, "ejected");
+    assert_eq!((boot["ended"].as_bool(), boot["inserted"].as_bool()), (Some(true), Some(false)), "{boot:#}");
+    assert_eq!(boot["bmc"]["credentials"], "documents (forgotten)");
+    assert_eq!(bmc.media()["Inserted"], false);
+    assert_eq!(bmc.system_state()["PowerState"], "Off");
+    assert_eq!(bmc.system_state()["Boot"]["BootSourceOverrideTarget"], before["BootSourceOverrideTarget"]);
+    nothing_shows(&server, "hunter2");
+
+    assert_eq!(api.delete(id, ""), 204);
+    assert_eq!(api.delete(id, ""), 404);
+}
+
+#[test]
+fn what_fails_before_the_host_is_switched_on_is_undone() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let options = Options { credentials: Some(("admin", "right")), ..Options::default() };
+    let bmc = Emulator::start_with(&server.directory().join("bmc"), &options);
+    let api = Api(&server);
+    let ids = api.begin("?base=coreos&wait_for=reading", &documents("worker-0", &bmc, "wrong-wrong"));
+    let boot = api.until_state(&ids[0], "failed");
+    let error = step(&boot, "insert")["error"].as_str().unwrap();
+    assert!(error.contains("401") || error.to_lowercase().contains("password"), "{error}");
+    assert!(!error.contains("wrong-wrong"), "{error}");
+    assert_eq!((boot["ended"].as_bool(), boot["inserted"].as_bool()), (Some(true), Some(false)), "{boot:#}");
+    nothing_shows(&server, "wrong-wrong");
+
+    // A boot that has ended leaves its BMC to others.
+    let ids = api.begin("?base=coreos&wait_for=reading", &documents("worker-0", &bmc, "right"));
+    api.until_state(&ids[0], "booted");
+}
+
+#[test]
+fn a_killed_server_goes_on_with_what_was_under_way() {
+    let mut server = Server::start("coreos", &coreos_iso(&[]));
+    let bmc = Emulator::start(&server.directory().join("bmc"));
+    let documents = documents("worker-0", &bmc, "secret-of-worker-0");
+    // Whatever the moment: the boot comes to its end, and the BMC to what it was.
+    for (round, delay) in [0, 120, 300, 600, 1200].into_iter().enumerate() {
+        let id = Api(&server).begin("?base=coreos&wait_for=reading", &documents).remove(0);
+        std::thread::sleep(Duration::from_millis(delay));
+        server.kill_and_start_again();
+        let api = Api(&server);
+        let boot = api.until_state(&id, "booted");
+        assert_eq!(bmc.media()["Inserted"], true, "round {round}: {boot:#}");
+        assert_eq!(bmc.system_state()["PowerState"], "On", "round {round}: {boot:#}");
+        assert_eq!(api.delete(&id, ""), 202);
+        server.kill_and_start_again();
+        let api = Api(&server);
+        let boot = api.until_state(&id, "ejected");
+        assert_eq!(bmc.media()["Inserted"], false, "round {round}: {boot:#}");
+        nothing_shows(&server, "secret-of-worker-0");
+    }
+}
+
+#[test]
+fn a_request_for_a_fleet_begins_all_boots_or_none() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let bmcs: Vec<_> = (0..4).map(|n| Emulator::start(&server.directory().join(format!("bmc-{n}")))).collect();
+    let api = Api(&server);
+    let fleet: String = bmcs.iter().enumerate().map(|(n, bmc)| documents(&format!("worker-{n}"), bmc, "x")).collect();
+
+    // One of them twice.
+    let twice = format!("{fleet}{}", documents("worker-9", &bmcs[0], "x"));
+    let answer = api.post("?base=coreos&wait_for=reading", &twice);
+    assert_eq!(answer.status(), 422);
+    let problem = answer.text().unwrap();
+    assert!(problem.contains("worker-0") && problem.contains("worker-9"), "{problem}");
+    let none: Value = Client::new().get(api.url("")).send().unwrap().json().unwrap();
+    assert_eq!(none["boots"], json!([]));
+
+    let ids = api.begin("?base=coreos&wait_for=reading&eject=when-booted", &fleet);
+    assert_eq!(ids.len(), 4);
+    for (id, bmc) in ids.iter().zip(&bmcs) {
+        let boot = api.until(id, "ended", |boot| boot["ended"] == true);
+        assert_eq!((boot["state"].as_str(), boot["inserted"].as_bool()), (Some("booted"), Some(false)), "{boot:#}");
+        assert_eq!(bmc.media()["Inserted"], false);
+    }
+    let listed: Value = Client::new().get(api.url("?ended=true&limit=3")).send().unwrap().json().unwrap();
+    assert_eq!(listed["boots"].as_array().unwrap().len(), 3);
+    assert_eq!(listed["next"], ids[2]);
+}
+
+#[test]
+fn events_tell_the_whole_story() {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let bmc = Emulator::start(&server.directory().join("bmc"));
+    let api = Api(&server);
+    let id = api.begin("?base=coreos&wait_for=reading&eject=when-booted", &documents("worker-0", &bmc, "x")).remove(0);
+    let stream = Client::new().get(api.url(&format!("/{id}/events"))).timeout(Duration::from_secs(90)).send().unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    // It ends with the boot.
+    let text = stream.text().unwrap();
+    let events: Vec<Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let revisions: Vec<u64> = events.iter().map(|event| event["revision"].as_u64().unwrap()).collect();
+    assert!(revisions.is_sorted() && revisions.len() > 2, "{revisions:?}");
+    let last = events.last().unwrap();
+    assert_eq!((last["state"].as_str(), last["ended"].as_bool()), (Some("booted"), Some(true)), "{last:#}");
+    let id_line = format!("id: {}", last["revision"]);
+    assert!(text.lines().any(|line| line == id_line), "{text}");
+
+    // Who has seen the last one is told that there is no more.
+    let again = Client::new()
+        .get(api.url(&format!("/{id}/events")))
+        .header("last-event-id", last["revision"].to_string())
+        .send()
+        .unwrap();
+    assert_eq!(again.status(), 204);
+}

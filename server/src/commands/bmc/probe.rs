@@ -86,7 +86,9 @@ impl Probe {
 
 impl Planned {
     fn new(plan: Plan) -> Self {
-        let mut requests = plan.requests(IMAGE);
+        let full = plan.slots.first().is_some_and(|slot| !slot.state.is_empty());
+        let mut requests: Vec<PlannedRequest> = plan.eject_request().filter(|_| full).into_iter().collect();
+        requests.extend(plan.requests(IMAGE));
         requests.extend(plan.power_requests());
         requests.extend(plan.eject_request());
         for request in &mut requests {

@@ -1,0 +1,191 @@
+//! `dayone bmc probe` and `dayone eject`, against the BMCs of `fixtures/redfish/`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use acceptance::bmc::{EmulatedBmc, Identity, ImageServer, Options, PASSWORD, USERNAME, Vendor};
+use acceptance::server::{dayone, free_address};
+use dayone::redfish::bmc::{Bmc, Medium};
+use serde_json::{Value, json};
+
+/// The command, with the credentials of every emulated BMC.
+fn command(arguments: &[&str]) -> Command {
+    let mut command = dayone();
+    command.args(arguments).env("DAYONE_BMC_USERNAME", USERNAME).env("DAYONE_BMC_PASSWORD", PASSWORD);
+    command
+}
+
+/// Runs it beside the BMC, which is on the runtime of the test.
+async fn run(mut command: Command) -> Output {
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+async fn emulated(name: &str) -> EmulatedBmc {
+    EmulatedBmc::start(&Vendor::named(name), Options::default()).await
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_probe_says_what_a_boot_would_do_and_changes_nothing() {
+    for vendor in Vendor::all() {
+        let name = &vendor.name;
+        let bmc = EmulatedBmc::start(&vendor, Options::default()).await;
+        let output = run(command(&["bmc", "probe", &bmc.origin(), "--format", "json"])).await;
+        let found = text(&output.stdout);
+        assert!(!found.contains(PASSWORD), "{name}");
+        let found: Value = serde_json::from_str(&found).unwrap_or_else(|error| panic!("{name}: {error}: {output:?}"));
+        assert_eq!(bmc.writes().len(), 0, "{name}");
+        assert_eq!(bmc.sessions(), 0, "{name}: a session was left behind");
+        if let Some(error) = vendor.expected["error"].as_str() {
+            assert_eq!((found["problem"].as_str(), output.status.code()), (Some(error), Some(1)), "{name}");
+            assert!(text(&output.stderr).contains(error), "{name}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        assert_eq!(found["survey"]["vendor"], vendor.expected["vendor"], "{name}");
+        let requests = found["plan"]["requests"].as_array().unwrap();
+        assert!(requests.len() >= 3, "{name}: {requests:?}");
+        // What a boot really asks begins so, whatever the BMC makes of it.
+        let request = |method: &Value, path: &Value, body: &Value| json!({"method": method, "path": path.as_str().unwrap().trim_end_matches('/'), "body": body});
+        let writes = vendor.expected["writes"].as_array().unwrap();
+        let asked: Vec<Value> = writes.iter().map(|write| request(&write[0], &write[1], &write[2])).collect();
+        for planned in requests.iter().filter(|request| request["body"]["ResetType"].is_null()) {
+            let planned = planned.to_string().replace("http://media.example/i/TOKEN/boot.iso", "IMAGE");
+            let planned: Value = serde_json::from_str(&planned).unwrap();
+            let planned = request(&planned["method"], &planned["path"], &planned["body"]);
+            // Where the image's server speaks HTTPS, the protocol's name is another.
+            let https = planned["body"]["TransferProtocolType"] == "HTTPS";
+            assert!(https || asked.contains(&planned), "{name}: {planned} is not in {asked:#?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_probe_for_people_names_slot_and_requests() {
+    let bmc = emulated("hpe-ilo6").await;
+    let output = run(command(&["bmc", "probe", &bmc.origin()])).await;
+    let shown = text(&output.stdout);
+    for line in [
+        "BMC                HPE, ",
+        "would insert into  /redfish/v1/Managers/1/VirtualMedia/2",
+        r#"would ask          POST /redfish/v1/Managers/1/VirtualMedia/2/Actions/VirtualMedia.InsertMedia/ {"Image":"#,
+        r#"                   PATCH /redfish/v1/Systems/1/ {"Boot":{"BootSourceOverrideTarget":"Cd","#,
+    ] {
+        assert!(shown.lines().any(|each| each.starts_with(line)), "{line}\n{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_inserted_is_shown_without_its_token_and_ejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let token = "abcdefghijklmnopqrstuvwxyz";
+    let images = ImageServer::start(vec![7; 300_000], None).await;
+    let image = images.url(token);
+    for (name, slot) in [
+        ("hpe-ilo6", "/redfish/v1/Managers/1/VirtualMedia/2"),
+        ("supermicro-x11", "/redfish/v1/Managers/1/VirtualMedia/CD1"),
+    ] {
+        let bmc = emulated(name).await;
+        let connection = bmc.connect().await.unwrap();
+        let plan = Bmc::plan(&connection.survey().await.unwrap(), Medium::Cd, None).unwrap();
+        connection.insert(&plan, &image).await.unwrap();
+        connection.close().await;
+        let host = documents(directory.path(), &bmc.origin(), Some(PASSWORD));
+        let probe = run(command(&["bmc", "probe", &host, "--format", "json"])).await;
+        let eject = run(command(&["eject", &host])).await;
+        for output in [&probe, &eject] {
+            let shown = text(&output.stdout);
+            assert!(output.status.success() && shown.contains("/i/abcdef…/boot.iso"), "{name}: {output:?}");
+            assert!(!format!("{output:?}").contains(token), "{name}");
+        }
+        assert_eq!(bmc.member(slot, "/Inserted"), json!(false), "{name}");
+        let written = bmc.writes().len();
+        let again = run(command(&["eject", &host, "--format", "json"])).await;
+        let slots: Value = serde_json::from_slice(&again.stdout).unwrap();
+        assert!(slots.as_array().unwrap().iter().all(|slot| slot["outcome"] == "empty"), "{name}: {slots}");
+        assert!(bmc.writes().len() <= written + 1, "{name}: only what is left of an image may be ejected again");
+        assert_eq!(bmc.sessions(), 0, "{name}: a session was left behind");
+    }
+}
+
+/// A host whose BMC is at an address, and a Secret if there is a password.
+fn documents(directory: &Path, address: &str, password: Option<&str>) -> String {
+    let mut text = format!(
+        "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: worker-0}}\nspec:\n  bmc:\n    address: \
+         redfish-virtualmedia+{address}\n    credentialsName: bmc-0\n    disableCertificateVerification: true\n  \
+         preprovisioningNetworkDataName: network-0\n---\napiVersion: v1\nkind: Secret\nmetadata: {{name: network-0}}\n\
+         stringData:\n  nmstate: '{{\"interfaces\": [{{\"name\": \"eno1\", \"type\": \"ethernet\", \"state\": \"up\"}}]}}'\n"
+    );
+    if let Some(password) = password {
+        text += &format!(
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: bmc-0}}\nstringData: {{username: {USERNAME}, password: \
+             {password}}}\n"
+        );
+    }
+    let path = directory.join("host.yaml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn credentials_and_certificates_come_from_where_they_are_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let identity = Identity::of("bmc-of-another-name.example");
+    let (ca, password, wrong) =
+        (directory.path().join("ca.pem"), directory.path().join("pw"), directory.path().join("no"));
+    std::fs::write(&ca, identity.pem()).unwrap();
+    std::fs::write(&password, format!("{PASSWORD}\n")).unwrap();
+    std::fs::write(&wrong, "something-else").unwrap();
+    let options = Options { identity: Some(identity), ..Options::default() };
+    let bmc = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), options).await;
+    let address = bmc.origin();
+    let with = |password: &Path, arguments: &[&str]| {
+        let mut command = dayone();
+        command.args(["bmc", "probe", &address, "--bmc-username", USERNAME, "--bmc-password-file"]).arg(password);
+        command.args(arguments);
+        command
+    };
+    let ca = ca.to_str().unwrap();
+    for (command, code, says) in [
+        (with(&password, &["--bmc-ca", ca]), 0, ""),
+        (with(&password, &["--insecure"]), 0, ""),
+        (with(&password, &[]), 1, "disable certificate verification"),
+        (with(&wrong, &["--insecure"]), 1, "does not accept the password"),
+        (with(&directory.path().join("none"), &["--insecure"]), 2, "No such file"),
+        (with(&password, &["--insecure", "--bmc-network", "192.0.2.0/24"]), 1, "in none of the networks"),
+    ] {
+        let output = run(command).await;
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(says) && !said.contains(PASSWORD) && !said.contains("something-else"), "{said}");
+    }
+    let mut command = dayone();
+    command.args(["bmc", "probe", &documents(directory.path(), &address, None)]);
+    let output = run(command).await;
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("bmc-0") && said.contains("--bmc-username"), "{said}");
+    let output = run(command_of_documents(directory.path(), &address)).await;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bmc.sessions(), 0);
+}
+
+/// The Secret's password is right, and that of the environment is not.
+fn command_of_documents(directory: &Path, address: &str) -> Command {
+    let mut command = dayone();
+    command.args(["bmc", "probe", &documents(directory, address, Some(PASSWORD))]);
+    command.env("DAYONE_BMC_USERNAME", "nobody").env("DAYONE_BMC_PASSWORD", "wrong");
+    command
+}
+
+#[tokio::test]
+async fn a_bmc_that_is_not_there_is_given_up_soon() {
+    let begin = Instant::now();
+    let output = run(command(&["eject", &format!("redfish+http://{}", free_address())])).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("check address, network and power"), "{}", text(&output.stderr));
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}

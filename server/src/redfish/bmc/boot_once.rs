@@ -69,15 +69,6 @@ impl Bmc {
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
         while let Some(form) = (!forms.is_empty() && attempts.len() < MOST_TRIES).then(|| forms.remove(0)) {
-            let mut before = before.clone();
-            if let OverrideForm::DellAttributes { path, .. } = form {
-                match self.read_attributes(path).await {
-                    Ok(attributes) => before = attributes,
-                    // Older or newer firmware without them: the next form is the standard one.
-                    Err(error) if error.status().is_some() => continue,
-                    Err(error) => return Err(error.into()),
-                }
-            }
             match self.set(&current, form, &mut attempts).await {
                 Ok(()) => return self.see_override(plan, before, form.clone(), attempts).await,
                 Err(error) => match Meaning::of(&error) {
@@ -111,7 +102,7 @@ impl Bmc {
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
         let target = match &set.form {
             OverrideForm::System { target, .. } => target,
-            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(set, path, device).await,
+            OverrideForm::DellAttributes { path, device } => return self.restore_attributes(path, device).await,
         };
         let mut attempts = Vec::new();
         let current = self.read_boot(&set.system, self.settings_of(&set.system).await?.as_deref()).await?;
@@ -137,22 +128,17 @@ impl Bmc {
         Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
     }
 
-    async fn restore_attributes(&self, set: &BootOverride, path: &str, device: &str) -> Result<bool, BmcError> {
-        let now = self.read_attributes(path).await?;
-        if now.target.as_deref() != Some(device) || now == set.before {
+    /// Sets an iDRAC's attributes for the next boot to what they are by default, if they are still as they were set. What
+    /// was before is not kept: it was for one boot, too.
+    async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
+        let attributes = self.client().get(path).await?.body;
+        let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
+        if now.and_then(Value::as_str) != Some(device) {
             return Ok(false);
         }
-        let once = set.before.enabled.as_deref().unwrap_or("Disabled");
-        let body = boot_override::dell_attributes(once, set.before.target.as_deref().unwrap_or("Normal"));
+        let body = boot_override::dell_attributes("Disabled", "Normal");
         self.client().update(path, &body, None, self.limits().change).await?;
         Ok(true)
-    }
-
-    /// What an iDRAC's attributes say of the next boot.
-    async fn read_attributes(&self, path: &str) -> Result<BootSource, RedfishError> {
-        let attributes = self.client().get(path).await?.body;
-        let attribute = |name: &str| attributes.get("Attributes")?.get(name)?.as_str().map(model::clean);
-        Ok(BootSource { enabled: attribute(boot_override::ONCE), target: attribute(boot_override::DEVICE), mode: None })
     }
 
     async fn set(

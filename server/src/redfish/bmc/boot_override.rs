@@ -66,12 +66,12 @@ impl OverrideForm {
     }
 }
 
-/// Dell's attributes for the next boot.
-pub(super) const ONCE: &str = "ServerBoot.1.BootOnce";
+/// Dell's attribute for the device of the next boot.
 pub(super) const DEVICE: &str = "ServerBoot.1.FirstBootDevice";
 
+/// Dell's attributes for the next boot.
 pub(super) fn dell_attributes(once: &str, device: &str) -> Value {
-    json!({"Attributes": {ONCE: once, DEVICE: device}})
+    json!({"Attributes": {"ServerBoot.1.BootOnce": once, DEVICE: device}})
 }
 
 /// The forms in the order in which they are tried, and what is particular.

@@ -5,6 +5,7 @@ pub mod bmc;
 pub mod chain;
 pub mod extents;
 pub mod fat;
+pub mod fault_proxy;
 pub mod hosts;
 pub mod ironic;
 pub mod peers;

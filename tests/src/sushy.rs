@@ -102,14 +102,18 @@ impl Emulator {
 
     /// Has the machine start from the virtual CD, and switches it on.
     pub fn boot_cd(&self, mode: &str) {
-        let url = format!("{}{}", self.origin, self.system);
-        let boot = json!({"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once",
-            "BootSourceOverrideMode": mode});
-        let answer = self.as_user(self.client.patch(&url)).json(&json!({"Boot": boot})).send().expect("an answer");
-        assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
-        let reset = format!("{url}/Actions/ComputerSystem.Reset");
+        self.change_system(&json!({"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once",
+            "BootSourceOverrideMode": mode}}));
+        let reset = format!("{}{}/Actions/ComputerSystem.Reset", self.origin, self.system);
         let answer = self.as_user(self.client.post(reset)).json(&json!({"ResetType": "On"})).send();
         let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
+    }
+
+    /// Changes its System, which must succeed.
+    pub fn change_system(&self, body: &Value) {
+        let request = self.client.patch(format!("{}{}", self.origin, self.system));
+        let answer = self.as_user(request).json(body).send().expect("an answer");
         assert_eq!(answer.status(), 204, "{}", answer.text().expect("text"));
     }
 

@@ -60,12 +60,13 @@ async fn an_answer_that_is_lost_after_the_insert_is_no_second_insert() {
 }
 
 #[tokio::test]
-async fn an_insert_that_was_lost_is_said_to_be_lost_and_works_when_it_is_asked_for_again() {
+async fn an_insert_that_was_lost_is_sent_once_more_and_then_said_to_be_lost() {
     let scene = Scene::new().await;
     let (bmc, plan) = scene.planned().await;
-    scene.bmc.inject(Fault::new("POST", "InsertMedia", 1, Failure::Drop));
+    scene.bmc.inject(Fault::new("POST", "InsertMedia", 2, Failure::Drop));
     let error = bmc.insert(&plan, &scene.image).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
+    scene.bmc.inject(Fault::new("POST", "InsertMedia", 1, Failure::Drop));
     bmc.insert(&plan, &scene.image).await.unwrap();
 }
 

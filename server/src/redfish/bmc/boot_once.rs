@@ -156,7 +156,7 @@ impl Bmc {
         }
     }
 
-    /// Sends a change of `Boot`, again where the BMC is busy.
+    /// Sends a change of `Boot`, again where the BMC is busy or does not answer: twice is the same as once.
     async fn send(
         &self,
         current: &Current,
@@ -170,7 +170,7 @@ impl Bmc {
                 let result = self.try_patch(&resource.path, &body, etag, self.limits().change, attempts).await;
                 match result {
                     Ok(()) => break,
-                    Err(error) if Meaning::of(&error) == Meaning::Busy && tries < TRIES => {
+                    Err(error) if tries < TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) => {
                         tries += 1;
                         tokio::time::sleep(self.limits().pause).await;
                     }

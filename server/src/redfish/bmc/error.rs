@@ -84,8 +84,8 @@ pub enum BmcError {
     },
     /// The request was taken, but nothing was inserted.
     #[error(
-        "the BMC accepted the image, but has not inserted it within {} s; {} says {}. Look at what the BMC has read of \
-         the image: nothing means that it cannot reach the media address", after.as_secs(), slot, shown(state)
+        "{} the image, and has not inserted it within {} s; {} says {}. Look at what the BMC has read of the image: \
+         nothing means that it cannot reach the media address", asked(attempts), after.as_secs(), slot, shown(state)
     )]
     NotInserted {
         /// The slot.
@@ -181,6 +181,13 @@ fn last(attempts: &[Attempt]) -> String {
         [] => "there is no way that it offers".to_owned(),
         [only] => format!("{only}"),
         [.., last] => format!("{} requests were tried, the last: {last}", attempts.len()),
+    }
+}
+
+fn asked(attempts: &[Attempt]) -> String {
+    match attempts.last().and_then(|attempt| attempt.error.as_ref()) {
+        None => "the BMC accepted".to_owned(),
+        Some(error) => format!("the BMC has not answered when it was given ({error})"),
     }
 }
 

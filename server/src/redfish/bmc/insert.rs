@@ -100,6 +100,7 @@ impl Bmc {
         let mut asked = false;
         let mut form = climb.first().ok_or(Failed::Slot)?;
         let mut busy = 0;
+        let mut lost = false;
         loop {
             check_protocol(slot.insert.as_ref(), image_url)?;
             let body = form.body(image_url, slot.insert.as_ref());
@@ -111,8 +112,10 @@ impl Bmc {
                 self.try_patch(&slot.path, &body, etag, self.limits().insert, attempts).await
             };
             let Err(error) = result else {
-                let (state, notes) = self.see_inserted(&slot.path, &before, image_url, attempts).await?;
-                return Ok(inserted(state, Some(form), replaced, notes));
+                return match self.see_inserted(&slot.path, &before, image_url, attempts).await {
+                    Ok((state, notes)) => Ok(inserted(state, Some(form), replaced, notes)),
+                    Err(error) => Err(Failed::All(self.take_back(&slot, error).await)),
+                };
             };
             let next = match Meaning::of(&error) {
                 Meaning::Final => return Err(error.into()),
@@ -123,10 +126,18 @@ impl Bmc {
                     let attempts = std::mem::take(attempts);
                     return Err(Failed::All(BmcError::ImageUnreachable { message: said(&error), attempts }));
                 }
-                Meaning::Unknown => {
-                    let (state, notes) = self.see_inserted(&slot.path, &before, image_url, attempts).await?;
-                    return Ok(inserted(state, Some(form), replaced, notes));
-                }
+                Meaning::Unknown => match self.see_inserted(&slot.path, &before, image_url, attempts).await {
+                    Ok((state, notes)) => return Ok(inserted(state, Some(form), replaced, notes)),
+                    // It has not arrived.
+                    Err(BmcError::NotInserted { attempts: tried, .. })
+                        if !lost && matches!(error, RedfishError::Broken { .. }) =>
+                    {
+                        lost = true;
+                        *attempts = tried;
+                        Some(form.clone())
+                    }
+                    Err(error) => return Err(Failed::All(self.take_back(&slot, error).await)),
+                },
                 Meaning::Busy => {
                     busy += 1;
                     if busy >= TRIES {
@@ -189,6 +200,14 @@ impl Bmc {
         // What it says of that is in the attempts; the next try to insert decides.
         let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
         Ok(false)
+    }
+
+    /// What is not shown may be there all the same, or come later: it is ejected, as far as the BMC does that.
+    async fn take_back(&self, slot: &Slot, error: BmcError) -> BmcError {
+        if matches!(error, BmcError::NotInserted { .. }) {
+            let _ = self.eject_slot(slot, None, &mut Vec::new()).await;
+        }
+        error
     }
 
     /// Waits until the slot shows the image. Some BMCs need seconds for it.

@@ -116,8 +116,13 @@ impl Bmc {
                 };
                 match Meaning::of(&error) {
                     Meaning::Final | Meaning::Licence => return Err(error.into()),
-                    // It may have been done: what the host does next tells.
-                    Meaning::Unknown => return Ok(reset_type),
+                    // It may have been done: what the host does next tells. These two would do something else again.
+                    Meaning::Unknown => {
+                        let shown = self.see_power(wanted, self.limits().power / 4).await;
+                        if shown.is_ok() || tries == TRIES || ["PowerCycle", "PushPowerButton"].contains(&reset_type) {
+                            return Ok(reset_type);
+                        }
+                    }
                     // Already as wanted: some BMCs refuse that.
                     Meaning::Busy | Meaning::Form if self.power_state().await? == wanted => return Ok(reset_type),
                     Meaning::Busy if tries < TRIES => tokio::time::sleep(self.limits().pause).await,

@@ -8,6 +8,7 @@ mod options;
 mod session;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
@@ -28,6 +29,8 @@ use super::task::{self, Progress};
 const ROOT: &str = "/redfish/v1/";
 /// The longest that a BMC's `Retry-After` is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The time before a password is sent again that was taken before, and is not now.
+const LAPSE: Duration = Duration::from_secs(1);
 
 /// A connection to one BMC: one request at a time, in a session if the BMC has any.
 ///
@@ -38,6 +41,8 @@ pub struct Client {
     /// Where sessions are begun.
     sessions: Option<String>,
     who: Mutex<Who>,
+    /// Whether the BMC has taken the password with a request.
+    password_taken: AtomicBool,
 }
 
 enum Who {
@@ -60,7 +65,8 @@ impl Client {
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, RedfishError> {
         let exchange = Arc::new(Exchange::new(target, options)?);
         let who = Who::Fixed(Authorization::Nobody);
-        let mut client = Self { exchange, root: Value::Null, sessions: None, who: Mutex::new(who) };
+        let password_taken = AtomicBool::new(false);
+        let mut client = Self { exchange, root: Value::Null, sessions: None, who: Mutex::new(who), password_taken };
         client.root = match (client.get(ROOT).await, &target.credentials) {
             (Ok(root), _) => root.body,
             // The root is for everyone, but not every BMC knows.
@@ -220,7 +226,10 @@ impl Client {
         loop {
             let outcome = self.authorized(request).await;
             let again = match &outcome {
-                Ok(reply) => request.method == Method::GET && is_busy(reply.status),
+                Ok(reply) => {
+                    let stumbled = reply.status == StatusCode::INTERNAL_SERVER_ERROR;
+                    request.method == Method::GET && (stumbled || is_busy(reply.status))
+                }
                 // Nothing was sent.
                 Err(RedfishError::Unreachable { .. }) => true,
                 Err(RedfishError::Broken { .. }) => request.method == Method::GET,
@@ -240,12 +249,23 @@ impl Client {
     async fn authorized(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
         let who = self.who.lock().await.authorization();
         let reply = self.exchange.send(request, &who).await?;
-        let Authorization::Session(token) = who else { return Ok(reply) };
-        if reply.status != StatusCode::UNAUTHORIZED {
-            return Ok(reply);
-        }
+        let refused = reply.status == StatusCode::UNAUTHORIZED;
+        let token = match &who {
+            Authorization::Session(token) if refused => token,
+            // What it took before it takes again, when those who look after its accounts are back. Once: a password that
+            // was changed meanwhile must not lock the account.
+            Authorization::Basic(_) if refused && self.password_taken.load(Ordering::Relaxed) => {
+                tokio::time::sleep(LAPSE).await;
+                return self.exchange.send(request, &who).await;
+            }
+            Authorization::Basic(_) if !refused => {
+                self.password_taken.store(true, Ordering::Relaxed);
+                return Ok(reply);
+            }
+            _ => return Ok(reply),
+        };
         let mut who = self.who.lock().await;
-        let stale = matches!(&*who, Who::Session(session) if session.token == token);
+        let stale = matches!(&*who, Who::Session(session) if session.token == *token);
         if stale && let (Some(collection), Some(credentials)) = (&self.sessions, &self.exchange.target.credentials) {
             *who = match session::begin(&self.exchange, collection, credentials).await? {
                 Some(session) => Who::Session(session),

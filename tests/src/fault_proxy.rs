@@ -1,0 +1,338 @@
+//! A proxy between dayone and a real Redfish service, in which a test lets things go wrong.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// It reaches the BMC after this time.
+    Late(Duration),
+    /// The BMC does it, and the answer takes this time.
+    LateAnswer(Duration),
+    /// The connection ends and the BMC has seen nothing.
+    Lost,
+    /// The BMC does it, and the connection ends without an answer.
+    LostAnswer,
+    /// This answer, and the BMC has seen nothing.
+    Answer(u16, Vec<(&'static str, String)>, Value),
+    /// The BMC does it after this time, and until then there is a Task.
+    Task(Duration),
+    /// There is a Task, which fails: the BMC has seen nothing.
+    FailingTask(Value),
+    /// The BMC's answer with these members replaced.
+    Changed(Value),
+}
+
+impl Fault {
+    /// An answer with a status and the message that BMCs send when they have nothing better to say.
+    pub fn status(status: u16) -> Self {
+        Self::Answer(status, Vec::new(), general_error(&format!("fault {status}")))
+    }
+}
+
+/// An error as DSP0266 writes it.
+pub fn general_error(message: &str) -> Value {
+    json!({"error": {"code": "Base.1.18.GeneralError", "message": message}})
+}
+
+/// A request that came by.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// `POST`, …
+    pub method: String,
+    /// The path, with its query.
+    pub path: String,
+    /// The body.
+    pub body: String,
+    /// Whether it went on to the BMC, at once or later.
+    pub forwarded: bool,
+}
+
+struct Rule {
+    method: Method,
+    path: String,
+    times: usize,
+    fault: Fault,
+}
+
+struct Shared {
+    upstream: String,
+    client: Client,
+    rules: Mutex<Vec<Rule>>,
+    seen: Mutex<Vec<Seen>>,
+    tasks: Mutex<HashMap<String, Value>>,
+    connections: Mutex<Vec<TcpStream>>,
+    task_number: AtomicUsize,
+    ended: AtomicBool,
+}
+
+/// The proxy, ended when dropped.
+pub struct FaultProxy {
+    shared: Arc<Shared>,
+    address: String,
+}
+
+impl FaultProxy {
+    /// Listens on loopback, for a service such as `http://127.0.0.1:34567`. Nothing goes wrong yet.
+    pub fn start(upstream: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build();
+        let shared = Arc::new(Shared {
+            upstream: upstream.to_owned(),
+            client: client.expect("a client"),
+            rules: Mutex::default(),
+            seen: Mutex::default(),
+            tasks: Mutex::default(),
+            connections: Mutex::default(),
+            task_number: AtomicUsize::new(0),
+            ended: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                if accepting.ended.load(Ordering::Relaxed) {
+                    break;
+                }
+                let shared = Arc::clone(&accepting);
+                lock(&shared.connections).extend(connection.try_clone());
+                // An error is a connection that has ended, on either side.
+                thread::spawn(move || shared.serve(connection));
+            }
+        });
+        Self { shared, address }
+    }
+
+    /// Where it is, such as `http://127.0.0.1:34567`.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next `times` requests with this method whose path contains `path` go wrong. Of several that fit, the first
+    /// one told counts.
+    pub fn next(&self, method: Method, path: &str, times: usize, fault: Fault) {
+        lock(&self.shared.rules).push(Rule { method, path: path.to_owned(), times, fault });
+    }
+
+    /// Nothing goes wrong any more, and nothing has come by.
+    pub fn forget(&self) {
+        lock(&self.shared.rules).clear();
+        lock(&self.shared.seen).clear();
+    }
+
+    /// What came by.
+    pub fn seen(&self) -> Vec<Seen> {
+        lock(&self.shared.seen).clone()
+    }
+
+    /// How many requests with this method came by whose path contains `path`.
+    pub fn count(&self, method: &Method, path: &str) -> usize {
+        self.seen().iter().filter(|seen| seen.method == method.as_str() && seen.path.contains(path)).count()
+    }
+
+    /// Waits until such a request has come by `times` times.
+    #[track_caller]
+    pub fn wait_for(&self, method: &Method, path: &str, times: usize) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while self.count(method, path) < times {
+            assert!(Instant::now() < deadline, "no {method} of {path}: {:#?}", self.seen());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        // Wakes the thread that accepts.
+        drop(TcpStream::connect(&self.address));
+        for connection in lock(&self.shared.connections).drain(..) {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+struct Request {
+    method: Method,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Shared {
+    fn serve(self: &Arc<Self>, connection: TcpStream) -> io::Result<()> {
+        let mut reader = BufReader::new(connection.try_clone()?);
+        while let Some(request) = read_request(&mut reader)? {
+            match self.answer(request) {
+                Some(answer) => write_answer(&connection, &answer)?,
+                None => return connection.shutdown(Shutdown::Both),
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer, or `None` if the connection is to end.
+    fn answer(self: &Arc<Self>, request: Request) -> Option<Answer> {
+        if let Some(task) = lock(&self.tasks).get(&request.path) {
+            return Some(json_answer(200, Vec::new(), task));
+        }
+        let fault = self.fault(&request);
+        let forwarded = !matches!(fault, Some(Fault::Lost | Fault::Answer(..) | Fault::FailingTask(_)));
+        lock(&self.seen).push(Seen {
+            method: request.method.to_string(),
+            path: request.path.clone(),
+            body: String::from_utf8_lossy(&request.body).into_owned(),
+            forwarded,
+        });
+        match fault {
+            None => Some(self.forward(&request)),
+            Some(Fault::Late(time)) => {
+                thread::sleep(time);
+                Some(self.forward(&request))
+            }
+            Some(Fault::LateAnswer(time)) => {
+                let answer = self.forward(&request);
+                thread::sleep(time);
+                Some(answer)
+            }
+            Some(Fault::Lost) => None,
+            Some(Fault::LostAnswer) => {
+                self.forward(&request);
+                None
+            }
+            Some(Fault::Answer(status, headers, body)) => Some(json_answer(status, headers, &body)),
+            Some(Fault::Task(time)) => {
+                let (path, accepted) = self.new_task();
+                let shared = Arc::clone(self);
+                thread::spawn(move || {
+                    thread::sleep(time);
+                    let answer = shared.forward(&request);
+                    let done = if answer.status < 400 { "Completed" } else { "Exception" };
+                    let said = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
+                    lock(&shared.tasks).insert(path.clone(), task(&path, done, &said));
+                });
+                Some(accepted)
+            }
+            Some(Fault::FailingTask(error)) => {
+                let (path, accepted) = self.new_task();
+                lock(&self.tasks).insert(path.clone(), task(&path, "Exception", &error));
+                Some(accepted)
+            }
+            Some(Fault::Changed(members)) => {
+                let answer = self.forward(&request);
+                let mut body: Value = serde_json::from_slice(&answer.body).expect("JSON");
+                let Value::Object(members) = members else { panic!("an object: {members}") };
+                body.as_object_mut().expect("an object").extend(members);
+                Some(json_answer(answer.status, Vec::new(), &body))
+            }
+        }
+    }
+
+    fn fault(&self, request: &Request) -> Option<Fault> {
+        let mut rules = lock(&self.rules);
+        let fits =
+            |rule: &&mut Rule| rule.times > 0 && rule.method == request.method && request.path.contains(&rule.path);
+        let rule = rules.iter_mut().find(fits)?;
+        rule.times -= 1;
+        Some(rule.fault.clone())
+    }
+
+    fn forward(&self, request: &Request) -> Answer {
+        let mut sent = self.client.request(request.method.clone(), format!("{}{}", self.upstream, request.path));
+        for (name, value) in &request.headers {
+            if !["host", "connection", "content-length"].contains(&name.as_str()) {
+                sent = sent.header(name, value);
+            }
+        }
+        let answer = match sent.body(request.body.clone()).send() {
+            Ok(answer) => answer,
+            Err(error) => return json_answer(502, Vec::new(), &general_error(&error.to_string())),
+        };
+        let status = answer.status().as_u16();
+        let kept = ["content-type", "location", "etag", "www-authenticate", "x-auth-token", "retry-after"];
+        let headers = answer.headers().iter().filter(|(name, _)| kept.contains(&name.as_str()));
+        let text = |value: &reqwest::header::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let headers = headers.map(|(name, value)| (name.to_string(), text(value))).collect();
+        Answer { status, headers, body: answer.bytes().unwrap_or_default().to_vec() }
+    }
+
+    fn new_task(&self) -> (String, Answer) {
+        let number = self.task_number.fetch_add(1, Ordering::Relaxed);
+        let path = format!("/redfish/v1/TaskService/Tasks/{number}");
+        let running = task(&path, "Running", &Value::Null);
+        lock(&self.tasks).insert(path.clone(), running.clone());
+        let accepted = json_answer(202, vec![("Location", path.clone())], &running);
+        (path, accepted)
+    }
+}
+
+/// A Task (schema `Task` 1.7), with the error that ended it, if one did.
+fn task(path: &str, state: &str, error: &Value) -> Value {
+    let mut task = json!({"@odata.type": "#Task.v1_7_4.Task", "@odata.id": path, "Name": "Task", "TaskState": state});
+    if state == "Exception" {
+        let message = error.pointer("/error/message").cloned().unwrap_or_else(|| json!("it failed"));
+        task["TaskStatus"] = json!("Critical");
+        task["Messages"] = json!([{"MessageId": "Base.1.18.GeneralError", "Message": message}]);
+    }
+    task
+}
+
+fn json_answer(status: u16, headers: Vec<(&'static str, String)>, body: &Value) -> Answer {
+    let mut headers: Vec<_> = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+    Answer { status, headers, body: body.to_string().into_bytes() }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace();
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default().to_owned());
+    let method = method.parse().map_err(|_| io::ErrorKind::InvalidData)?;
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)];
+    reader.read_exact(&mut body)?;
+    Ok(Some(Request { method, path, headers, body }))
+}
+
+fn write_answer(mut connection: &TcpStream, answer: &Answer) -> io::Result<()> {
+    let mut head = format!("HTTP/1.1 {} -\r\n", answer.status);
+    for (name, value) in &answer.headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    // A 204 has no length.
+    if answer.status != 204 {
+        head += &format!("Content-Length: {}\r\n", answer.body.len());
+    }
+    connection.write_all(format!("{head}\r\n").as_bytes())?;
+    connection.write_all(&answer.body)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

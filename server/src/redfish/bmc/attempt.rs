@@ -217,9 +217,8 @@ pub(super) fn named<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'
 pub(super) fn refuses_url(error: &RedfishError) -> bool {
     error.messages().iter().any(|message| {
         let key = message.key();
-        let is_value = ["Format", "NotInList", "Type", "Conflict", "OutOfRange", "TooLong"]
-            .iter()
-            .any(|word| key.contains(word));
+        let is_value =
+            ["Format", "NotInList", "Type", "Conflict", "OutOfRange", "TooLong"].iter().any(|word| key.contains(word));
         is_value && message.about.iter().any(|about| matches!(about.as_str(), "Image" | "#/Image" | "/Image"))
     })
 }

@@ -46,8 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         etag,
         last_modified,
         media_type: "application/octet-stream",
-        // As the store has it, so that its cost is measured, too.
-        reading: Some(Arc::default()),
+        reading: None,
     };
 
     let runtime = match threads.parse()? {

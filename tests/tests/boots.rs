@@ -1,7 +1,5 @@
 //! `/v1/boots` against a real Redfish emulator (sushy-tools): whole boots, their ends, crashes in the middle, fleets.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::time::{Duration, Instant};
 

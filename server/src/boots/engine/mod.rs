@@ -68,7 +68,11 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
                  after a restart; make room there and delete the boot"
             );
             boot.show(|record| record.fail(record.next_step().unwrap_or(Step::Ejected), why));
-            return;
+            changes.mark_unchanged();
+            // Somebody deletes it, when there is room again.
+            if changes.changed().await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -106,6 +110,8 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
         Err((step, Stop::Failed(why))) => {
             let address = &boot.record().bmc.address;
             warn!(boot = %boot.id(), bmc = %address, %step, error = why, "a step of a boot failed");
+            // A step may have ended, and the next one begun, before it failed.
+            let step = boot.record().next_step().unwrap_or(step);
             shared.change(boot, |record| fail(record, step, &why)).await?;
             Ok(())
         }

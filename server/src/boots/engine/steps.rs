@@ -14,7 +14,7 @@ use crate::boots::record::{AtBmc, BootState};
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
 use crate::media::Call;
-use crate::redfish::bmc::{Bmc, BootMode, BootOverride, BootSource, PowerAction, PowerState};
+use crate::redfish::bmc::{Bmc, BootMode, BootOverride, BootSource, PowerAction, PowerState, Survey};
 use crate::store::StoredImage;
 
 /// The steps of one boot, with the connection that they share.
@@ -88,12 +88,14 @@ impl<'a> Steps<'a> {
         })
         .await?;
         self.go_on()?;
+        if resumed {
+            self.take_out(&survey, &url).await?;
+        }
         show(self.boot, "inserting the image; some BMCs read it whole before they answer");
         let inserted = self.connected().await?.insert(&plan, &url).await?;
         let (image, _) = self.stored()?;
         let copied = reading::is_copied(&image, record.file_name());
         let detail = match (&inserted.form, inserted.replaced) {
-            (None, _) if resumed => format!("it was in {} already, from before the restart", inserted.slot),
             (None, _) => format!("it was in {} already", inserted.slot),
             (Some(_), true) => format!("in {}, after another medium was ejected", inserted.slot),
             (Some(_), false) => format!("in {}", inserted.slot),
@@ -112,6 +114,18 @@ impl<'a> Steps<'a> {
             record.done(Step::Insert, detail);
         })
         .await
+    }
+
+    /// Takes out what was inserted before a restart: how much of it the BMC has read since is not known any more, and that
+    /// it has ended is not either.
+    async fn take_out(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
+        let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
+        for slot in ours {
+            let ejected = self.connected().await?.eject(&slot.path, Some(url)).await?;
+            let remark = format!("{}: ejected what was inserted before the restart, to insert it anew", ejected.slot);
+            self.change(|record| record.remark(remark)).await?;
+        }
+        Ok(())
     }
 
     async fn boot_override(&mut self) -> Result<(), Stop> {

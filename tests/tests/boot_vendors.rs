@@ -1,0 +1,190 @@
+//! `/v1/boots` with every vendor's emulated BMC: the machine behind it reads the image by ranges, and its system calls
+//! home. What comes of it is the same for all; what is asked of the BMC is each vendor's own (`redfish_vendors.rs`).
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use acceptance::bases::coreos_iso;
+use acceptance::bmc::target::{impatient, limits};
+use acceptance::bmc::{EmulatedBmc, Machine, Options, PASSWORD, USERNAME, Vendor};
+use data_encoding::BASE64;
+use dayone::api::tokens::ApiTokens;
+use dayone::boots::BootSettings;
+use dayone::server::{Config, Server};
+use reqwest::Client;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A server of this process, and what is needed to talk to it.
+struct Dayone {
+    directory: TempDir,
+    server: Server,
+    client: Client,
+}
+
+impl Dayone {
+    async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let base = format!("coreos={}", coreos_iso(&[]).display());
+        let config = Config {
+            data_dir: directory.path().join("data"),
+            bases: vec![base.parse().unwrap()],
+            api_listen: "127.0.0.1:0".parse().unwrap(),
+            api_tokens: ApiTokens::default(),
+            api_tls: None,
+            media_listen: Some("127.0.0.1:0".parse().unwrap()),
+            media_url: None,
+            media_tls: None,
+            media_idle: Duration::from_secs(10),
+            boots: BootSettings { client: impatient(), limits: limits(), ..BootSettings::default() },
+            drain: Duration::from_secs(1),
+            recheck: Duration::from_secs(5),
+        };
+        let server = Server::start(config).await.unwrap();
+        Self { directory, server, client: Client::new() }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}/v1/boots{path}", self.server.api_address())
+    }
+
+    /// Boots the machine of a BMC with a medium that calls home.
+    async fn begin(&self, bmc: &EmulatedBmc, name: &str) -> Value {
+        let request = self.client.post(self.url("?base=coreos")).body(documents(bmc, name));
+        let answer = request.header("content-type", "application/yaml").send().await.unwrap();
+        let (status, body): (_, Value) = (answer.status(), answer.json().await.unwrap());
+        assert_eq!(status, 201, "{body:#}");
+        let boot = body["boots"][0].clone();
+        bmc.call_home(&call_home(self.directory.path(), boot["image"].as_str().unwrap()));
+        boot
+    }
+
+    async fn until(&self, boot: &Value, what: &str, is: impl Fn(&Value) -> bool) -> Result<Value, String> {
+        let url = self.url(&format!("/{}", boot["id"].as_str().unwrap()));
+        let deadline = Instant::now() + Duration::from_secs(40);
+        loop {
+            let boot: Value = self.client.get(&url).send().await.unwrap().json().await.unwrap();
+            if is(&boot) {
+                return Ok(boot);
+            }
+            if Instant::now() > deadline || boot["ended"] == true {
+                return Err(format!("not {what}: {boot:#}"));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn delete(&self, boot: &Value) {
+        let url = self.url(&format!("/{}", boot["id"].as_str().unwrap()));
+        assert_eq!(self.client.delete(url).send().await.unwrap().status(), 202);
+    }
+}
+
+fn documents(bmc: &EmulatedBmc, name: &str) -> String {
+    let address = format!("redfish-virtualmedia+{}", bmc.origin());
+    // JSON is YAML.
+    let nmstate = json!({"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": {
+        "enabled": true, "address": [{"ip": "127.0.0.1", "prefix-length": 8}, {"ip": "192.0.2.20", "prefix-length": 24}],
+    }}]});
+    let documents = [
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "network"},
+            "stringData": {"nmstate": nmstate.to_string()}}),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"},
+            "stringData": {"username": USERNAME, "password": PASSWORD}}),
+        json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": name},
+            "spec": {"preprovisioningNetworkDataName": "network", "bmc": {"address": address, "credentialsName": "bmc"}}}),
+    ];
+    documents.map(|document| document.to_string()).join("\n---\n")
+}
+
+/// What the system of an image calls, as its script says.
+fn call_home(directory: &Path, image: &str) -> String {
+    let record = std::fs::read(directory.join(format!("data/images/{image}.json"))).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let mut texts = Vec::new();
+    collect(&record, &mut texts);
+    let decoded = texts.iter().filter_map(|text| String::from_utf8(BASE64.decode(text.as_bytes()).ok()?).ok());
+    let script = decoded.into_iter().find(|text| text.contains("/h/")).unwrap();
+    let url = script.lines().find_map(|line| line.strip_prefix("url='")?.strip_suffix('\''));
+    url.unwrap().to_owned()
+}
+
+fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Object(members) => members.values().for_each(|value| collect(value, texts)),
+        _ => {}
+    }
+}
+
+/// The whole story of one boot; how many requests it took until the host was up, and until all was as before.
+async fn whole_boot(dayone: &Dayone, vendor: &Vendor) -> Result<(usize, usize), String> {
+    let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };
+    let bmc = EmulatedBmc::start(vendor, Options { machine, ..Options::default() }).await;
+    let boot = dayone.begin(&bmc, &vendor.name.replace('.', "-")).await;
+    let boot = dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await?;
+    let states: Vec<_> = boot["steps"].as_array().unwrap().iter().map(|step| step["state"].clone()).collect();
+    if states[..4] != ["done", "done", "done", "done"] || states[5..] != ["done", "waiting"] {
+        return Err(format!("{boot:#}"));
+    }
+    let detail = boot["steps"][5]["detail"].as_str().unwrap();
+    if detail != "the host called home from 127.0.0.1" && !detail.contains("none of its static addresses") {
+        return Err(detail.to_owned());
+    }
+    let up = bmc.requests().len();
+    dayone.delete(&boot).await;
+    let ejected = dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await?;
+    if (ejected["inserted"].as_bool(), ejected["ended"].as_bool()) != (Some(false), Some(true)) {
+        return Err(format!("{ejected:#}"));
+    }
+    if bmc.sessions() != 0 {
+        return Err("a session was left behind".to_owned());
+    }
+    Ok((up, bmc.requests().len()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_vendors_machine_is_booted_and_its_bmc_is_as_it_was() {
+    let dayone = Dayone::start().await;
+    let mut failures = Vec::new();
+    let mut booted = 0;
+    for vendor in Vendor::all() {
+        let schemes = vendor.behaviour_member("/insert/schemes");
+        let only_https = schemes.as_array().is_some_and(|schemes| !schemes.contains(&json!("http")));
+        // What cannot be booted from fails in `redfish_vendors.rs`, too.
+        let impossible = only_https || vendor.expected.get("error").is_some();
+        match (whole_boot(&dayone, &vendor).await, impossible) {
+            (Ok((up, all)), false) => {
+                booted += 1;
+                println!("{}: {up} requests until it had booted, {all} in all", vendor.name);
+            }
+            (Err(failure), false) => failures.push(format!("{}: {failure}", vendor.name)),
+            (Ok(_), true) => failures.push(format!("{}: it booted", vendor.name)),
+            (Err(failure), true) => {
+                // And it says so where the operator looks, and leaves nothing behind.
+                if !failure.contains("\"error\": \"") || !failure.contains("\"ended\": true") {
+                    failures.push(format!("{}: {failure}", vendor.name));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(booted > 10, "{booted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_and_what_stalls_is_shown() {
+    let dayone = Dayone::start().await;
+    let machine = Machine { reads: 400_000, chunk: 4096, starts_in: Duration::from_secs(3) };
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
+    let boot = dayone.begin(&bmc, "worker-0").await;
+    let reading = dayone.until(&boot, "read", |boot| boot["steps"][4]["state"] == "done").await.unwrap();
+    assert_eq!(reading["state"], "running", "{reading:#}");
+    let waiting = dayone.until(&boot, "waiting", |boot| {
+        boot["progress"].as_str().is_some_and(|text| text.contains("waiting for call-home"))
+    });
+    waiting.await.unwrap();
+    let boot = dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
+    assert!(boot["progress"].is_null(), "{boot:#}");
+}

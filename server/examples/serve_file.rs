@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         etag,
         last_modified,
         media_type: "application/octet-stream",
-        reading: None,
+        // As the store has it, so that its cost is measured, too.
+        reading: Some(Arc::default()),
     };
 
     let runtime = match threads.parse()? {

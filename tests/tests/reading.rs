@@ -194,4 +194,5 @@ fn a_slow_client_is_followed_and_missed_when_it_stops() {
     let running = scene.reading();
     assert!(running["summary"].as_str().unwrap().starts_with("initrd read, rootfs 1 %, "), "{}", running["summary"]);
     assert!(running.get("stalled_seconds").is_none(), "{running:#}");
+    assert!(running.get("seconds_left").is_none(), "nobody reads all of it: {running:#}");
 }

@@ -310,3 +310,12 @@ async fn whatever_body_an_eject_wants_it_gets() {
         assert_eq!(scene.asked().len(), 2 + refusals, "{wants}: {:?}", scene.asked());
     }
 }
+
+#[tokio::test]
+async fn a_bmc_that_fetches_by_https_only_says_so_at_once() {
+    let scene = Scene::of(Vendor::named("openbmc-bmcweb")).await;
+    let (bmc, plan) = scene.planned().await;
+    let error = bmc.insert(&plan, &scene.image).await.unwrap_err();
+    assert!(matches!(error, BmcError::Url { .. }) && error.to_string().contains("https:// only"), "{error}");
+    assert_eq!(error.attempts().len(), 1, "{error:?}");
+}

@@ -24,7 +24,7 @@ use builder::Builder;
 pub use roles::{BootRole, Roles};
 
 /// How many files are told apart in what is kept of a layout. All that a boot reads are among them.
-pub const MOST_FILES: usize = 256;
+pub const MOST_FILES: usize = 64;
 
 /// What is in no file.
 const BETWEEN: &str = "between files";

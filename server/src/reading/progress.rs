@@ -32,7 +32,8 @@ pub struct Progress {
     /// For how long nothing has been read although something is: the kernel or an initrd is there in part, or a client
     /// has asked for bytes and does not take them.
     pub stalled: Option<Duration>,
-    /// How long the file that is being read will take yet, at the present rate.
+    /// How long the file that is being read will take yet, at the present rate. None for a root file system on a medium, of
+    /// which a live system reads what it needs.
     pub left: Option<Duration>,
 }
 
@@ -82,7 +83,9 @@ impl Progress {
         let mut left = None;
         for file in snapshot.files.iter().filter(|file| file.is_asked_for()) {
             let parts = of_file(file, &layout(file));
-            let reading = parts.iter().find(|part| part.reading && !part.is_read());
+            // A live system reads of a root file system on its medium what it needs, and never all of it.
+            let comes_whole = |part: &FileProgress| part.role != Some(BootRole::Rootfs) || part.size == file.size;
+            let reading = parts.iter().find(|part| part.reading && !part.is_read() && comes_whole(part));
             left = left.or_else(|| duration(reading?.size.saturating_sub(reading?.read), file.rate));
             files.extend(parts);
         }

@@ -47,7 +47,8 @@ pub(in crate::api) struct ProgressBody {
     /// client takes no more of what it asked for. Absent if it is not so.
     #[serde(skip_serializing_if = "Option::is_none")]
     stalled_seconds: Option<u64>,
-    /// How many seconds the file that is being read will take yet, at the present rate.
+    /// How many seconds the file that is being read will take yet, at the present rate. Absent for a root file system on a
+    /// medium, of which a live system reads what it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds_left: Option<u64>,
     /// The files and structures in the image that were read, and those that a boot reads.

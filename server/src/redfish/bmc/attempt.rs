@@ -213,6 +213,16 @@ pub(super) fn named<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'
     found
 }
 
+/// Whether the BMC does not want the image's URL as it is.
+pub(super) fn refuses_url(error: &RedfishError) -> bool {
+    error.messages().iter().any(|message| {
+        let key = message.key();
+        let is_value =
+            ["Format", "NotInList", "Type", "Conflict", "OutOfRange", "TooLong"].iter().any(|word| key.contains(word));
+        is_value && message.about.iter().any(|about| matches!(about.as_str(), "Image" | "#/Image" | "/Image"))
+    })
+}
+
 /// What is wrong with a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {

@@ -57,6 +57,17 @@ pub enum BmcError {
         /// The BMC's.
         offered: Vec<String>,
     },
+    /// The BMC does not take the URL itself.
+    #[error(
+        "the BMC does not accept the image's URL: {message}. Some take https:// only, some http:// only, and some no \
+         names or no IPv6 addresses in it: see what this one fetches, and serve the media so"
+    )]
+    Url {
+        /// What the BMC says.
+        message: String,
+        /// What was tried.
+        attempts: Vec<Attempt>,
+    },
     /// The BMC understood, but could not read the image.
     #[error(
         "the BMC could not fetch the image: {message}. Check that the BMC reaches the media address (its route, the \
@@ -156,7 +167,8 @@ impl BmcError {
     /// What was tried, for the record of a boot.
     pub fn attempts(&self) -> &[Attempt] {
         match self {
-            Self::ImageUnreachable { attempts, .. }
+            Self::Url { attempts, .. }
+            | Self::ImageUnreachable { attempts, .. }
             | Self::InsertRefused { attempts }
             | Self::NotInserted { attempts, .. }
             | Self::NotEjected { attempts, .. }

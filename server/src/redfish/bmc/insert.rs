@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Bmc;
-use super::attempt::{Attempt, Meaning};
+use super::attempt::{self, Attempt, Meaning};
 use super::error::BmcError;
 use super::form::{self, Climb, Form, Method, Parameter};
 use super::limits::{Looks, TRIES};
@@ -125,6 +125,10 @@ impl Bmc {
                 Meaning::Image => {
                     let attempts = std::mem::take(attempts);
                     return Err(Failed::All(BmcError::ImageUnreachable { message: said(&error), attempts }));
+                }
+                Meaning::Form if attempt::refuses_url(&error) => {
+                    let attempts = std::mem::take(attempts);
+                    return Err(Failed::All(BmcError::Url { message: said(&error), attempts }));
                 }
                 Meaning::Unknown => match self.see_inserted(&slot.path, &before, image_url, attempts).await {
                     Ok((state, notes)) => return Ok(inserted(state, Some(form), replaced, notes)),

@@ -198,6 +198,22 @@ fn properties_that_cannot_be_read_are_not_there() {
     assert!(BootProgress::read(system.boot_progress).unwrap().is_running());
 }
 
+#[test]
+fn a_url_that_is_not_wanted_is_told_from_a_form_that_is_not() {
+    let refused = refusal(
+        400,
+        "Base.1.8.ActionParameterValueFormatError",
+        "Another format.",
+        &["http://…", "Image", "InsertMedia"],
+    );
+    assert!(attempt::refuses_url(&refused));
+    let form =
+        refusal(400, "Base.1.8.ActionParameterValueNotInList", "Not in the list.", &["HTTP", "TransferProtocolType"]);
+    assert!(!attempt::refuses_url(&form));
+    let missing = refusal(400, "Base.1.8.ActionParameterMissing", "Image is missing.", &["InsertMedia", "Image"]);
+    assert!(!attempt::refuses_url(&missing));
+}
+
 /// Whatever JSON there is, with the names that are looked for.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![

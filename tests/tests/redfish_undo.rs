@@ -1,0 +1,54 @@
+//! A boot that is given up before the host starts: what the host boots from is as it was, at every vendor's BMC.
+
+use acceptance::bmc::{EmulatedBmc, Options, Vendor};
+use dayone::redfish::bmc::{Bmc, BootOverride, Medium, OverrideForm, Plan};
+use serde_json::{Value, json};
+
+/// All that says what the host boots from.
+fn boot_of(emulated: &EmulatedBmc, plan: &Plan) -> Vec<Value> {
+    let settings = plan.system.settings.as_deref();
+    let mut boots: Vec<Value> = [Some(plan.system.path.as_str()), settings]
+        .into_iter()
+        .flatten()
+        .map(|path| emulated.member(path, "/Boot"))
+        .collect();
+    if let Some(OverrideForm::DellAttributes { path, .. }) = plan.boot.first() {
+        boots.push(emulated.member(path, "/Attributes"));
+    }
+    boots
+}
+
+#[tokio::test]
+async fn what_was_not_used_is_set_back_at_every_vendors_bmc() {
+    let mut undone = 0;
+    for vendor in Vendor::all() {
+        let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+        let bmc = emulated.connect().await.unwrap();
+        let Ok(plan) = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None) else { continue };
+        let before = boot_of(&emulated, &plan);
+        let set = bmc.boot_once(&plan).await.unwrap();
+        assert_ne!(boot_of(&emulated, &plan), before, "{}: nothing was set: {set:?}", vendor.name);
+        bmc.close().await;
+
+        // As another process would, with what was kept.
+        let set: BootOverride = serde_json::from_value(serde_json::to_value(&set).unwrap()).unwrap();
+        let bmc = emulated.connect().await.unwrap();
+        assert!(bmc.restore(&set).await.unwrap(), "{}: {set:?}", vendor.name);
+        let after = boot_of(&emulated, &plan);
+        assert_eq!(after, before, "{}: {set:?}", vendor.name);
+        assert!(!bmc.restore(&set).await.unwrap(), "{}: once more", vendor.name);
+        undone += 1;
+    }
+    assert!(undone > 15, "{undone} vendors only");
+}
+
+#[tokio::test]
+async fn what_somebody_else_has_set_since_stays() {
+    let emulated = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), Options::default()).await;
+    let bmc = emulated.connect().await.unwrap();
+    let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+    let set = bmc.boot_once(&plan).await.unwrap();
+    emulated.set(&plan.system.path, "/Boot/BootSourceOverrideTarget", json!("Pxe"));
+    assert!(!bmc.restore(&set).await.unwrap());
+    assert_eq!(emulated.member(&plan.system.path, "/Boot/BootSourceOverrideTarget"), "Pxe");
+}

@@ -1,5 +1,5 @@
 //! What an image's bytes are: the files of a layout lie where xorriso and isoinfo see them, on the ISOs of many layouts and
-//! on the images that dayone makes of them.
+//! on the images that dayone makes of them, and on disks where mtools sees them.
 
 #[allow(dead_code)]
 #[path = "iso_edit/layouts.rs"]
@@ -13,12 +13,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acceptance::bases::{
-    coreos_iso, debian_live_iso, dracut_live_iso, fixtures, historical_coreos_isos, made, ramdisk_iso,
+    coreos_iso, debian_live_iso, dracut_live_iso, extracted, fixtures, historical_coreos_isos, made, ramdisk_iso,
 };
 use acceptance::extents::{Extents, by_isoinfo, by_xorriso};
+use acceptance::fat::{content_of, made as made_fat};
 use acceptance::peers::run;
 use acceptance::server::dayone;
+use imagelib::base::Base;
+use imagelib::image::FileName;
 use imagelib::layout::{BootRole, Layout, MOST_FILES, Roles};
+use imagelib::overlay::Overlay;
+use imagelib::source::Role;
 use layouts::LAYOUTS;
 use tempfile::TempDir;
 
@@ -128,4 +133,57 @@ fn what_moved_to_the_end_is_found_there_and_has_its_role() {
         let reduced = layout.reduced(MOST_FILES);
         assert!(reduced.files().len() <= MOST_FILES && find(&reduced, BootRole::Initrd).unwrap().1 == size, "{name}");
     }
+}
+
+/// Every file of a FAT file system has its own bytes, as mtools reads them.
+fn assert_fat(layout: &Layout, image: &Path, file_system: &Path, files: &[(&str, Option<BootRole>)]) {
+    let bytes = fs::read(image).unwrap();
+    for (path, role) in files {
+        let mut content = Vec::new();
+        for (range, file) in layout.parts().filter(|(_, file)| file.name == *path) {
+            assert_eq!(file.role, *role, "{path}");
+            content
+                .extend_from_slice(&bytes[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()]);
+        }
+        assert!(!content.is_empty() && content == content_of(file_system, path), "{path}");
+    }
+}
+
+#[test]
+fn files_on_disks_and_drives_are_told_apart() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let layout_of = |name: FileName, image: &Path| {
+        let bytes = fs::read(image).unwrap();
+        let whole = Overlay::patched(Role::Iso, bytes.len() as u64, vec![]).unwrap();
+        Layout::of_file(name, &whole, &Base::Nothing, (Role::Iso, bytes)).unwrap()
+    };
+    let [kernel, initrd] = ["/vmlinuz", "/initrd"].map(|file| extracted(&ramdisk_iso(&[]), file, directory.path()));
+    let (esp, loader) = (path("esp.img"), "/usr/lib/systemd/boot/efi/systemd-bootx64.efi");
+    let files = [("EFI/BOOT/BOOTX64.EFI".to_owned(), fs::read(loader).unwrap())];
+    made_fat(&esp, &[], 8192, &files.into());
+    let base = format!("kernel:{},initrd:{},esp:{}", kernel.display(), initrd.display(), esp.display());
+    let disk = built(Path::new(&base), "usb", &path("boot.img"));
+    let file_system = PathBuf::from(format!("{}@@1M", disk.display()));
+    let layout = layout_of(FileName::BootDisk, &disk);
+    let files = [
+        ("/EFI/BOOT/BOOTX64.EFI", None),
+        ("/vmlinuz", Some(BootRole::Kernel)),
+        ("/initrd", Some(BootRole::Initrd)),
+        ("/loader/entries/dayone.conf", None),
+    ];
+    assert_fat(&layout, &disk, &file_system, &files);
+    for structure in ["partition tables", "FAT and directories"] {
+        assert!(layout.files().iter().any(|file| file.name == structure && !file.is_file), "{structure}");
+    }
+
+    let host = fixtures("nmstate/mac-identified/nmstate.yaml");
+    let drive = path("data.img");
+    let options = ["build", "--format", "data", "--data", "config-2", "--file-system", "vfat", "--host"];
+    run(dayone().args(options).arg(&host).arg("-o").arg(&drive));
+    let layout = layout_of(FileName::DataDisk, &drive);
+    assert_fat(&layout, &drive, &drive, &[("/openstack/latest/network_data.json", None)]);
+    let drive = path("data.iso");
+    run(dayone().args(["build", "--format", "data", "--data", "cidata", "--host"]).arg(&host).arg("-o").arg(&drive));
+    assert_extents(&layout_of(FileName::DataIso, &drive), &by_xorriso(&drive), true, "cidata");
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::DocumentPath;
 use crate::text::checked_text;
 
-pub use bmc::{BmcCredentials, BmcSpec, BootMode, NoCredentials};
+pub use bmc::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use imagelib::input::{Input, Text, read, read_all};
+use imagelib::host::BootMode;
+use imagelib::input::{Input, Text, read, read_all, read_bmcs};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -197,6 +198,24 @@ fn several_texts_are_one_set_of_documents() {
     assert_eq!(read_files(&[("a", first), ("b", second)]), read(joined.as_bytes()));
     assert_eq!(read_files(&[("b", second), ("a", first)]).hosts, read(joined.as_bytes()).hosts);
     assert_eq!(read_files(&[("n.yaml", "interfaces: []")]).hosts[0].network.path.to_string(), "n.yaml");
+}
+
+#[test]
+fn who_drives_a_bmc_needs_no_network() {
+    let host = "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: worker-0}, spec: {bootMode: \
+                legacy, bmc: {address: 'redfish://192.0.2.1', credentialsName: bmc-0}}}";
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: bmc-0}, stringData: {username: root, password: x}}";
+    let text = |text: &'static str| Text { name: None, text: text.as_bytes() };
+    let (bmcs, report) = read_bmcs([text(host), text(secret), text("{interfaces: []}")]);
+    assert!(report.is_empty(), "{report:?}");
+    let [bmc] = bmcs.as_slice() else { panic!("{bmcs:?}") };
+    assert_eq!((bmc.name.as_str(), bmc.boot_mode), ("worker-0", Some(BootMode::Legacy)));
+    assert_eq!(bmc.bmc.credentials.as_ref().unwrap().username, "root");
+    let (bmcs, report) = read_bmcs([text(host)]);
+    assert!(bmcs[0].bmc.credentials.is_err() && !report.has_errors());
+    assert!(
+        read_bmcs([text("{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: x}}")]).1.has_errors()
+    );
 }
 
 #[test]

@@ -116,9 +116,7 @@ async fn what_is_inserted_is_shown_without_its_token_and_ejected() {
 fn documents(directory: &Path, address: &str, password: Option<&str>) -> String {
     let mut text = format!(
         "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: worker-0}}\nspec:\n  bmc:\n    address: \
-         redfish-virtualmedia+{address}\n    credentialsName: bmc-0\n    disableCertificateVerification: true\n  \
-         preprovisioningNetworkDataName: network-0\n---\napiVersion: v1\nkind: Secret\nmetadata: {{name: network-0}}\n\
-         stringData:\n  nmstate: '{{\"interfaces\": [{{\"name\": \"eno1\", \"type\": \"ethernet\", \"state\": \"up\"}}]}}'\n"
+         redfish-virtualmedia+{address}\n    credentialsName: bmc-0\n    disableCertificateVerification: true\n"
     );
     if let Some(password) = password {
         text += &format!(

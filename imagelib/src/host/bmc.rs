@@ -57,6 +57,17 @@ pub struct BmcSpec {
     pub disable_certificate_verification: bool,
 }
 
+/// A host's BMC and what else driving it needs, without the rest of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostBmc {
+    /// What the documents call the host.
+    pub name: String,
+    /// How its firmware boots.
+    pub boot_mode: Option<BootMode>,
+    /// Its BMC.
+    pub bmc: BmcSpec,
+}
+
 /// Why the documents do not say what logs in at a BMC. A whole sentence, with its place in the documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

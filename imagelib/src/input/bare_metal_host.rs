@@ -10,7 +10,7 @@ use super::nmstate;
 use super::object::{Fields, Object, Reported};
 use super::secret::Secrets;
 use super::yaml::Budget;
-use crate::host::{Architecture, BootMode, HostError, HostSpec, MacAddress};
+use crate::host::{Architecture, BootMode, HostBmc, HostError, HostSpec, MacAddress};
 use crate::report::Report;
 
 pub(super) const KIND: &str = "BareMetalHost";
@@ -56,6 +56,23 @@ pub(super) fn host(
     });
     let (name, hostname) = (Some(object.name.clone()), hostname.ok());
     Ok(HostSpec { name, hostname, boot_mac, architecture, boot_mode, bmc, network })
+}
+
+/// The BMC of the host that `object` describes, if it has one. Nothing else of the host is looked at.
+pub(super) fn host_bmc(
+    object: &Object,
+    secrets: &mut Secrets,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<Option<HostBmc>, Reported> {
+    let top = object.fields();
+    let Some(spec) = top.mapping("spec", report)? else {
+        return Err(top.wrong("spec", "spec-missing", "is missing", report));
+    };
+    let boot_mode = parsed::<BootMode>(&spec, "bootMode", report);
+    let bmc = bmc(&spec, object.namespace.as_deref(), secrets, budget, report);
+    let (boot_mode, bmc) = (boot_mode?, bmc?);
+    Ok(bmc.map(|bmc| HostBmc { name: object.name.clone(), boot_mode, bmc }))
 }
 
 fn parsed<T: FromStr<Err = HostError>>(

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use serde_yaml::Value;
 
-use crate::host::HostSpec;
+use crate::host::{HostBmc, HostSpec};
 use crate::report::{DocumentPath, Report};
 use object::{Object, Reported};
 use secret::Secrets;
@@ -75,10 +75,26 @@ pub fn read(text: &[u8]) -> Input {
 pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     let mut input = Input::default();
     let mut budget = Budget::new();
+    if let Some(sorted) = sorted(texts, &mut budget, &mut input.report) {
+        input.hosts = sorted.unwrap_hosts(&mut budget, &mut input.report);
+    }
+    input
+}
+
+/// Reads only the BMCs of hosts, for those who drive them and build nothing: networks may be missing.
+pub fn read_bmcs<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> (Vec<HostBmc>, Report) {
+    let (mut budget, mut report) = (Budget::new(), Report::new());
+    let sorted = sorted(texts, &mut budget, &mut report);
+    let bmcs = sorted.map(|sorted| sorted.unwrap_bmcs(&mut budget, &mut report));
+    (bmcs.unwrap_or_default(), report)
+}
+
+/// The documents in texts; none, with the reason reported, where there are none or some cannot be read.
+fn sorted<'a>(texts: impl IntoIterator<Item = Text<'a>>, budget: &mut Budget, report: &mut Report) -> Option<Sorted> {
     let mut documents = Vec::new();
     let mut unreadable = false;
     for text in texts {
-        match stream::documents(&text, &mut budget, &mut input.report) {
+        match stream::documents(&text, budget, report) {
             Ok(mut found) => {
                 if let [Document { value, position }] = found.as_mut_slice()
                     && nmstate::is_nmstate(value)
@@ -89,20 +105,19 @@ pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
             }
             Err(problem) => {
                 unreadable = true;
-                input.report.error(problem.code, &text.top(), format!("the input {problem}"));
+                report.error(problem.code, &text.top(), format!("the input {problem}"));
             }
         }
     }
     if unreadable {
-        return input;
+        return None;
     }
-    if documents.is_empty() && input.report.is_empty() {
+    if documents.is_empty() && report.is_empty() {
         let message = format!("the input holds no document; understood are {UNDERSTOOD}");
-        input.report.error("no-document", &DocumentPath::root(), message);
-        return input;
+        report.error("no-document", &DocumentPath::root(), message);
+        return None;
     }
-    input.hosts = Sorted::new(documents, &mut input.report).unwrap_hosts(&mut budget, &mut input.report);
-    input
+    Some(Sorted::new(documents, report))
 }
 
 /// A document that describes a host.
@@ -171,6 +186,16 @@ impl Sorted {
             }
         }
         Ok(())
+    }
+
+    fn unwrap_bmcs(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostBmc> {
+        let mut bmcs = Vec::new();
+        for document in self.hosts {
+            if let HostDocument::BareMetalHost(object) = document {
+                bmcs.extend(bare_metal_host::host_bmc(&object, &mut self.secrets, budget, report).ok().flatten());
+            }
+        }
+        bmcs
     }
 
     fn unwrap_hosts(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostSpec> {

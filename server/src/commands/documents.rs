@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
-use imagelib::host::HostSpec;
+use imagelib::host::{HostBmc, HostSpec};
 use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::{self, HostNetwork};
 use imagelib::report::Report;
@@ -68,18 +68,45 @@ fn shown(report: &Report) -> Failure {
     Failure::Findings
 }
 
+/// The BMC of the only host in the files that has one, or of the one called `name`. Errors have been shown.
+pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc, Failure> {
+    let contents = contents_of(files)?;
+    let (mut bmcs, report) = input::read_bmcs(texts(&contents));
+    if report.has_errors() {
+        return Err(shown(&report));
+    }
+    if let Some(name) = name {
+        bmcs.retain(|host| host.name == name);
+    }
+    let names: Vec<&str> = bmcs.iter().map(|host| host.name.as_str()).collect();
+    if names.len() > 1 {
+        let names = names.join(", ");
+        return Err(Failure::System(format!(
+            "one BMC at a time, and these hosts have one: {names} (--host-name NAME)"
+        )));
+    }
+    bmcs.pop().ok_or_else(|| match name {
+        Some(name) => Failure::Input(format!("the documents have no BareMetalHost {name:?} with spec.bmc.address")),
+        None => Failure::Input("the documents have no BareMetalHost with spec.bmc.address".to_owned()),
+    })
+}
+
 fn input_of(files: &[InputFile]) -> Result<Input, Failure> {
+    Ok(input::read_all(texts(&contents_of(files)?)))
+}
+
+/// The contents of the files, with their names.
+fn contents_of(files: &[InputFile]) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
         return Err(Failure::System("standard input (-) can be read only once".to_owned()));
     }
-    let mut contents = Vec::new();
-    for file in files {
-        contents.push((file.to_string(), read_file(file)?));
-    }
+    files.iter().map(|file| Ok((file.to_string(), read_file(file)?))).collect()
+}
+
+fn texts(contents: &[(String, Vec<u8>)]) -> impl Iterator<Item = input::Text<'_>> {
     // Of a single file, every finding would begin with a name that the user has just typed.
     let named = contents.len() > 1;
-    let texts = contents.iter().map(|(name, text)| input::Text { name: named.then_some(name.as_str()), text });
-    Ok(input::read_all(texts))
+    contents.iter().map(move |(name, text)| input::Text { name: named.then_some(name.as_str()), text })
 }
 
 /// The content of a small file, or of standard input.

@@ -65,9 +65,6 @@ pub enum CredentialsError {
     /// A file is not UTF-8.
     #[error("{} is not text in UTF-8", _0.display())]
     NotText(PathBuf),
-    /// A file does not hold both.
-    #[error("{} does not hold credentials: write user:password, or YAML with username and password", _0.display())]
-    Form(PathBuf),
     /// Only one of two variables is set.
     #[error("{prefix}_USERNAME and {prefix}_PASSWORD go together: only one of them is set")]
     Half {
@@ -99,22 +96,6 @@ impl Credentials {
     pub fn from_directory(directory: &Path) -> Result<Self, CredentialsError> {
         let username = read_line(&directory.join("username"))?;
         Self::new(username, Password::from_file(&directory.join("password"))?)
-    }
-
-    /// From one file: a line `user:password`, or YAML with `username` and `password`.
-    pub fn from_file(path: &Path) -> Result<Self, CredentialsError> {
-        #[derive(Deserialize)]
-        struct Form {
-            username: String,
-            password: Password,
-        }
-        let text = read_line(path)?;
-        if let Ok(form) = serde_yaml::from_str::<Form>(&text) {
-            return Self::new(form.username, form.password);
-        }
-        let line = text.split_once(':').filter(|(_, password)| !password.starts_with(' ') && !text.contains('\n'));
-        let (username, password) = line.ok_or_else(|| CredentialsError::Form(path.to_owned()))?;
-        Self::new(username.to_owned(), Password(password.to_owned()))
     }
 
     /// From the variables `PREFIX_USERNAME` and `PREFIX_PASSWORD`; `None` when neither is set.
@@ -150,36 +131,32 @@ fn read_line(path: &Path) -> Result<String, CredentialsError> {
 mod tests {
     use super::*;
 
-    fn file(content: &str) -> Result<Credentials, CredentialsError> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), content).unwrap();
-        Credentials::from_file(file.path())
-    }
-
-    #[test]
-    fn files_are_read_as_people_write_them() {
-        let expected = Credentials::new("root".to_owned(), Password("cal:vin".to_owned())).unwrap();
-        for content in
-            ["root:cal:vin\n", "username: root\npassword: cal:vin\n", r#"{"username":"root","password":"cal:vin"}"#]
-        {
-            assert_eq!(file(content).unwrap(), expected, "{content}");
-        }
+    fn directory(username: &[u8], password: &[u8]) -> Result<Credentials, CredentialsError> {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("username"), "root").unwrap();
-        std::fs::write(directory.path().join("password"), "cal:vin\r\n").unwrap();
-        assert_eq!(Credentials::from_directory(directory.path()).unwrap(), expected);
+        std::fs::write(directory.path().join("username"), username).unwrap();
+        std::fs::write(directory.path().join("password"), password).unwrap();
+        Credentials::from_directory(directory.path())
     }
 
     #[test]
-    fn what_is_none_is_refused_and_not_shown() {
-        for content in
-            ["", "calvin", "root: calvin", ":calvin", "ro\tot:calvin", "root:cal\u{7}vin", "root:calvin\nroot:calvin"]
+    fn files_are_read_with_and_without_the_end_of_their_line() {
+        let expected = Credentials::new("root".to_owned(), Password("cal:vin ".to_owned())).unwrap();
+        assert_eq!(directory(b"root", b"cal:vin ").unwrap(), expected);
+        assert_eq!(directory(b"root\n", b"cal:vin \r\n").unwrap(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused_and_not_shown() {
+        for (username, password) in
+            [("", "calvin"), ("ro:ot", "calvin"), ("ro\tot", "calvin"), ("root", "cal\u{7}vin"), ("root", "calvin\n\n")]
         {
-            let error = file(content).expect_err(content);
+            let error = directory(username.as_bytes(), password.as_bytes()).expect_err(username);
             assert!(!format!("{error} {error:?}").contains("calvin"), "{error}");
         }
-        let long = "x".repeat(5000);
-        assert!(matches!(file(&long), Err(CredentialsError::TooLong(_))));
+        assert!(matches!(directory(b"root", &[b'x'; 5000]), Err(CredentialsError::TooLong(_))));
+        assert!(matches!(directory(b"root", b"\xff"), Err(CredentialsError::NotText(_))));
+        let none = Credentials::from_directory(Path::new("/nowhere")).unwrap_err();
+        assert!(none.to_string().starts_with("/nowhere/username: "), "{none}");
         let credentials = Credentials::new("root".to_owned(), Password("calvin".to_owned())).unwrap();
         assert!(!format!("{credentials:?}").contains("calvin"));
     }

@@ -23,10 +23,15 @@ pub(super) struct Meant {
 }
 
 pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
-    let (spec, mode) = match documents_of(&arguments.bmc) {
-        Some(files) => in_documents(&files, arguments.host_name.as_deref()).map(|(spec, mode)| (Some(spec), mode))?,
-        None => (None, None),
+    let host = match documents_of(&arguments.bmc) {
+        Some(files) => Some(documents::one_bmc(&files, arguments.host_name.as_deref())?),
+        None => None,
     };
+    let mode = host.as_ref().and_then(|host| host.boot_mode).map(|mode| match mode {
+        host::BootMode::Uefi | host::BootMode::UefiSecureBoot => BootMode::Uefi,
+        host::BootMode::Legacy => BootMode::Legacy,
+    });
+    let spec = host.map(|host| host.bmc);
     let address = match (&spec, arguments.bmc.as_slice()) {
         (Some(spec), _) => spec.address.as_str(),
         (None, [address]) => address,
@@ -55,16 +60,6 @@ fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
     };
     // Parsing an InputFile cannot fail.
     arguments.iter().all(is_file).then(|| arguments.iter().filter_map(|text| text.parse().ok()).collect())
-}
-
-fn in_documents(files: &[InputFile], name: Option<&str>) -> Result<(BmcSpec, Option<BootMode>), Failure> {
-    let (host, _) = documents::one_host(files, name)?;
-    let mode = host.boot_mode.map(|mode| match mode {
-        host::BootMode::Uefi | host::BootMode::UefiSecureBoot => BootMode::Uefi,
-        host::BootMode::Legacy => BootMode::Legacy,
-    });
-    let none = "the documents name no BMC: spec.bmc.address of a BareMetalHost would, or an address here";
-    Ok((host.bmc.ok_or_else(|| Failure::Input(none.to_owned()))?, mode))
 }
 
 /// What was said here, what the documents say, and what is in the environment: the first of these.

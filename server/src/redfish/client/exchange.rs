@@ -25,7 +25,7 @@ const MAX_REDIRECTS: usize = 3;
 const IDLE: Duration = Duration::from_secs(4);
 
 /// The token of a session (DSP0266 §13.3.4).
-const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+pub(super) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 const ODATA_VERSION: HeaderName = HeaderName::from_static("odata-version");
 
 /// How a request says who asks.

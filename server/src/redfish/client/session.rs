@@ -1,15 +1,13 @@
 //! Logging in: a session (DSP0266 §13.3.4), or else the password with each request.
 
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{Reply, local_path};
-use super::exchange::{Authorization, Exchange, Request};
+use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
 use crate::redfish::error::RedfishError;
 use crate::redfish::{Credentials, message};
-
-const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
 /// A session at a BMC.
 pub(super) struct Session {

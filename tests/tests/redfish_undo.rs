@@ -1,7 +1,9 @@
 //! A boot that is given up before the host starts: what the host boots from is as it was, at every vendor's BMC.
 
+use std::time::Duration;
+
 use acceptance::bmc::{EmulatedBmc, Options, Vendor};
-use dayone::redfish::bmc::{Bmc, BootOverride, Medium, OverrideForm, Plan};
+use dayone::redfish::bmc::{Bmc, BootOverride, Limits, Medium, OverrideForm, Plan, PowerAction};
 use serde_json::{Value, json};
 
 /// All that says what the host boots from.
@@ -51,4 +53,42 @@ async fn what_somebody_else_has_set_since_stays() {
     emulated.set(&plan.system.path, "/Boot/BootSourceOverrideTarget", json!("Pxe"));
     assert!(!bmc.restore(&set).await.unwrap());
     assert_eq!(emulated.member(&plan.system.path, "/Boot/BootSourceOverrideTarget"), "Pxe");
+}
+
+#[tokio::test]
+async fn a_bmc_that_knows_no_once_is_told_so_and_set_back() {
+    for listed in [true, false] {
+        let emulated = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), Options::default()).await;
+        let list = || {
+            let pointer = "/Boot/BootSourceOverrideEnabled@Redfish.AllowableValues";
+            emulated.set("/redfish/v1/Systems/1", pointer, json!(["Disabled", "Continuous"]));
+        };
+        if listed {
+            list();
+        }
+        let bmc = emulated.connect().await.unwrap();
+        let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+        // Without the list in time, it is the refusal that tells.
+        list();
+        let set = bmc.boot_once(&plan).await.unwrap();
+        assert_eq!(set.attempts.len(), if listed { 1 } else { 2 }, "{set:?}");
+        assert!(!set.once && set.notes.iter().any(|note| note.contains("every boot until it is restored")), "{set:?}");
+        assert_eq!(set.shown.enabled.as_deref(), Some("Continuous"));
+        assert!(bmc.restore(&set).await.unwrap());
+        assert_eq!(emulated.member("/redfish/v1/Systems/1", "/Boot/BootSourceOverrideEnabled"), "Disabled");
+    }
+}
+
+#[tokio::test]
+async fn an_override_that_needs_the_host_off_says_so() {
+    let vendor = Vendor::named("hpe-ilo6").with(json!({"boot": {"needs_power_off": true}}));
+    let emulated = EmulatedBmc::start(&vendor, Options::default()).await;
+    let short = Limits { pause: Duration::from_millis(10), ..Limits::default() };
+    let bmc = emulated.connect().await.unwrap().with_limits(short);
+    let plan = Bmc::plan(&bmc.survey().await.unwrap(), Medium::Cd, None).unwrap();
+    let error = bmc.boot_once(&plan).await.unwrap_err();
+    assert!(error.to_string().contains("only while the host is off"), "{error}");
+    assert!(error.attempts().len() <= 14, "{error:?}");
+    bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap();
+    assert!(bmc.boot_once(&plan).await.is_ok());
 }

@@ -132,7 +132,7 @@ pub enum BmcError {
         offered: Option<Vec<String>>,
     },
     /// No way to boot from the medium.
-    #[error("the BMC does not let the next boot be from virtual media; {}", last(attempts))]
+    #[error("the BMC does not let the next boot be from virtual media; {}{}", last(attempts), while_off(attempts))]
     BootRefused {
         /// What was tried.
         attempts: Vec<Attempt>,
@@ -193,6 +193,14 @@ fn last(attempts: &[Attempt]) -> String {
         [] => "there is no way that it offers".to_owned(),
         [only] => format!("{only}"),
         [.., last] => format!("{} requests were tried, the last: {last}", attempts.len()),
+    }
+}
+
+fn while_off(attempts: &[Attempt]) -> &'static str {
+    if attempts.iter().any(|attempt| attempt.status == Some(409)) {
+        ". Some BMCs take it only while the host is off: switch it off and try again"
+    } else {
+        ""
     }
 }
 

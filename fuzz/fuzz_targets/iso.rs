@@ -1,5 +1,8 @@
-//! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has bytes.
+//! Any bytes as an ISO image: no panic, and files, boot images and areas for embedding only where the image has
+//! bytes, each of which belongs to one file.
 #![no_main]
+
+use std::ops::Range;
 
 use imagelib::base::{Base, BaseIdentity, IsoSystem};
 use imagelib::digest::Digest;
@@ -7,6 +10,7 @@ use imagelib::ignition::Additions;
 use imagelib::image::Image;
 use imagelib::iso::{TreeKind, Volume, el_torito};
 use imagelib::kernel_arguments::KernelArgumentEdits;
+use imagelib::layout::{Layout, Roles};
 use imagelib::overlay::Overlay;
 use imagelib::recipe::Recipe;
 use imagelib::source::Role;
@@ -24,6 +28,12 @@ fuzz_target!(|bytes: &[u8]| {
                 }
             }
         }
+    }
+    if let Ok(layout) = Layout::of_iso(&bytes, &Roles::default()) {
+        let sizes: Vec<u64> = layout.files().iter().map(|file| file.size).collect();
+        let whole = Range { start: 0, end: bytes.len() as u64 };
+        assert_eq!(layout.count(std::slice::from_ref(&whole)), sizes);
+        assert_eq!(sizes.iter().sum::<u64>(), whole.end);
     }
     let Ok(Base::Iso(base)) = Base::probe(&(Role::Iso, &bytes)) else { return };
     if let IsoSystem::Live(_) = base.system {

@@ -8,6 +8,8 @@ trap 'rm -f "$results"' EXIT
 cargo bench --locked --quiet -p acceptance --bench images | tee "$results"
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench live_images | tee -a "$results"
+echo | tee -a "$results"
+cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
 {
   cat <<HEADER
 # Benchmarks

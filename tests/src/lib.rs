@@ -6,6 +6,7 @@ pub mod chain;
 pub mod extents;
 pub mod fat;
 pub mod fault_proxy;
+pub mod fleet;
 pub mod hosts;
 pub mod ironic;
 pub mod peers;

@@ -1,0 +1,177 @@
+//! 500 boots in flight against 500 emulated BMCs: the time, the requests to each BMC, and the memory and the processor
+//! time of dayone. Prints a part of `docs/benchmarks.md`.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use acceptance::bases::coreos_iso;
+use acceptance::bmc::{Machine, Vendor};
+use acceptance::fleet::Fleet;
+use acceptance::server::free_address;
+use reqwest::Client;
+use serde_json::Value;
+
+const HOSTS: usize = 500;
+/// What each machine reads of its image.
+const READS: u64 = 1 << 20;
+const LIMIT: Duration = Duration::from_mins(10);
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let work = tempfile::tempdir()?;
+    let server = Server::start(work.path()).await?;
+    let machine = Machine { reads: READS, chunk: 64 << 10, starts_in: Duration::from_millis(500) };
+    let vendor = Vendor::named("hpe-ilo6");
+    let fleet = Fleet::start((0..HOSTS).map(|_| vendor.clone()), &machine).await;
+    let before = server.peak_memory()?;
+
+    let begin = Instant::now();
+    let url = format!("{}/v1/boots?base=coreos&wait_for=boot-progress", server.api);
+    let request = server.client.post(url).header("Content-Type", "application/yaml").body(fleet.documents());
+    let answer = request.send().await?;
+    let (status, answer) = (answer.status(), answer.text().await?);
+    assert_eq!(status, 201, "{answer}");
+    let accepted = begin.elapsed();
+    let boots = server.wait("booted").await?;
+    let booted = begin.elapsed();
+    for bmc in &fleet.0 {
+        let boot = bmc.booted(0, LIMIT).await;
+        assert_eq!((boot.read, boot.end), (READS, Some(Ok(()))), "a machine has not booted from its image");
+    }
+    let to_boot: Vec<usize> = fleet.0.iter().map(|bmc| bmc.requests().len()).collect();
+    let memory = server.peak_memory()?;
+
+    let begin = Instant::now();
+    for boot in &boots {
+        let id = boot["id"].as_str().ok_or("a boot has an id")?;
+        server.client.delete(format!("{}/v1/boots/{id}", server.api)).send().await?.error_for_status()?;
+    }
+    server.wait("ejected").await?;
+    let ejected = begin.elapsed();
+    let in_all: Vec<usize> = fleet.0.iter().map(|bmc| bmc.requests().len()).collect();
+    let left: usize = fleet.0.iter().map(acceptance::bmc::EmulatedBmc::sessions).sum();
+
+    println!("## {HOSTS} boots at once\n");
+    println!(
+        "One request with {HOSTS} hosts, each with a network of its own, against {HOSTS} emulated BMCs in one process beside"
+    );
+    println!(
+        "dayone. Each machine reads {} MiB of its image in ranges of 64 KiB and starts its system for 0.5 s;",
+        READS >> 20
+    );
+    println!("all boots are in flight together (`--boots-at-once {HOSTS}`), and no BMC gets two requests at a time.\n");
+    println!("| measure | value |\n| --- | --- |");
+    println!("| images made, boots recorded, request answered | {:.1} s |", accepted.as_secs_f64());
+    println!("| all {HOSTS} booted, from the request on | {:.1} s |", booted.as_secs_f64());
+    println!("| all {HOSTS} ejected, from the first DELETE on | {:.1} s |", ejected.as_secs_f64());
+    println!("| requests to a BMC until it has booted, median and most | {} |", median_and_most(to_boot));
+    println!("| requests to a BMC in all, median and most | {} |", median_and_most(in_all));
+    println!("| sessions left behind at the BMCs | {left} |");
+    println!("| dayone's memory before (RSS, peak) | {:.1} MiB |", mib(before));
+    println!("| dayone's memory with {HOSTS} boots in flight (RSS, peak) | {:.1} MiB |", mib(memory));
+    println!("| that is for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / HOSTS as f64);
+    let process = server.process.id().to_string();
+    println!("| dayone's processor time in all | {:.1} s |", processor_time(&process)?.as_secs_f64());
+    println!("| that of the BMCs and their machines | {:.1} s |", processor_time("self")?.as_secs_f64());
+    println!("\n| step of a boot | median | longest |\n| --- | --- | --- |");
+    for step in ["insert", "boot-override", "power", "reading", "booted"] {
+        let mut times: Vec<f64> = boots.iter().filter_map(|boot| seconds(boot, step)).collect();
+        times.sort_by(f64::total_cmp);
+        println!("| {step} | {:.1} s | {:.1} s |", times[times.len() / 2], times[times.len() - 1]);
+    }
+    Ok(())
+}
+
+/// How long a step of a boot took.
+fn seconds(boot: &Value, step: &str) -> Option<f64> {
+    boot["steps"].as_array()?.iter().find(|each| each["step"] == step)?["seconds"].as_f64()
+}
+
+fn median_and_most(mut counts: Vec<usize>) -> String {
+    counts.sort_unstable();
+    format!("{}, {}", counts[counts.len() / 2], counts[counts.len() - 1])
+}
+
+fn mib(kib: u64) -> f64 {
+    kib as f64 / 1024.0
+}
+
+/// `dayone serve` of the release.
+struct Server {
+    process: Child,
+    api: String,
+    client: Client,
+}
+
+impl Server {
+    async fn start(work: &Path) -> Outcome<Self> {
+        let (api, media) = (free_address(), free_address());
+        let log = fs::File::create(work.join("log"))?;
+        let mut command = Command::new(binary()?);
+        command.arg("serve").arg("--data-dir").arg(work.join("data"));
+        command.args(["--base", &format!("coreos={}", coreos_iso(&["--size-mib", "64"]).display())]);
+        command.args(["--api-listen", &api, "--media-listen", &media, "--media-url", &format!("http://{media}")]);
+        command.args(["--boots-at-once", &HOSTS.to_string(), "--log", "warn"]);
+        let process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+        let server = Self { process, api: format!("http://{api}"), client: Client::new() };
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let ready = format!("{}/readyz", server.api);
+        while !server.client.get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
+            assert!(Instant::now() < deadline, "{}", fs::read_to_string(work.join("log"))?);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(server)
+    }
+
+    /// Waits until all boots are in this state, and returns them.
+    async fn wait(&self, state: &str) -> Outcome<Vec<Value>> {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let list: Value = self.client.get(format!("{}/v1/boots?limit=1000", self.api)).send().await?.json().await?;
+            let boots = list["boots"].as_array().ok_or("boots")?;
+            if boots.len() == HOSTS && boots.iter().all(|boot| boot["state"] == state) {
+                return Ok(boots.clone());
+            }
+            let other = boots.iter().find(|boot| boot["state"] == "failed" || boot["state"] != state);
+            let failed = boots.iter().any(|boot| boot["state"] == "failed");
+            assert!(!failed && Instant::now() < deadline, "not all are {state}: {other:#?}");
+            // A list of all is work for dayone, too.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// In KiB.
+    fn peak_memory(&self) -> Outcome<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("VmHWM")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+}
+
+fn processor_time(process: &str) -> Outcome<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // Behind the name of the program, which may hold anything (proc(5)), utime and stime are the 12th and the 13th.
+    let (_, fields) = stat.rsplit_once(") ").ok_or("a name")?;
+    let ticks = |field: usize| -> Outcome<u64> { Ok(fields.split(' ').nth(field).ok_or("a field")?.parse()?) };
+    Ok(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
+}
+
+/// The binary of `DAYONE_BIN`, or the one that was built beside the bench.
+fn binary() -> Outcome<PathBuf> {
+    if let Some(binary) = std::env::var_os("DAYONE_BIN") {
+        return Ok(binary.into());
+    }
+    Ok(std::env::current_exe()?.ancestors().nth(2).ok_or("a bench lies in target/release/deps")?.join("dayone"))
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use acceptance::bases::{fixtures, ramdisk_iso};
-use acceptance::chain::{Chain, Firmware, KERNEL_ARGUMENTS, Network, Nic, Place, Segment, Setup, answers};
+use acceptance::chain::{CREDENTIALS, Chain, Firmware, KERNEL_ARGUMENTS, Network, Nic, Place, Segment, Setup, answers};
 use acceptance::report::Report;
 use acceptance::state::differences;
 use reqwest::blocking::Client;
@@ -44,38 +44,121 @@ fn start(name: &str, services: &str, firmware: Firmware, networks: &[Network<'_>
     Chain::start(&Setup { name, base: &base, firmware, uuid: UUID, address: address(services), networks })
 }
 
-/// Orders an image of a document, and has the machine boot it.
-fn boot(chain: &Chain, document: &str) {
-    let answer = Client::new()
-        .post(format!("{}/v1/images", chain.server.api))
-        .query(&[("base", "live"), ("format", "iso")])
-        .query(&KERNEL_ARGUMENTS.map(|argument| ("karg_append", argument)))
-        .header("Content-Type", "application/yaml")
-        .body(document.to_owned())
-        .send()
-        .unwrap();
-    let image: Value = answer.json().unwrap();
-    chain.bmc.insert(image["url"].as_str().unwrap_or_else(|| panic!("{image}")));
-    chain.bmc.boot_cd(chain.firmware.redfish());
+/// The objects of a host with this network, as Metal3 has them.
+fn bare_metal_host(chain: &Chain, nmstate: &str) -> String {
+    let (username, password) = CREDENTIALS;
+    let address = format!("redfish-virtualmedia+{}{}", chain.bmc.origin, chain.bmc.system);
+    let mode = match chain.firmware {
+        Firmware::Uefi => "UEFI",
+        Firmware::Bios => "legacy",
+    };
+    let objects = [
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "network"}, "stringData": {"nmstate": nmstate}}),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"},
+            "stringData": {"username": username, "password": password}}),
+        json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": "node-7"},
+            "spec": {"bmc": {"address": address, "credentialsName": "bmc"}, "bootMode": mode,
+                "preprovisioningNetworkDataName": "network"}}),
+    ];
+    objects.map(|object| object.to_string()).join("\n---\n")
 }
 
-/// Boots a document and compares what has become of the network.
-fn check(chain: &Chain, document: &str, nmstate: &Value) -> Report {
-    boot(chain, document);
+/// A boot that dayone has begun.
+struct Boot<'a> {
+    chain: &'a Chain,
+    url: String,
+    override_before: Value,
+}
+
+impl<'a> Boot<'a> {
+    /// Has dayone boot the host of some documents.
+    fn begin(chain: &'a Chain, documents: &str) -> Self {
+        let override_before = chain.bmc.system_state()["Boot"]["BootSourceOverrideTarget"].clone();
+        let answer = Client::new()
+            .post(format!("{}/v1/boots", chain.server.api))
+            .query(&[("base", "live"), ("booted_within", "900")])
+            .query(&KERNEL_ARGUMENTS.map(|argument| ("karg_append", argument)))
+            .header("Content-Type", "application/yaml")
+            .body(documents.to_owned())
+            .send()
+            .unwrap();
+        let begun: Value = answer.json().unwrap();
+        let id = begun["boots"][0]["id"].as_str().unwrap_or_else(|| panic!("{begun}"));
+        chain.lap("begun");
+        Self { chain, url: format!("{}/v1/boots/{id}", chain.server.api), override_before }
+    }
+
+    fn state(&self) -> Value {
+        reqwest::blocking::get(&self.url).unwrap().json().unwrap()
+    }
+
+    /// Waits until it is in this state.
+    fn until(&self, state: &str) -> Value {
+        loop {
+            let boot = self.state();
+            if boot["state"] == state {
+                self.chain.lap(state);
+                return boot;
+            }
+            // It has a limit of its own.
+            assert_ne!(boot["state"], "failed", "{boot:#}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Deletes it: the BMC is as it was before.
+    fn delete(self) {
+        let answer = Client::new().delete(&self.url).send().unwrap();
+        assert_eq!(answer.status(), 202);
+        self.until("ejected");
+        assert_eq!(self.chain.bmc.media()["Inserted"], false);
+        let override_now = self.chain.bmc.system_state()["Boot"]["BootSourceOverrideTarget"].clone();
+        assert_eq!(override_now, self.override_before);
+    }
+}
+
+fn step<'a>(boot: &'a Value, name: &str) -> &'a Value {
+    boot["steps"].as_array().unwrap().iter().find(|step| step["step"] == name).unwrap_or_else(|| panic!("{boot:#}"))
+}
+
+/// Boots the host of some documents, which calls home from one of its static addresses. Its network is what its NMState
+/// says, and these addresses answer datagrams of these sizes. Then the BMC is as it was.
+fn check(chain: &Chain, documents: &str, nmstate: &Value, answering: &[(&str, usize)]) -> Report {
+    let boot = Boot::begin(chain, documents);
+    let booted = boot.until("booted");
+    assert_eq!(booted["wait_for"], json!(["call-home"]), "{booted:#}");
+    let (evidence, addresses) = (&step(&booted, "booted")["detail"], booted["addresses"].as_array().unwrap());
+    let is_its_own = addresses.iter().any(|address| evidence.as_str().unwrap().contains(address.as_str().unwrap()));
+    assert!(is_its_own, "{booted:#}");
+
     let report = chain.report();
     assert_eq!(differences(nmstate, &report), [""; 0], "{report:#?}");
+    for (there, size) in answering {
+        assert!(answers(address(there), *size), "{there}");
+    }
+
+    let image = booted["image"].as_str().unwrap();
+    let reading = reqwest::blocking::get(format!("{}/v1/images/{image}/reading", chain.server.api)).unwrap();
+    let reading: Value = reading.json().unwrap();
+    for role in ["kernel", "initrd"] {
+        let mut contents = reading["contents"].as_array().unwrap().iter().filter(|content| content["role"] == role);
+        assert!(contents.all(|content| content["percent"] == 100), "{reading:#}");
+    }
+    boot.delete();
     report
 }
 
+/// The host has a second NIC, which the document does not mention, where a router offers addresses.
 #[test]
 fn static_ipv4_of_a_bare_metal_host() {
-    let nics = [Nic { mac: MAC, place: Place::Bus(2) }];
+    let nics = [[Nic { mac: MAC, place: Place::Bus(2) }], [Nic { mac: OTHER_MAC, place: Place::Bus(3) }]];
     let segment = [Segment { vlan: None, addresses: &["192.168.111.1/24"] }];
-    let networks = [network("lan", &nics, &segment)];
+    let mut other = network("other", &nics[1], &[]);
+    other.offered = Some("2001:db8:bad::".parse().unwrap());
+    let networks = [network("lan", &nics[0], &segment), other];
     let chain = start("static-ipv4", "192.168.111.1", Firmware::Uefi, &networks);
     let nmstate = fs::read_to_string(fixtures("nmstate/static-ipv4-baremetalhost/nmstate.yaml")).unwrap();
-    check(&chain, &scenario("static-ipv4-baremetalhost.yaml"), &parsed(&nmstate));
-    assert!(answers(address("192.168.111.110"), 100));
+    check(&chain, &scenario("static-ipv4-baremetalhost.yaml"), &parsed(&nmstate), &[("192.168.111.110", 100)]);
 }
 
 #[test]
@@ -86,9 +169,8 @@ fn dual_stack_without_what_a_router_offers() {
     network.offered = Some("2001:db8:bad::".parse().unwrap());
     let chain = start("dual-stack", "192.0.2.1", Firmware::Uefi, &[network]);
     let document = scenario("ipv6-dual-stack-nmstate.yaml");
-    check(&chain, &document, &parsed(&document));
-    assert!(answers(address("192.0.2.20"), 100));
-    assert!(answers(address("2001:db8:1::20"), 100));
+    let answering = [("192.0.2.20", 100), ("2001:db8:1::20", 100)];
+    check(&chain, &bare_metal_host(&chain, &document), &parsed(&document), &answering);
 }
 
 #[test]
@@ -109,12 +191,10 @@ fn bond_with_lacp_and_vlans() {
     let networks = [network("management", &management, &management_segment), trunk];
     let chain = start("bond-vlans", "192.168.122.1", Firmware::Uefi, &networks);
     let document = scenario("bond-vlans-nmstate.yaml");
-    check(&chain, &document, &parsed(&document));
-
-    assert!(answers(address("172.16.0.110"), 100));
-    for there in ["192.168.122.50", "172.17.1.50", "172.17.2.50", "172.17.3.50", "172.17.4.50"] {
-        assert!(answers(address(there), 8900), "{there}");
-    }
+    let jumbo =
+        ["192.168.122.50", "172.17.1.50", "172.17.2.50", "172.17.3.50", "172.17.4.50"].map(|there| (there, 8900));
+    let answering = [&[("172.16.0.110", 100)][..], &jumbo].concat();
+    check(&chain, &bare_metal_host(&chain, &document), &parsed(&document), &answering);
     let trunk = &chain.switches[1];
     let tags: BTreeSet<_> = [None, Some(20), Some(30), Some(40), Some(50)].into();
     assert!(trunk.tags().is_superset(&tags), "{:?}", trunk.tags());
@@ -132,8 +212,7 @@ fn bridge_over_the_only_nic() {
     let networks = [network("lan", &nics, &segment)];
     let chain = start("external-bridge", "10.19.41.254", Firmware::Uefi, &networks);
     let document = scenario("external-bridge-nmstate.yaml");
-    check(&chain, &document, &parsed(&document));
-    assert!(answers(address("10.19.41.157"), 100));
+    check(&chain, &bare_metal_host(&chain, &document), &parsed(&document), &[("10.19.41.157", 100)]);
 }
 
 /// With BIOS, and what two policies say of one host as one document.
@@ -148,9 +227,8 @@ fn bridges_over_both_functions_of_a_card() {
     let segments = [&["192.168.111.1/24"], &["10.10.10.1/24"]].map(|addresses| [Segment { vlan: None, addresses }]);
     let networks = [network("lan", &nics[0], &segments[0]), network("other", &nics[1], &segments[1])];
     let chain = start("linux-bridges", "192.168.111.1", Firmware::Bios, &networks);
-    check(&chain, &nmstate.to_string(), &nmstate);
-    assert!(answers(address("192.168.111.2"), 100));
-    assert!(answers(address("10.10.10.2"), 100));
+    let answering = [("192.168.111.2", 100), ("10.10.10.2", 100)];
+    check(&chain, &bare_metal_host(&chain, &nmstate.to_string()), &nmstate, &answering);
 }
 
 #[test]
@@ -161,9 +239,29 @@ fn bond_of_nics_known_by_their_mac_addresses() {
     let networks = [network("lan", &nics, &segment)];
     let chain = start("mac-identified", "198.51.100.1", Firmware::Uefi, &networks);
     let document = scenario("mac-identified-nmstate.yaml");
-    let report = check(&chain, &document, &parsed(&document));
+    let documents = bare_metal_host(&chain, &document);
+    let report = check(&chain, &documents, &parsed(&document), &[("198.51.100.7", 100)]);
     assert_eq!(report.ports("bond0"), ["enp4s0", "enp5s0"], "{report:#?}");
-    assert!(answers(address("198.51.100.7"), 100));
+}
+
+/// A system that is up and does not reach dayone has not booted.
+#[test]
+fn a_host_with_an_address_of_another_network_does_not_call_home() {
+    let nics = [Nic { mac: MAC, place: Place::Bus(2) }];
+    let segment = [Segment { vlan: None, addresses: &["192.168.111.1/24"] }];
+    let networks = [network("lan", &nics, &segment)];
+    let chain = start("wrong-address", "192.168.111.1", Firmware::Uefi, &networks);
+    let nmstate = fs::read_to_string(fixtures("nmstate/static-ipv4-baremetalhost/nmstate.yaml")).unwrap();
+    let nmstate = nmstate.replace("192.168.111.", "192.168.222.");
+    let boot = Boot::begin(&chain, &bare_metal_host(&chain, &nmstate));
+    let report = chain.report();
+    assert_eq!(differences(&parsed(&nmstate), &report), [""; 0], "{report:#?}");
+    // In the tests above, hosts call home before they report or a moment after it.
+    std::thread::sleep(Duration::from_secs(10));
+    let state = boot.state();
+    assert_eq!((state["state"].as_str(), step(&state, "power")["state"].as_str()), (Some("running"), Some("done")));
+    assert_eq!(step(&state, "booted")["ended"], Value::Null, "{state:#}");
+    boot.delete();
 }
 
 /// Otherwise the tests above would prove nothing.
@@ -174,8 +272,8 @@ fn the_base_itself_has_what_a_router_offers_and_no_more() {
     let mut network = network("lan", &nics, &segment);
     network.offered = Some("2001:db8:bad::".parse().unwrap());
     let chain = start("base", "192.0.2.1", Firmware::Uefi, &[network]);
-    let arguments = KERNEL_ARGUMENTS.map(|argument| format!("--append={argument}"));
-    let base = ramdisk_iso(&arguments.each_ref().map(String::as_str));
+    // It waits for a DHCP server as long as it may.
+    let base = ramdisk_iso(&["--append=boot-report=90", "--append=systemd.show_status=false"]);
     chain.bmc.insert(&served_once(base));
     chain.bmc.boot_cd("UEFI");
 

@@ -31,9 +31,9 @@ use switch::Cable;
 /// The user and the password of the BMC: those of the scenarios' documents.
 pub const CREDENTIALS: (&str, &str) = ("admin", "password");
 
-/// What is added to a kernel's command line: the system says what has become of its network after a minute at most and
-/// stays on, and nothing else is written while it does.
-pub const KERNEL_ARGUMENTS: [&str; 2] = ["boot-report=60", "systemd.show_status=false"];
+/// What is added to a kernel's command line: the system stays on when it has said what has become of its network, and
+/// nothing else is written meanwhile.
+pub const KERNEL_ARGUMENTS: [&str; 2] = ["boot-report=600", "systemd.show_status=false"];
 
 /// NICs that are on one switch, and what else is there.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 //! `dayone bmc probe` and `dayone eject`, against the BMCs of `fixtures/redfish/`.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use acceptance::bmc::{EmulatedBmc, Identity, ImageServer, Options, PASSWORD, USERNAME, Vendor};
+use acceptance::bmc::{EmulatedBmc, Failure, Fault, Identity, ImageServer, Options, PASSWORD, USERNAME, Vendor};
 use acceptance::server::{dayone, free_address};
 use dayone::redfish::bmc::{Bmc, Medium};
 use serde_json::{Value, json};
@@ -186,4 +186,35 @@ async fn a_bmc_that_is_not_there_is_given_up_soon() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("check address, network and power"), "{}", text(&output.stderr));
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+#[tokio::test]
+async fn whoever_interrupts_leaves_no_session_behind() {
+    let bmc = emulated("hpe-ilo6").await;
+    bmc.inject(Fault::new("GET", "/redfish/v1/Systems", 9, Failure::Delay(Duration::from_secs(60))));
+    let mut process = command(&["bmc", "probe", &bmc.origin()]).stdout(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    while bmc.sessions() == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no session");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let id = rustix::process::Pid::from_child(&process);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let status = tokio::task::spawn_blocking(move || process.wait().unwrap()).await.unwrap();
+    assert_eq!((status.code(), bmc.sessions()), (Some(130), 0));
+    assert!(begin.elapsed() < Duration::from_secs(25));
+}
+
+#[tokio::test]
+async fn one_slot_is_emptied_by_its_name_and_a_wrong_name_says_what_there_is() {
+    let bmc = emulated("hpe-ilo6").await;
+    let eject = |slot: &'static str| run(command(&["eject", &bmc.origin(), "--slot", slot, "--format", "json"]));
+    let slots: Value = serde_json::from_slice(&eject("2").await.stdout).unwrap();
+    assert_eq!(
+        slots,
+        json!([{"slot": "/redfish/v1/Managers/1/VirtualMedia/2/", "image": null, "outcome": "empty", "problem": null}])
+    );
+    let output = eject("cd").await;
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("/redfish/v1/Managers/1/VirtualMedia/1/, "), "{said}");
 }

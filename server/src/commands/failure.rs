@@ -16,8 +16,8 @@ pub(super) enum Failure {
     Bmc(String),
     /// The arguments make no sense together, or a file cannot be read or written.
     System(String),
-    /// The user pressed Ctrl-C, or somebody else ended the program politely.
-    Interrupted,
+    /// The user pressed Ctrl-C, or somebody else ended the program politely. With what that means for what was asked.
+    Interrupted(&'static str),
 }
 
 impl Failure {
@@ -36,7 +36,7 @@ impl Failure {
             Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
             Self::System(_) => 2,
             // What shells say of a program that SIGINT has ended.
-            Self::Interrupted => 130,
+            Self::Interrupted(_) => 130,
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match &failure {
         Failure::Findings => {}
         Failure::Input(message) | Failure::Bmc(message) | Failure::System(message) => terminal::complain(message),
-        Failure::Interrupted => terminal::complain("interrupted; nothing was written"),
+        Failure::Interrupted(meaning) => terminal::complain(&format!("interrupted; {meaning}")),
     }
     ExitCode::from(failure.code())
 }

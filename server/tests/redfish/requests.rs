@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use dayone::redfish::{AllowedNetworks, Client, ClientOptions, RedfishError, Target};
+use dayone::redfish::{AllowedNetworks, Client, ClientOptions, RedfishError, Target, Verification};
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::bmc::{Bmc, Canned};
 
@@ -87,7 +88,7 @@ async fn a_bmc_with_an_ipv6_address_is_reached_at_it() {
         .fallback(async |headers: http::HeaderMap| axum::Json(json!({"host": headers["host"].to_str().unwrap()})));
     let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let address = format!("redfish-virtualmedia+http://[::1]:{port}/redfish/v1/Systems/1").parse().unwrap();
-    let target = Target { address, credentials: None, verification: dayone::redfish::Verification::System };
+    let target = Target { address, credentials: None, verification: Verification::System };
     let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
     assert_eq!(client.root()["host"], format!("[::1]:{port}"));
     server.abort();
@@ -239,7 +240,7 @@ async fn silence_ends_in_time() {
     // Connections are accepted by the kernel, and nobody answers.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-    let mut target = Target { address, credentials: None, verification: dayone::redfish::Verification::System };
+    let mut target = Target { address, credentials: None, verification: Verification::System };
     let options = ClientOptions { request_timeout: Duration::from_millis(200), ..ClientOptions::default() };
     let error = Client::connect(&target, &options).await.err().unwrap();
     assert!(matches!(error, RedfishError::Timeout { .. }) && error.is_transient(), "{error}");
@@ -250,6 +251,51 @@ async fn silence_ends_in_time() {
     target.address = "http://no-such-host.invalid".parse().unwrap();
     let error = Client::connect(&target, &options).await.err().unwrap();
     assert!(matches!(error, RedfishError::Unresolved { .. }), "{error}");
+}
+
+/// A server that answers each request with these parts, and then closes the connection without having said so.
+async fn parts(parts: &'static [&'static str], pause: Duration) -> Target {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                for part in parts {
+                    let _ = stream.write_all(part.as_bytes()).await;
+                    tokio::time::sleep(pause).await;
+                }
+            });
+        }
+    });
+    Target { address, credentials: None, verification: Verification::System }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_bmc_has_closed_is_not_used_again() {
+    let target = parts(&["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"], Duration::ZERO).await;
+    let options = ClientOptions { retries: 0, ..ClientOptions::default() };
+    let client = Client::connect(&target, &options).await.unwrap();
+    for _ in 0..20 {
+        client.post("/x", &json!({}), LIMIT).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_trickles_or_breaks_off_is_given_up() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+    let options = ClientOptions { retries: 0, request_timeout: Duration::from_millis(500), ..ClientOptions::default() };
+    let slow = parts(&[HEAD, "{", " ", " ", " ", " ", " ", " ", " "], Duration::from_millis(100)).await;
+    let error = Client::connect(&slow, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Timeout { .. }), "{error}");
+    for broken in [&[HEAD, "{"][..], &[], &["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"]] {
+        let broken = parts(broken, Duration::ZERO).await;
+        let error = Client::connect(&broken, &options).await.err().unwrap();
+        assert!(matches!(error, RedfishError::Broken { .. }) && error.is_transient(), "{error}");
+    }
+    let nonsense = parts(&["SSH-2.0-OpenSSH_9.9\r\n"], Duration::ZERO).await;
+    let error = Client::connect(&nonsense, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Broken { .. }), "{error}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::arguments::{EjectArguments, ProbeArguments};
 use crate::redfish::bmc::{Bmc, BmcError};
 
 /// How long the session of a command that is interrupted has to be ended.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_secs(5);
 
 pub(super) fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     run(probe::run(arguments))
@@ -28,15 +28,25 @@ fn run(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let outcome = runtime.block_on(async {
         tokio::select! {
             outcome = work => outcome,
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted("what was asked of the BMC by then may be done")),
         }
     });
-    if matches!(outcome, Err(Failure::Interrupted)) {
-        // The client was dropped, and has left behind what ends its session.
-        runtime.block_on(tokio::time::sleep(FAREWELL));
+    if matches!(outcome, Err(Failure::Interrupted(_))) {
+        runtime.block_on(farewell());
     }
     runtime.shutdown_background();
     outcome
+}
+
+/// A client that was dropped has left a task behind, which ends its session.
+async fn farewell() {
+    let ended = async {
+        while tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Not in time: the BMC ends the session by itself, some time.
+    let _ = tokio::time::timeout(FAREWELL, ended).await;
 }
 
 /// Connects to the BMC that is meant.

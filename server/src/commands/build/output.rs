@@ -19,6 +19,9 @@ use crate::commands::base::OpenedBase;
 use crate::commands::failure::Failure;
 use crate::store::base_file::BaseFile;
 
+/// What an interruption means for the user's files.
+const NOTHING_WRITTEN: &str = "nothing was written";
+
 /// Nobody wants a gigabyte of binary on the screen.
 pub(super) fn refuse_terminal() -> Result<(), Failure> {
     if io::stdout().is_terminal() {
@@ -78,7 +81,7 @@ pub(super) fn write(
         file.check().map_err(|error| Failure::system("the image is not written", &error))?;
     }
     if interrupt.is_wanted() {
-        return Err(Failure::Interrupted);
+        return Err(Failure::Interrupted(NOTHING_WRITTEN));
     }
     complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
 }
@@ -112,7 +115,7 @@ fn write_temporary(
     bar: &ProgressBar,
 ) -> Result<NamedTempFile, Failure> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Failure::Interrupted,
+        io::ErrorKind::Interrupted => Failure::Interrupted(NOTHING_WRITTEN),
         _ => cannot_write(path, &error),
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -21,6 +21,8 @@ pub enum Fault {
     LateAnswer(Duration),
     /// The connection ends and the BMC has seen nothing.
     Lost,
+    /// The same, after this time.
+    Stuck(Duration),
     /// The BMC does it, and the connection ends without an answer.
     LostAnswer,
     /// This answer, and the BMC has seen nothing.
@@ -60,7 +62,7 @@ pub struct Seen {
 
 struct Rule {
     method: Method,
-    path: String,
+    part: String,
     times: usize,
     fault: Fault,
 }
@@ -118,10 +120,10 @@ impl FaultProxy {
         format!("http://{}", self.address)
     }
 
-    /// The next `times` requests with this method whose path contains `path` go wrong. Of several that fit, the first
-    /// one told counts.
-    pub fn next(&self, method: Method, path: &str, times: usize, fault: Fault) {
-        lock(&self.shared.rules).push(Rule { method, path: path.to_owned(), times, fault });
+    /// The next `times` requests with this method whose path or body contains `part` go wrong. Of several that fit, the
+    /// first one told counts.
+    pub fn next(&self, method: Method, part: &str, times: usize, fault: Fault) {
+        lock(&self.shared.rules).push(Rule { method, part: part.to_owned(), times, fault });
     }
 
     /// Nothing goes wrong any more, and nothing has come by.
@@ -135,17 +137,14 @@ impl FaultProxy {
         lock(&self.shared.seen).clone()
     }
 
-    /// How many requests with this method came by whose path contains `path`.
-    pub fn count(&self, method: &Method, path: &str) -> usize {
-        self.seen().iter().filter(|seen| seen.method == method.as_str() && seen.path.contains(path)).count()
-    }
-
-    /// Waits until such a request has come by `times` times.
+    /// Waits until a request with this method has come by whose path or body contains `part`.
     #[track_caller]
-    pub fn wait_for(&self, method: &Method, path: &str, times: usize) {
+    pub fn wait_for(&self, method: &Method, part: &str) {
+        let fits =
+            |seen: &Seen| seen.method == method.as_str() && (seen.path.contains(part) || seen.body.contains(part));
         let deadline = Instant::now() + Duration::from_secs(60);
-        while self.count(method, path) < times {
-            assert!(Instant::now() < deadline, "no {method} of {path}: {:#?}", self.seen());
+        while !self.seen().iter().any(fits) {
+            assert!(Instant::now() < deadline, "no {method} of {part}: {:#?}", self.seen());
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -193,12 +192,12 @@ impl Shared {
             return Some(json_answer(200, Vec::new(), task));
         }
         let fault = self.fault(&request);
-        let forwarded = !matches!(fault, Some(Fault::Lost | Fault::Answer(..) | Fault::FailingTask(_)));
+        let kept = matches!(fault, Some(Fault::Lost | Fault::Stuck(_) | Fault::Answer(..) | Fault::FailingTask(_)));
         lock(&self.seen).push(Seen {
             method: request.method.to_string(),
             path: request.path.clone(),
             body: String::from_utf8_lossy(&request.body).into_owned(),
-            forwarded,
+            forwarded: !kept,
         });
         match fault {
             None => Some(self.forward(&request)),
@@ -212,6 +211,10 @@ impl Shared {
                 Some(answer)
             }
             Some(Fault::Lost) => None,
+            Some(Fault::Stuck(time)) => {
+                thread::sleep(time);
+                None
+            }
             Some(Fault::LostAnswer) => {
                 self.forward(&request);
                 None
@@ -246,8 +249,11 @@ impl Shared {
 
     fn fault(&self, request: &Request) -> Option<Fault> {
         let mut rules = lock(&self.rules);
-        let fits =
-            |rule: &&mut Rule| rule.times > 0 && rule.method == request.method && request.path.contains(&rule.path);
+        let body = String::from_utf8_lossy(&request.body);
+        let fits = |rule: &&mut Rule| {
+            let part = request.path.contains(&rule.part) || body.contains(&rule.part);
+            rule.times > 0 && rule.method == request.method && part
+        };
         let rule = rules.iter_mut().find(fits)?;
         rule.times -= 1;
         Some(rule.fault.clone())

@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod bmc;
+pub mod boots;
 pub mod chain;
 pub mod extents;
 pub mod fat;

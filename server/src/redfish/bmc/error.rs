@@ -88,7 +88,7 @@ pub enum BmcError {
         message: String,
     },
     /// Every form of the request was refused.
-    #[error("the BMC does not insert the image; {}", last(attempts))]
+    #[error("the BMC does not insert the image; {}{}", last(attempts), detached(attempts))]
     InsertRefused {
         /// What was tried.
         attempts: Vec<Attempt>,
@@ -193,6 +193,15 @@ fn last(attempts: &[Attempt]) -> String {
         [] => "there is no way that it offers".to_owned(),
         [only] => format!("{only}"),
         [.., last] => format!("{} requests were tried, the last: {last}", attempts.len()),
+    }
+}
+
+/// Dell's VRM0021 has two causes, and one of them lasts.
+fn detached(attempts: &[Attempt]) -> &'static str {
+    if attempts.iter().any(|attempt| attempt.error.as_ref().is_some_and(|error| error.contains("VRM0021"))) {
+        ". An iDRAC says so, too, where its attribute VirtualMedia.1.Attached is Detached: set it to AutoAttach"
+    } else {
+        ""
     }
 }
 

@@ -214,6 +214,18 @@ fn a_url_that_is_not_wanted_is_told_from_a_form_that_is_not() {
     assert!(!attempt::refuses_url(&missing));
 }
 
+#[test]
+fn an_idrac_with_virtual_media_detached_is_told_how_to_attach_it() {
+    let error = refusal(500, "IDRAC.2.8.VRM0021", "Virtual Media is detached or already in use.", &[]);
+    let refused = |error| {
+        let attempts = vec![Attempt::new("POST", "/x", &json!({"Image": URL}), &Err(error))];
+        BmcError::InsertRefused { attempts }.to_string()
+    };
+    let text = refused(error);
+    assert!(text.contains("AutoAttach") && text.contains("it was sent Image") && !text.contains(URL), "{text}");
+    assert!(!refused(refusal(500, "Base.1.8.InternalError", "", &[])).contains("AutoAttach"));
+}
+
 /// Whatever JSON there is, with the names that are looked for.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![

@@ -19,6 +19,14 @@ pub struct BmcArguments {
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
+    /// How to log in.
+    #[command(flatten)]
+    pub access: BmcAccess,
+}
+
+/// How to log in to a BMC, and whom to take for it.
+#[derive(Debug, Default, Args)]
+pub struct BmcAccess {
     /// Who logs in [default: the documents' Secret, or `DAYONE_BMC_USERNAME`]
     #[arg(long, value_name = "NAME")]
     pub bmc_username: Option<String>,

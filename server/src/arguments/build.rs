@@ -7,12 +7,8 @@ use std::str::FromStr;
 use clap::Args;
 use imagelib::base::Format;
 use imagelib::delivery::DeliveryProfile;
-use imagelib::host::HostName;
-use imagelib::ignition::{AbsolutePath, FileMode};
-use imagelib::kernel_arguments::{KernelArgument, Replacement};
-use imagelib::recipe::RootfsUrl;
 
-use super::{DataArguments, InputFile};
+use super::{CustomisationArguments, DataArguments, InputFile};
 use crate::store::{BaseDefinition, BasePaths, DefinitionError};
 
 /// The arguments of `dayone build`.
@@ -63,55 +59,9 @@ pub struct BuildArguments {
     #[arg(long)]
     pub force: bool,
 
-    /// Kernel argument to add; repeatable
-    #[arg(long, value_name = "ARG")]
-    pub karg_append: Vec<KernelArgument>,
-
-    /// Kernel argument to remove; repeatable
-    #[arg(long, value_name = "ARG")]
-    pub karg_delete: Vec<String>,
-
-    /// Kernel argument whose value to change; repeatable
-    #[arg(long, value_name = "KEY=OLD=NEW")]
-    pub karg_replace: Vec<Replacement>,
-
-    /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable; all, if not said
-    #[arg(long, value_name = "TITLE")]
-    pub boot_entry: Vec<String>,
-
-    /// How the system takes what is added, where its initramfs does not say so; inspect says which it is
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<DeliveryProfile>,
-
-    /// Where a minimal-iso, or a medium around CoreOS's kernel and initramfs, fetches its root file system from
-    #[arg(long, value_name = "URL")]
-    pub rootfs_url: Option<RootfsUrl>,
-
-    /// Host name to set, whatever the documents say
-    #[arg(long, value_name = "NAME")]
-    pub hostname: Option<HostName>,
-
-    /// Ignition config (version 3) of your own, which the image's is merged with; CoreOS only
-    #[arg(long, value_name = "FILE")]
-    pub ignition: Option<PathBuf>,
-
-    /// SSH public key of the user core, or a file with such keys; repeatable; CoreOS only
-    // A private key begins with hyphens, and must not be shown as an unknown option.
-    #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
-    pub ssh_key: Vec<String>,
-
-    /// File to add to the system, with its mode in octal (0644 if not said) and the numbers of its owner and group (root's
-    /// if not said); repeatable
-    #[arg(long, value_name = "PATH=LOCALFILE[:MODE[:USER:GROUP]]")]
-    pub file: Vec<FileArgument>,
-
-    /// systemd unit to add, named like its file; it is enabled if it has an [Install] section; repeatable; CoreOS only
-    #[arg(long, value_name = "FILE")]
-    pub unit: Vec<PathBuf>,
-
-    /// Let NICs that the documents do not mention come up with DHCP, as NetworkManager does of itself
-    #[arg(long)]
-    pub auto_default: bool,
+    /// What is changed besides the network.
+    #[command(flatten)]
+    pub customisation: CustomisationArguments,
 
     /// Say nothing but warnings and errors
     #[arg(short, long)]
@@ -163,48 +113,6 @@ impl FromStr for OutputFile {
     }
 }
 
-/// A file to add: where it goes, where its content is, and its mode.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileArgument {
-    /// Where it goes.
-    pub path: AbsolutePath,
-    /// Where its content is.
-    pub local: PathBuf,
-    /// Its mode.
-    pub mode: FileMode,
-    /// The numbers of the user and of the group that own it.
-    pub owner: (u32, u32),
-}
-
-impl FromStr for FileArgument {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (path, local) = text
-            .split_once('=')
-            .ok_or("write PATH=LOCALFILE, PATH=LOCALFILE:MODE, or PATH=LOCALFILE:MODE:USER:GROUP")?;
-        let path = path.parse().map_err(|error| format!("{error}"))?;
-        // A colon with anything but digits behind it belongs to the local file's name.
-        let with_mode = |local: &'_ str| {
-            let (local, mode) = local.rsplit_once(':')?;
-            Some((local.to_owned(), mode.parse::<FileMode>().ok()?))
-        };
-        let with_owner = || {
-            let (rest, group) = local.rsplit_once(':')?;
-            let (rest, user) = rest.rsplit_once(':')?;
-            let (local, mode) = with_mode(rest)?;
-            Some((local, mode, (user.parse().ok()?, group.parse().ok()?)))
-        };
-        let (local, mode, owner) = with_owner()
-            .or_else(|| with_mode(local).map(|(local, mode)| (local, mode, (0, 0))))
-            .unwrap_or_else(|| (local.to_owned(), FileMode::default(), (0, 0)));
-        if local.is_empty() {
-            return Err("LOCALFILE is empty".to_owned());
-        }
-        Ok(Self { path, local: local.into(), mode, owner })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,23 +127,6 @@ mod tests {
         assert_eq!(files.iter().count(), 2);
         for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x", "iso:x,profile:y"] {
             assert!(bad.parse::<BaseArgument>().is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_file_has_a_mode_if_it_is_said() {
-        let parsed = |text: &str| {
-            text.parse::<FileArgument>()
-                .map(|file| (file.path.to_string(), file.local.display().to_string(), file.mode.to_string()))
-        };
-        let expected = |path: &str, local: &str, mode: &str| Ok((path.into(), local.into(), mode.into()));
-        assert_eq!(parsed("/etc/motd=motd"), expected("/etc/motd", "motd", "0644"));
-        assert_eq!(parsed("/usr/local/bin/x=./x=y:0755"), expected("/usr/local/bin/x", "./x=y", "0755"));
-        assert_eq!(parsed("/srv/x=a:b:0600:1000:100"), expected("/srv/x", "a:b", "0600"));
-        assert_eq!("/srv/x=a:b:0600:1000:100".parse::<FileArgument>().unwrap().owner, (1000, 100));
-        assert_eq!(parsed("/etc/motd=C:motd"), expected("/etc/motd", "C:motd", "0644"));
-        for bad in ["", "/etc/motd", "etc/motd=x", "/etc/../motd=x", "/etc/motd=", "/etc/motd=:0644"] {
-            assert!(parsed(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The command line: one file per subcommand that has arguments of its own.
 
 mod bmc;
+mod boot;
 mod build;
 mod check;
 mod convert;
+mod customisation;
 mod data;
 mod doctor;
 mod documents;
@@ -13,10 +15,12 @@ mod settings;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use bmc::{BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
-pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, FileArgument, OutputFile};
+pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
+pub use boot::{BootArguments, ServerArguments, ServingArguments};
+pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, OutputFile};
 pub use check::CheckArguments;
 pub use convert::ConvertArguments;
+pub use customisation::{CustomisationArguments, FileArgument};
 pub use data::DataArguments;
 pub use doctor::DoctorArguments;
 pub use documents::InputFile;
@@ -45,6 +49,8 @@ pub enum Command {
     Serve(Box<ServeArguments>),
     /// Write the boot image of one host to a file
     Build(Box<BuildArguments>),
+    /// Boot hosts from their images, by way of their BMCs
+    Boot(Box<BootArguments>),
     /// Convert NMState to NetworkManager keyfiles
     Convert(ConvertArguments),
     /// Say what is wrong with documents, and build nothing

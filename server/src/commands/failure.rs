@@ -1,5 +1,6 @@
 //! How the commands that are not a server end: what they say, and the exit code.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ pub(super) enum Failure {
     /// The arguments make no sense together, or a file cannot be read or written.
     System(String),
     /// The user pressed Ctrl-C, or somebody else ended the program politely. With what that means for what was asked.
-    Interrupted(&'static str),
+    Interrupted(Cow<'static, str>),
 }
 
 impl Failure {

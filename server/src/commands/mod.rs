@@ -2,15 +2,18 @@
 
 mod base;
 mod bmc;
+mod boot;
 mod build;
 mod check;
 mod convert;
+mod customisation;
 mod doctor;
 mod documents;
 mod failure;
 mod findings;
 mod inspect;
 mod serve;
+mod signals;
 mod table;
 mod terminal;
 
@@ -22,6 +25,7 @@ use crate::arguments::{Arguments, BmcCommand, Command};
 pub fn run(arguments: Arguments) -> ExitCode {
     match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
+        Command::Boot(arguments) => failure::exit_code(boot::run(&arguments)),
         Command::Build(arguments) => failure::exit_code(build::run(*arguments)),
         Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),
         Command::Inspect(arguments) => failure::exit_code(inspect::run(&arguments)),

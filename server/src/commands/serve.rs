@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 
 use super::failure::chain;
+use super::signals::Signals;
 use super::terminal;
 use crate::arguments::ServeArguments;
 use crate::logging;
@@ -79,25 +79,6 @@ async fn serve(config: Config) -> ExitCode {
         code = signals.next() => {
             warn!("stopped at once");
             ExitCode::from(code)
-        }
-    }
-}
-
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    /// Waits for a signal. The exit code that shells give to a program that it has ended.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.terminate.recv() => 143,
-            _ = self.interrupt.recv() => 130,
         }
     }
 }

@@ -18,4 +18,5 @@ pub use error::{Failure, RedfishError};
 pub use message::Message;
 pub(crate) use message::without_tokens;
 pub use networks::{AllowedNetworks, NetworkRefusal};
+pub(crate) use tls::client_config;
 pub use tls::{Certificates, CertificatesError, Verification};

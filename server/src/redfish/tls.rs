@@ -76,7 +76,7 @@ impl fmt::Debug for Certificates {
 }
 
 /// The configuration of a client that verifies so.
-pub(super) fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
+pub(crate) fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match verification {
         Verification::System => system_verifier(&provider)?,

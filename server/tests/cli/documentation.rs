@@ -82,7 +82,7 @@ fn the_examples_do_what_the_page_says() {
 #[test]
 fn the_page_names_every_option() {
     let page = page();
-    for command in ["bmc probe", "build", "check", "convert", "doctor", "eject", "inspect", "serve"] {
+    for command in ["bmc probe", "boot", "build", "check", "convert", "doctor", "eject", "inspect", "serve"] {
         assert!(page.contains(&format!("\n## {command}\n")));
         let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()).out;
         let options = help.lines().filter(|line| line.trim_start().starts_with('-'));

@@ -81,7 +81,7 @@ fn wrong_arguments_are_told_from_everything_else() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["build", "check", "convert", "doctor", "inspect"] {
+    for command in ["boot", "build", "check", "convert", "doctor", "inspect"] {
         let help = run(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);

@@ -4,6 +4,8 @@ mod eject;
 mod probe;
 mod target;
 
+pub(super) use target::given;
+
 use std::time::Duration;
 
 use super::failure::Failure;
@@ -28,7 +30,7 @@ fn run(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let outcome = runtime.block_on(async {
         tokio::select! {
             outcome = work => outcome,
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted("what was asked of the BMC by then may be done")),
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted("what was asked of the BMC by then may be done".into())),
         }
     });
     if matches!(outcome, Err(Failure::Interrupted(_))) {

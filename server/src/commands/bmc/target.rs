@@ -2,7 +2,7 @@
 
 use imagelib::host::{self, BmcSpec};
 
-use crate::arguments::{BmcArguments, InputFile};
+use crate::arguments::{BmcAccess, BmcArguments, InputFile};
 use crate::commands::documents;
 use crate::commands::failure::Failure;
 use crate::redfish::bmc::BootMode;
@@ -39,14 +39,14 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
     };
     let address: BmcAddress = address.parse().map_err(|error: AddressError| Failure::System(error.to_string()))?;
     let credentials = credentials(arguments, spec.as_ref())?;
-    let verification = match &arguments.bmc_ca {
+    let verification = match &arguments.access.bmc_ca {
         Some(path) => Verification::CaFile(Certificates::from_file(path).map_err(|e| Failure::System(e.to_string()))?),
-        None if arguments.insecure || spec.is_some_and(|spec| spec.disable_certificate_verification) => {
+        None if arguments.access.insecure || spec.is_some_and(|spec| spec.disable_certificate_verification) => {
             Verification::Disabled
         }
         None => Verification::System,
     };
-    let networks = arguments.bmc_network.iter().copied().collect();
+    let networks = arguments.access.bmc_network.iter().copied().collect();
     let options = ClientOptions { networks, ..ClientOptions::default() };
     Ok(Meant { target: Target { address, credentials, verification }, options, mode })
 }
@@ -64,30 +64,16 @@ fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
 
 /// What was said here, what the documents say, and what is in the environment: the first of these.
 fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Option<Credentials>, Failure> {
-    let wrong = |error: &CredentialsError| Failure::system("the BMC's credentials", error);
-    let environment =
-        |name: &str| std::env::var(format!("{ENVIRONMENT}_{name}")).ok().filter(|value| !value.is_empty());
-    if arguments.bmc_username.is_some() || arguments.bmc_password_file.is_some() {
-        let username = arguments.bmc_username.clone().or_else(|| environment("USERNAME"));
-        let password = match &arguments.bmc_password_file {
-            Some(path) => Some(Password::from_file(path).map_err(|error| wrong(&error))?),
-            None => environment("PASSWORD").map(Password::from),
-        };
-        return match (username, password) {
-            (Some(username), Some(password)) => Credentials::new(username, password).map(Some).map_err(|e| wrong(&e)),
-            (None, _) => Err(Failure::System(format!("who logs in? (--bmc-username, or {ENVIRONMENT}_USERNAME)"))),
-            (_, None) => {
-                Err(Failure::System(format!("with which password? (--bmc-password-file, or {ENVIRONMENT}_PASSWORD)")))
-            }
-        };
+    if let Some(given) = given(&arguments.access)? {
+        return Ok(Some(given));
     }
     match spec.map(|spec| &spec.credentials) {
         Some(Ok(read)) => {
             let password = Password::from(read.password.clone());
-            Credentials::new(read.username.clone(), password).map(Some).map_err(|error| wrong(&error))
+            Credentials::new(read.username.clone(), password).map(Some).map_err(|error| unusable(&error))
         }
         other => {
-            let found = Credentials::from_environment(ENVIRONMENT).map_err(|error| wrong(&error))?;
+            let found = Credentials::from_environment(ENVIRONMENT).map_err(|error| unusable(&error))?;
             match other {
                 Some(Err(reason)) if found.is_none() => Err(Failure::Input(format!(
                     "{reason}; hand the Secret over as well, or give --bmc-username and --bmc-password-file"
@@ -96,4 +82,31 @@ fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Optio
             }
         }
     }
+}
+
+/// What the options say; where they say half of it, with the other half from the environment.
+pub(in crate::commands) fn given(access: &BmcAccess) -> Result<Option<Credentials>, Failure> {
+    if access.bmc_username.is_none() && access.bmc_password_file.is_none() {
+        return Ok(None);
+    }
+    let environment =
+        |name: &str| std::env::var(format!("{ENVIRONMENT}_{name}")).ok().filter(|value| !value.is_empty());
+    let username = access.bmc_username.clone().or_else(|| environment("USERNAME"));
+    let password = match &access.bmc_password_file {
+        Some(path) => Some(Password::from_file(path).map_err(|error| unusable(&error))?),
+        None => environment("PASSWORD").map(Password::from),
+    };
+    match (username, password) {
+        (Some(username), Some(password)) => {
+            Credentials::new(username, password).map(Some).map_err(|error| unusable(&error))
+        }
+        (None, _) => Err(Failure::System(format!("who logs in? (--bmc-username, or {ENVIRONMENT}_USERNAME)"))),
+        (_, None) => {
+            Err(Failure::System(format!("with which password? (--bmc-password-file, or {ENVIRONMENT}_PASSWORD)")))
+        }
+    }
+}
+
+fn unusable(error: &CredentialsError) -> Failure {
+    Failure::system("the BMC's credentials", error)
 }

@@ -3,8 +3,8 @@
 use imagelib::base::Format;
 use imagelib::recipe::{DataDrive, DriveFile};
 
-use super::recipe::read;
 use crate::arguments::{BuildArguments, DataArguments};
+use crate::commands::customisation::read;
 use crate::commands::failure::Failure;
 
 /// What is made. A data image has no base and may do without a host; every other image needs both.

@@ -81,7 +81,7 @@ pub(super) fn write(
         file.check().map_err(|error| Failure::system("the image is not written", &error))?;
     }
     if interrupt.is_wanted() {
-        return Err(Failure::Interrupted(NOTHING_WRITTEN));
+        return Err(Failure::Interrupted(NOTHING_WRITTEN.into()));
     }
     complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
 }
@@ -115,7 +115,7 @@ fn write_temporary(
     bar: &ProgressBar,
 ) -> Result<NamedTempFile, Failure> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Failure::Interrupted(NOTHING_WRITTEN),
+        io::ErrorKind::Interrupted => Failure::Interrupted(NOTHING_WRITTEN.into()),
         _ => cannot_write(path, &error),
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

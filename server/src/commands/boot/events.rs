@@ -1,0 +1,70 @@
+//! Server-sent events (WHATWG HTML, §9.2), as far as dayone sends them: an id and one line of data each.
+
+/// The longest line that is kept; a boot is a few KiB.
+const LONGEST: usize = 1 << 20;
+
+/// An event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) id: String,
+    pub(super) data: String,
+}
+
+/// Events out of the bytes that come.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    unread: Vec<u8>,
+    event: Event,
+}
+
+impl Events {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.unread.extend_from_slice(bytes);
+        if self.unread.len() > LONGEST && !self.unread.contains(&b'\n') {
+            self.unread.clear();
+        }
+    }
+
+    /// The next event that is there as a whole.
+    pub(super) fn next(&mut self) -> Option<Event> {
+        loop {
+            let end = self.unread.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            let line = line.trim_end_matches(['\r', '\n']);
+            match line.split_once(':') {
+                None if line.is_empty() => {
+                    let event = std::mem::take(&mut self.event);
+                    if !event.data.is_empty() {
+                        return Some(event);
+                    }
+                }
+                Some(("id", value)) => value.trim_start().clone_into(&mut self.event.id),
+                Some(("data", value)) => self.event.data.push_str(value.strip_prefix(' ').unwrap_or(value)),
+                // Comments, which keep connections open, and what is not known.
+                Some(_) | None => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_found_however_they_are_cut() {
+        let stream = ": still here\n\nevent: boot\nid: 7\ndata: {\"a\": 1}\n\nid: 8\r\ndata: {}\r\n\r\nid: 9\ndata: {";
+        let expected = [("7", "{\"a\": 1}"), ("8", "{}")];
+        for size in [1, 2, 5, 1000] {
+            let mut events = Events::default();
+            let mut found = Vec::new();
+            for bytes in stream.as_bytes().chunks(size) {
+                events.add(bytes);
+                found.extend(std::iter::from_fn(|| events.next()));
+            }
+            let found: Vec<_> = found.iter().map(|event| (event.id.as_str(), event.data.as_str())).collect();
+            assert_eq!(found, expected, "{size}");
+        }
+    }
+}

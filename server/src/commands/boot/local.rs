@@ -1,0 +1,86 @@
+//! This program as the server: both planes, for as long as hosts boot.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use tempfile::TempDir;
+use url::Url;
+
+use super::api::Api;
+use crate::arguments::{BootArguments, Settings};
+use crate::commands::bmc;
+use crate::commands::failure::{Failure, chain};
+use crate::redfish::Credentials;
+use crate::server::{Config, Server};
+
+/// What the base is called here.
+pub(super) const BASE: &str = "base";
+/// What the credentials that were given are called here.
+const CREDENTIALS: &str = "given";
+
+/// A server in this process, and what it needs on the disk.
+pub(super) struct Local {
+    pub(super) api: Api,
+    /// The name of the credentials that were given.
+    pub(super) credentials: Option<String>,
+    server: Server,
+    _directory: TempDir,
+}
+
+impl Local {
+    pub(super) async fn start(arguments: &BootArguments) -> Result<Self, Failure> {
+        let directory =
+            tempfile::tempdir().map_err(|error| Failure::system("cannot make a temporary directory", &error))?;
+        let given = bmc::given(&arguments.access)?;
+        let kept = directory.path().join("credentials");
+        if let Some(given) = &given {
+            keep(given, &kept).map_err(|error| Failure::system("cannot write to the temporary directory", &error))?;
+        }
+        let base = format!("{BASE}={}", arguments.base).parse();
+        let base = base.map_err(|error| Failure::System(format!("--base: {error}")))?;
+        let serving = &arguments.serving;
+        let settings = Settings {
+            data_dir: Some(serving.data_dir.clone().unwrap_or_else(|| directory.path().join("data"))),
+            base: vec![base],
+            api_listen: Some(([127, 0, 0, 1], 0).into()),
+            media_listen: serving.media_listen,
+            media_url: serving.media_url.clone(),
+            media_tls_cert: serving.media_tls_cert.clone(),
+            media_tls_key: serving.media_tls_key.clone(),
+            // Nothing is left to drain once the hosts have booted.
+            drain_seconds: Some(1),
+            bmc_credentials: given.is_some().then_some(kept),
+            bmc_network: arguments.access.bmc_network.clone(),
+            bmc_ca: arguments.access.bmc_ca.clone(),
+            ..Settings::default()
+        };
+        // Others on this machine must not order boots with these credentials.
+        let token = token()?;
+        let config = Config::new(settings, Some(&token)).map_err(|error| Failure::System(chain(&error)))?;
+        let server = Server::start(config).await.map_err(|error| Failure::System(chain(&error)))?;
+        let url = Url::parse(&format!("http://{}", server.api_address()))
+            .map_err(|error| Failure::system("this server's address", &error))?;
+        let api = Api::new(url, Some(token), reqwest::Client::builder().no_proxy())?;
+        let credentials = given.map(|_| CREDENTIALS.to_owned());
+        Ok(Self { api, credentials, server, _directory: directory })
+    }
+
+    pub(super) async fn stop(self) {
+        self.server.stop().await;
+    }
+}
+
+/// Writes credentials as mounted Secrets have them. The temporary directory is its owner's alone.
+fn keep(credentials: &Credentials, directory: &Path) -> std::io::Result<()> {
+    let place = directory.join(CREDENTIALS);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&place)?;
+    fs::write(place.join("username"), &credentials.username)?;
+    fs::write(place.join("password"), credentials.password.reveal())
+}
+
+fn token() -> Result<String, Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::System(format!("no random numbers: {error}")))?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}

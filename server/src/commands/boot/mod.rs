@@ -1,0 +1,176 @@
+//! `dayone boot`: hosts, booted from their images by way of their BMCs, by this program or by a dayone that serves. Both
+//! ways go through the API, so that there is one.
+
+mod api;
+mod display;
+mod events;
+mod local;
+mod order;
+mod remote;
+
+use std::time::Duration;
+
+use futures_util::future::{join_all, try_join_all};
+
+use self::api::{Api, ApiError, Begun, Boot};
+use self::display::Display;
+use self::local::Local;
+use self::order::Order;
+use super::failure::Failure;
+use super::signals::Signals;
+use super::terminal;
+use crate::arguments::BootArguments;
+use crate::boots::EjectWhen;
+
+/// How often a server that has gone is tried again, and for how long altogether.
+const AGAIN: Duration = Duration::from_secs(1);
+const TRIES: u32 = 120;
+/// How long ejecting may take once somebody wants to go.
+const UNDOING: Duration = Duration::from_mins(3);
+
+pub(super) fn run(arguments: &BootArguments) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::system("cannot start threads", &error))?;
+    let outcome = runtime.block_on(boot(arguments));
+    // A thread that reads a disk is not waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
+    let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+    let display = Display::new(arguments.output);
+    if let Some(url) = &arguments.server.url {
+        let api = remote::api(arguments, url.clone())?;
+        return tokio::select! {
+            outcome = elsewhere(arguments, &api, &display) => outcome,
+            _ = signals.next() => Err(Failure::Interrupted("what the server has begun goes on there".into())),
+        };
+    }
+    let local = tokio::select! {
+        started = Local::start(arguments) => started?,
+        _ = signals.next() => return Err(Failure::Interrupted("nothing was begun".into())),
+    };
+    let outcome = here(arguments, &local, &display, &mut signals).await;
+    local.stop().await;
+    outcome
+}
+
+/// By a server.
+async fn elsewhere(arguments: &BootArguments, api: &Api, display: &Display) -> Result<(), Failure> {
+    let credentials = arguments.server.bmc_credentials.as_ref().map(ToString::to_string);
+    let order = Order::new(arguments, arguments.base.clone(), credentials, EjectWhen::Deleted)?;
+    let boots = begin(api, &order).await?;
+    if !arguments.server.wait {
+        return boots.iter().try_for_each(|boot| display.begun(boot));
+    }
+    let followed = try_join_all(boots.iter().map(|boot| follow(api, boot, display, Boot::is_settled))).await?;
+    finish(display, &followed)
+}
+
+/// By this program.
+async fn here(
+    arguments: &BootArguments,
+    local: &Local,
+    display: &Display,
+    signals: &mut Signals,
+) -> Result<(), Failure> {
+    let stays = arguments.keep || arguments.serving.stay;
+    let eject = if stays { EjectWhen::Deleted } else { EjectWhen::Booted };
+    let order = Order::new(arguments, local::BASE.to_owned(), local.credentials.clone(), eject)?;
+    let boots = begin(&local.api, &order).await?;
+    let until = move |boot: &Boot| if stays { boot.is_settled() } else { boot.ended || boot.state == "failed" };
+    let followed = tokio::select! {
+        followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
+        _ = signals.next() => {
+            let left = if arguments.keep {
+                Err(left(&boots))
+            } else {
+                undo(&local.api, &boots, display, signals).await
+            };
+            return Err(Failure::Interrupted(left.err().map_or("the BMCs are as they were".into(), Into::into)));
+        }
+    };
+    let outcome = finish(display, &followed);
+    if arguments.serving.stay && outcome.is_ok() {
+        terminal::remark("serving on, until Ctrl-C\n");
+        signals.next().await;
+    }
+    let left: Vec<Boot> = followed.into_iter().filter(|boot| !boot.ended).collect();
+    if !arguments.keep && !left.is_empty() {
+        undo(&local.api, &left, display, signals).await.map_err(Failure::Bmc)?;
+    }
+    outcome
+}
+
+async fn begin(api: &Api, order: &Order) -> Result<Vec<Boot>, Failure> {
+    match api.begin(order).await {
+        Ok(Begun { boots, findings }) => {
+            terminal::remark(&display::findings(&findings));
+            Ok(boots)
+        }
+        Err(ApiError::Refused { detail, findings }) => {
+            terminal::remark(&display::findings(&findings));
+            // The detail is the first of the errors.
+            let shown = findings.iter().any(|finding| finding.severity == "error");
+            Err(if shown { Failure::Findings } else { Failure::Input(detail) })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Follows a boot until it has come so far. A connection that ends is made anew.
+async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot) -> bool) -> Result<Boot, ApiError> {
+    let mut last = boot.clone();
+    let mut seen = "0".to_owned();
+    let mut tries = 0;
+    loop {
+        match api.follow(&boot.id, &seen).await {
+            Ok(None) => return Ok(last),
+            Ok(Some(mut following)) => {
+                while let Some(event) = following.next().await {
+                    tries = 0;
+                    let Ok(now) = serde_json::from_str::<Boot>(&event.data) else { continue };
+                    display.show(&now, &event.data);
+                    if until(&now) {
+                        return Ok(now);
+                    }
+                    (last, seen) = (now, event.id);
+                }
+            }
+            Err(error @ ApiError::Unreachable(_)) if tries >= TRIES => return Err(error),
+            Err(ApiError::Unreachable(_)) => {}
+            Err(error) => return Err(error),
+        }
+        tries += 1;
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Brings the BMCs back to what they were.
+async fn undo(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
+    terminal::remark("ejecting; Ctrl-C leaves the BMCs as they are\n");
+    let undone = join_all(boots.iter().map(|boot| async move {
+        api.delete(&boot.id).await?;
+        follow(api, boot, display, |boot| boot.ended).await
+    }));
+    tokio::select! {
+        undone = tokio::time::timeout(UNDOING, undone) => match undone {
+            Ok(undone) if undone.iter().all(Result::is_ok) => Ok(()),
+            Ok(_) | Err(_) => Err(left(boots)),
+        },
+        _ = signals.next() => Err(left(boots)),
+    }
+}
+
+fn left(boots: &[Boot]) -> String {
+    let bmcs: Vec<&str> = boots.iter().map(|boot| boot.bmc.address.as_str()).collect();
+    format!("the medium may still be inserted at {}; dayone eject takes it out", bmcs.join(", "))
+}
+
+fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {
+    for boot in boots {
+        display.outcome(boot);
+    }
+    if boots.iter().all(Boot::has_booted) { Ok(()) } else { Err(Failure::Findings) }
+}

@@ -1,0 +1,46 @@
+//! A dayone that serves already.
+
+use url::Url;
+
+use super::api::Api;
+use crate::arguments::BootArguments;
+use crate::commands::failure::Failure;
+use crate::redfish::{Certificates, Verification, client_config};
+
+/// The API of the server that the arguments name.
+pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
+    let access = &arguments.access;
+    let here = [
+        (access.bmc_username.is_some(), "--bmc-username"),
+        (access.bmc_password_file.is_some(), "--bmc-password-file"),
+        (access.bmc_ca.is_some(), "--bmc-ca"),
+        (!access.bmc_network.is_empty(), "--bmc-network"),
+    ];
+    if let Some((_, option)) = here.iter().find(|(given, _)| *given) {
+        return Err(Failure::System(format!(
+            "{option} is for boots without --server: that server has its own. Credentials come with the documents (the \
+             BareMetalHost's Secret), or are kept there (--bmc-credentials NAME)"
+        )));
+    }
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(Failure::System("--server: write http://ADDRESS:PORT, or https://…".to_owned()));
+    }
+    let verification = match &arguments.server.server_ca {
+        None => Verification::System,
+        Some(path) => {
+            Verification::CaFile(Certificates::from_file(path).map_err(|error| Failure::System(error.to_string()))?)
+        }
+    };
+    let tls = client_config(&verification).map_err(|error| Failure::system("--server-ca", &error))?;
+    Api::new(url, token(arguments)?, reqwest::Client::builder().tls_backend_preconfigured(tls))
+}
+
+fn token(arguments: &BootArguments) -> Result<Option<String>, Failure> {
+    let Some(path) = &arguments.server.token_file else {
+        return Ok(std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty()));
+    };
+    let what = || format!("cannot read the token of {}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::system(&what(), &error))?;
+    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
+    token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: it is empty", what())))
+}

@@ -1,0 +1,85 @@
+//! What goes into an image besides the network: the files that the arguments name, read.
+
+use std::path::Path;
+
+use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
+use imagelib::kernel_arguments::KernelArgumentEdits;
+
+use super::documents;
+use super::failure::{Failure, chain};
+use crate::arguments::{CustomisationArguments, FileArgument, InputFile};
+
+/// What the arguments name, read.
+pub(super) struct Customisation {
+    /// The user's Ignition config, and its text.
+    pub(super) ignition: Option<(UserConfig, Vec<u8>)>,
+    pub(super) ssh_keys: Vec<SshPublicKey>,
+    pub(super) files: Vec<ExtraFile>,
+    pub(super) units: Vec<Unit>,
+    pub(super) kernel_arguments: KernelArgumentEdits,
+}
+
+impl Customisation {
+    pub(super) fn read(arguments: &CustomisationArguments) -> Result<Self, Failure> {
+        let keys = arguments.ssh_key.iter().map(|key| ssh_keys(key)).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Self {
+            ignition: arguments.ignition.as_deref().map(ignition).transpose()?,
+            ssh_keys: keys.concat(),
+            files: arguments.file.iter().map(extra_file).collect::<Result<_, Failure>>()?,
+            units: arguments.unit.iter().map(|path| unit(path)).collect::<Result<_, Failure>>()?,
+            kernel_arguments: KernelArgumentEdits {
+                delete: arguments.karg_delete.clone(),
+                append: arguments.karg_append.clone(),
+                replace: arguments.karg_replace.clone(),
+            },
+        })
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    documents::read_file(&InputFile::Path(path.to_owned()))
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|_| Failure::Input(format!("{} is not UTF-8 text", path.display())))
+}
+
+fn ignition(path: &Path) -> Result<(UserConfig, Vec<u8>), Failure> {
+    let text = read(path)?;
+    let config = UserConfig::parse(&text).map_err(|error| Failure::input(&path.display().to_string(), &error))?;
+    Ok((config, text))
+}
+
+/// A key as it is, or all keys in a file. What is neither is not repeated: it may be a private key.
+fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
+    let error = match argument.parse() {
+        Ok(key) => return Ok(vec![key]),
+        Err(error) => error,
+    };
+    let path = Path::new(argument);
+    if !path.exists() {
+        return Err(Failure::System(format!("--ssh-key is neither a file nor a public key: {}", chain(&error))));
+    }
+    let text = read_text(path)?;
+    let lines = text.lines().map(str::trim).enumerate();
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let keys = lines.map(|(number, line)| {
+        let place = || format!("{}, line {}", path.display(), number + 1);
+        line.parse().map_err(|error| Failure::input(&place(), &error))
+    });
+    let keys: Vec<SshPublicKey> = keys.collect::<Result<_, Failure>>()?;
+    if keys.is_empty() { Err(Failure::Input(format!("{} holds no SSH key", path.display()))) } else { Ok(keys) }
+}
+
+fn extra_file(argument: &FileArgument) -> Result<ExtraFile, Failure> {
+    let FileArgument { path, local, mode, owner: (user, group) } = argument.clone();
+    Ok(ExtraFile { path, mode, user, group, contents: read(&local)?.into() })
+}
+
+fn unit(path: &Path) -> Result<Unit, Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.parse().map_err(|error| Failure::input("--unit", &error))?;
+    let contents = read_text(path)?;
+    let enabled = contents.lines().any(|line| line.trim() == "[Install]");
+    Ok(Unit { name, enabled, contents: Some(contents) })
+}

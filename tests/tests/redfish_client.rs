@@ -41,6 +41,19 @@ fn expired(directory: &Path) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
+/// One without extensions, as old BMCs have it: X.509 version 1.
+fn version_1(directory: &Path) -> (PathBuf, PathBuf) {
+    let path = |name: &str| directory.join(name);
+    let (certificate, key, request) = (path("v1.crt"), path("v1.key"), path("v1.csr"));
+    let mut command = Command::new("openssl");
+    command.args(["req", "-new", "-nodes", "-newkey", "rsa:2048", "-subj", "/CN=bmc", "-keyout"]).arg(&key);
+    run(command.arg("-out").arg(&request));
+    let mut command = Command::new("openssl");
+    command.args(["x509", "-req", "-days", "30", "-in"]).arg(&request).arg("-signkey").arg(&key);
+    run(command.arg("-out").arg(&certificate));
+    (certificate, key)
+}
+
 fn listed(certificate: &Path) -> Verification {
     Verification::CaFile(Certificates::from_file(certificate).unwrap())
 }
@@ -143,6 +156,13 @@ async fn certificates_as_bmcs_have_them_are_trusted_when_listed_or_it_is_said_wh
                 assert!(error.to_string().contains("disable certificate verification"), "{error}");
             }
         }
+    }
+    let version_1 = version_1(directory.path());
+    let server = TlsServer::start(directory.path(), &version_1, &[]);
+    assert!(shook_hands(&server.try_to_connect(Verification::Disabled).await));
+    for verification in [Verification::System, listed(&version_1.0)] {
+        let error = server.try_to_connect(verification).await.to_string();
+        assert!(error.contains("X.509 version 1") && error.contains("disable certificate verification"), "{error}");
     }
     // A key of 1024 bits is too short to verify anything with.
     let short = make("short", &["-newkey", "rsa:1024", "-days", "30"]);

@@ -245,6 +245,13 @@ pub(super) fn explain(error: &rustls::Error) -> String {
         E::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
             "its certificate is not valid yet: look at the clocks of the BMC and of this system".to_owned()
         }
+        E::InvalidCertificate(CertificateError::Other(other))
+            if other.to_string().contains("UnsupportedCertVersion") =>
+        {
+            "its certificate is one of X.509 version 1, which proves nothing: have the BMC make a new one, or disable \
+             certificate verification for this BMC"
+                .to_owned()
+        }
         E::InvalidCertificate(other) => {
             format!("its certificate cannot be verified ({other}): have the BMC make a new one; or {TRUST}")
         }

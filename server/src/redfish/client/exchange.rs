@@ -243,7 +243,11 @@ impl Exchange {
         if error.is_timeout() {
             return RedfishError::Timeout { method, path, after: request.timeout };
         }
-        RedfishError::Broken { method, path, reason: innermost(error) }
+        let mut reason = innermost(error);
+        if self.target.address.origin().scheme() == "http" {
+            reason.push_str("; if it speaks TLS on this port, write its address without +http");
+        }
+        RedfishError::Broken { method, path, reason }
     }
 
     /// Texts that no error may hold, in the answers of a BMC that repeats what it was sent.

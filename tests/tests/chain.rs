@@ -48,16 +48,12 @@ fn start(name: &str, services: &str, firmware: Firmware, networks: &[Network<'_>
 fn bare_metal_host(chain: &Chain, nmstate: &str) -> String {
     let (username, password) = CREDENTIALS;
     let address = format!("redfish-virtualmedia+{}{}", chain.bmc.origin, chain.bmc.system);
-    let mode = match chain.firmware {
-        Firmware::Uefi => "UEFI",
-        Firmware::Bios => "legacy",
-    };
     let objects = [
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "network"}, "stringData": {"nmstate": nmstate}}),
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"},
             "stringData": {"username": username, "password": password}}),
         json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": "node-7"},
-            "spec": {"bmc": {"address": address, "credentialsName": "bmc"}, "bootMode": mode,
+            "spec": {"bmc": {"address": address, "credentialsName": "bmc"}, "bootMode": chain.firmware.boot_mode(),
                 "preprovisioningNetworkDataName": "network"}}),
     ];
     objects.map(|object| object.to_string()).join("\n---\n")
@@ -107,8 +103,8 @@ impl<'a> Boot<'a> {
     }
 
     /// Deletes it: the BMC is as it was before.
-    fn delete(self) {
-        let answer = Client::new().delete(&self.url).send().unwrap();
+    fn delete(self, query: &str) {
+        let answer = Client::new().delete(format!("{}{query}", self.url)).send().unwrap();
         assert_eq!(answer.status(), 202);
         self.until("ejected");
         assert_eq!(self.chain.bmc.media()["Inserted"], false);
@@ -144,7 +140,8 @@ fn check(chain: &Chain, documents: &str, nmstate: &Value, answering: &[(&str, us
         let mut contents = reading["contents"].as_array().unwrap().iter().filter(|content| content["role"] == role);
         assert!(contents.all(|content| content["percent"] == 100), "{reading:#}");
     }
-    boot.delete();
+    boot.delete("?power_off=true");
+    assert_eq!(chain.bmc.system_state()["PowerState"], "Off");
     report
 }
 
@@ -161,13 +158,14 @@ fn static_ipv4_of_a_bare_metal_host() {
     check(&chain, &scenario("static-ipv4-baremetalhost.yaml"), &parsed(&nmstate), &[("192.168.111.110", 100)]);
 }
 
+/// And IPv6 alone between dayone, the BMC and the host.
 #[test]
 fn dual_stack_without_what_a_router_offers() {
     let nics = [Nic { mac: MAC, place: Place::Bus(1) }];
     let segment = [Segment { vlan: None, addresses: &["192.0.2.1/24", "2001:db8:1::1/64"] }];
     let mut network = network("lan", &nics, &segment);
     network.offered = Some("2001:db8:bad::".parse().unwrap());
-    let chain = start("dual-stack", "192.0.2.1", Firmware::Uefi, &[network]);
+    let chain = start("dual-stack", "2001:db8:1::1", Firmware::Uefi, &[network]);
     let document = scenario("ipv6-dual-stack-nmstate.yaml");
     let answering = [("192.0.2.20", 100), ("2001:db8:1::20", 100)];
     check(&chain, &bare_metal_host(&chain, &document), &parsed(&document), &answering);
@@ -261,7 +259,7 @@ fn a_host_with_an_address_of_another_network_does_not_call_home() {
     let state = boot.state();
     assert_eq!((state["state"].as_str(), step(&state, "power")["state"].as_str()), (Some("running"), Some("done")));
     assert_eq!(step(&state, "booted")["ended"], Value::Null, "{state:#}");
-    boot.delete();
+    boot.delete("");
 }
 
 /// Otherwise the tests above would prove nothing.

@@ -15,11 +15,11 @@ pub enum Firmware {
 }
 
 impl Firmware {
-    /// What Redfish calls it.
-    pub fn redfish(self) -> &'static str {
+    /// What a BareMetalHost calls it.
+    pub fn boot_mode(self) -> &'static str {
         match self {
             Self::Uefi => "UEFI",
-            Self::Bios => "Legacy",
+            Self::Bios => "legacy",
         }
     }
 }

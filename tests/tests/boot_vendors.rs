@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::bmc::target::{impatient, limits};
-use acceptance::bmc::{EmulatedBmc, Machine, Options, PASSWORD, USERNAME, Vendor};
+use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, USERNAME, Vendor};
 use data_encoding::BASE64;
 use dayone::api::tokens::ApiTokens;
 use dayone::boots::BootSettings;
@@ -50,13 +50,17 @@ impl Dayone {
 
     /// Boots the machine of a BMC with a medium that calls home.
     async fn begin(&self, bmc: &EmulatedBmc, name: &str) -> Value {
-        let request = self.client.post(self.url("?base=coreos")).body(documents(bmc, name));
+        let boot = self.begin_with(bmc, name, "").await;
+        bmc.call_home(&call_home(self.directory.path(), boot["image"].as_str().unwrap()));
+        boot
+    }
+
+    async fn begin_with(&self, bmc: &EmulatedBmc, name: &str, query: &str) -> Value {
+        let request = self.client.post(self.url(&format!("?base=coreos{query}"))).body(documents(bmc, name));
         let answer = request.header("content-type", "application/yaml").send().await.unwrap();
         let (status, body): (_, Value) = (answer.status(), answer.json().await.unwrap());
         assert_eq!(status, 201, "{body:#}");
-        let boot = body["boots"][0].clone();
-        bmc.call_home(&call_home(self.directory.path(), boot["image"].as_str().unwrap()));
-        boot
+        body["boots"][0].clone()
     }
 
     async fn until(&self, boot: &Value, what: &str, is: impl Fn(&Value) -> bool) -> Result<Value, String> {
@@ -187,4 +191,65 @@ async fn what_is_read_and_what_stalls_is_shown() {
     waiting.await.unwrap();
     let boot = dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
     assert!(boot["progress"].is_null(), "{boot:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bmc_that_goes_away_for_a_while_is_waited_for() {
+    let dayone = Dayone::start().await;
+    let machine = Machine { starts_in: Duration::from_millis(700), ..Machine::default() };
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
+    bmc.inject(Fault::new("", "/redfish/v1/", usize::MAX, Failure::Drop));
+    let boot = dayone.begin(&bmc, "worker-0").await;
+    let tried = |boot: &Value| boot["remarks"].to_string().contains("it is tried again");
+    let waiting = dayone.until(&boot, "waiting", tried).await.unwrap();
+    assert_eq!(waiting["state"], "running", "{waiting:#}");
+    bmc.heal();
+    dayone.until(&boot, "booted", |boot| boot["state"] == "booted").await.unwrap();
+
+    // The same where the medium is to come out; and at last it is said.
+    bmc.inject(Fault::new("", "/redfish/v1/", usize::MAX, Failure::Drop));
+    dayone.delete(&boot).await;
+    let failed = dayone.until(&boot, "failed", |boot| boot["state"] == "failed").await.unwrap();
+    assert_eq!((failed["inserted"].as_bool(), failed["ended"].as_bool()), (Some(true), Some(false)), "{failed:#}");
+    assert!(failed["steps"][6]["error"].is_string(), "{failed:#}");
+    bmc.heal();
+    dayone.delete(&boot).await;
+    dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_does_not_come_is_said_to_be_late_and_keeps_its_medium() {
+    let dayone = Dayone::start().await;
+    let machine = Machine { reads: 0, starts_in: Duration::from_mins(10), ..Machine::default() };
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
+    let boot = dayone.begin_with(&bmc, "worker-0", "&booted_within=2&power_off=true").await;
+    let late = dayone.until(&boot, "failed", |boot| boot["state"] == "failed").await.unwrap();
+    let error = late["steps"][4]["error"].as_str().unwrap();
+    assert!(error.contains("has not booted within") && error.contains("waited for call-home"), "{error}");
+    assert!(error.contains(&format!("DELETE /v1/boots/{}", boot["id"].as_str().unwrap())), "{error}");
+    assert_eq!((late["inserted"].as_bool(), late["ended"].as_bool()), (Some(true), Some(false)), "{late:#}");
+    dayone.delete(&boot).await;
+    dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
+    assert_eq!(bmc.member("/redfish/v1/Systems/437XR1138R2", "/PowerState"), "Off");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_can_be_deleted_while_its_host_reads() {
+    let dayone = Dayone::start().await;
+    let machine = Machine { starts_in: Duration::from_mins(10), ..Machine::default() };
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
+    let boot = dayone.begin(&bmc, "worker-0").await;
+    dayone.until(&boot, "read", |boot| boot["steps"][4]["state"] == "done").await.unwrap();
+    dayone.delete(&boot).await;
+    let ejected = dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
+    assert_eq!((&ejected["steps"][5]["state"], ejected["ended"].as_bool()), (&json!("skipped"), Some(true)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_of_several_signs_is_enough_and_the_medium_is_ejected() {
+    let dayone = Dayone::start().await;
+    let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options::default()).await;
+    let boot = dayone.begin_with(&bmc, "worker-0", "&wait_for=reachable&wait_for=reading&eject=when-booted").await;
+    let ended = dayone.until(&boot, "ended", |boot| boot["ended"] == true).await.unwrap();
+    assert_eq!((ended["state"].as_str(), ended["inserted"].as_bool()), (Some("booted"), Some(false)), "{ended:#}");
 }

@@ -23,6 +23,8 @@ use crate::redfish::bmc::BmcError;
 pub(super) enum Stop {
     /// A step failed: what to tell people.
     Failed(String),
+    /// The BMC did not answer, or was busy: a little later it may do the same.
+    Later(String),
     /// Somebody wants it undone.
     Deleted,
     /// Its record cannot be written.
@@ -37,9 +39,19 @@ impl From<io::Error> for Stop {
 
 impl From<BmcError> for Stop {
     fn from(error: BmcError) -> Self {
-        Self::Failed(error.to_string())
+        let text = error.to_string();
+        match error {
+            BmcError::Redfish(error) if error.is_transient() => Self::Later(text),
+            _ => Self::Failed(text),
+        }
     }
 }
+
+/// How often a step is tried again when its BMC does not answer: it may be starting anew.
+const AGAIN: u32 = 2;
+
+/// How many pauses between two requests are between two tries of a step.
+const PAUSES: u32 = 5;
 
 /// Works on a boot until it has ended, is forgotten, or the server stops.
 pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>) {
@@ -93,21 +105,28 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
         })
         .await?;
     let mut steps = steps::Steps::new(shared, boot, resumed);
+    let mut again = 0;
     let stopped = loop {
         let record = boot.record();
         if record.state != BootState::Running {
             break Ok(());
         }
         let Some(step) = record.next_step() else { break Ok(()) };
-        if let Err(stop) = steps.take(step).await {
-            break Err((step, stop));
+        match steps.take(step).await {
+            Ok(()) => again = 0,
+            Err(Stop::Later(why)) if again < AGAIN => {
+                again += 1;
+                steps.try_again().await;
+                later(shared, boot, step, &why, again).await?;
+            }
+            Err(stop) => break Err((step, stop)),
         }
     };
     steps.close().await;
     match stopped {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
-        Err((step, Stop::Failed(why))) => {
+        Err((step, Stop::Failed(why) | Stop::Later(why))) => {
             let address = &boot.record().bmc.address;
             warn!(boot = %boot.id(), bmc = %address, %step, error = why, "a step of a boot failed");
             // A step may have ended, and the next one begun, before it failed.
@@ -116,6 +135,22 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
             Ok(())
         }
     }
+}
+
+/// Says that a step is tried again, and waits for that, unless the boot is deleted meanwhile.
+async fn later(shared: &Shared, boot: &Boot, step: Step, why: &str, again: u32) -> Result<(), Stop> {
+    let pause = shared.settings.limits.pause * PAUSES * again;
+    let remark = format!("{step}: {why}; it is tried again in {} s", pause.as_secs());
+    shared.change(boot, |record| record.remark(remark.clone())).await?;
+    show(boot, remark);
+    let deleted = async {
+        if boot.record().state == BootState::Running { deleted(boot).await } else { std::future::pending().await }
+    };
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        () = deleted => {}
+    }
+    Ok(())
 }
 
 /// What fails while the boot is being deleted is not news.
@@ -130,13 +165,20 @@ fn fail(record: &mut BootRecord, step: Step, why: &str) {
 /// Takes the medium out.
 async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     let _turn = Arc::clone(&shared.eject_turns).acquire_owned().await.map_err(io::Error::other)?;
-    match eject::eject(shared, boot).await {
-        Ok(()) => info!(boot = %boot.id(), "the BMC of a boot is as it was"),
-        Err(Stop::Failed(why)) => {
-            warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why, "a boot cannot be undone");
-            shared.change(boot, |record| record.fail(Step::Ejected, why)).await?;
+    for again in 1.. {
+        match eject::eject(shared, boot).await {
+            Ok(()) => {
+                info!(boot = %boot.id(), "the BMC of a boot is as it was");
+                break;
+            }
+            Err(Stop::Later(why)) if again <= AGAIN => later(shared, boot, Step::Ejected, &why, again).await?,
+            Err(Stop::Failed(why) | Stop::Later(why)) => {
+                warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why, "a boot cannot be undone");
+                shared.change(boot, |record| record.fail(Step::Ejected, why)).await?;
+                break;
+            }
+            Err(stop) => return Err(stop),
         }
-        Err(stop) => return Err(stop),
     }
     Ok(())
 }

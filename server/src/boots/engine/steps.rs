@@ -22,7 +22,7 @@ pub(super) struct Steps<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
     bmc: Option<Bmc>,
-    /// Whether the first step that is taken was begun before a restart.
+    /// Whether the step that is taken was begun before, and has not ended, as far as is known.
     resumed: bool,
     /// The host's call. Waited for from before it is switched on.
     call: Option<watch::Receiver<Option<Call>>>,
@@ -49,8 +49,16 @@ impl<'a> Steps<'a> {
             }
             Step::Ejected => Ok(()),
         };
-        self.resumed = false;
+        if taken.is_ok() {
+            self.resumed = false;
+        }
         taken
+    }
+
+    /// The step that failed will be taken again, by a connection of its own.
+    pub(super) async fn try_again(&mut self) {
+        self.close().await;
+        self.resumed = true;
     }
 
     /// Ends the session, if there is one.
@@ -116,13 +124,13 @@ impl<'a> Steps<'a> {
         .await
     }
 
-    /// Takes out what was inserted before a restart: how much of it the BMC has read since is not known any more, and that
+    /// Takes out what was inserted before a restart, or by a try that failed: how much of it the BMC has read since is not known any more, and that
     /// it has ended is not either.
     async fn take_out(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
         let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
         for slot in ours {
             let ejected = self.connected().await?.eject(&slot.path, Some(url)).await?;
-            let remark = format!("{}: ejected what was inserted before the restart, to insert it anew", ejected.slot);
+            let remark = format!("{}: ejected what had been inserted before, to insert it anew", ejected.slot);
             self.change(|record| record.remark(remark)).await?;
         }
         Ok(())
@@ -204,7 +212,7 @@ impl<'a> Steps<'a> {
         self.change(|record| record.done(Step::Power, detail)).await
     }
 
-    /// Whether the host was started anew before the server was, as far as can be seen: it is on, and the boot override,
+    /// Whether the host was started anew already, before a restart or by a try that failed, as far as can be seen: it is on, and the boot override,
     /// which is for one boot, is used up. Then it must not be started again, for it would boot from somewhere else.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
@@ -212,7 +220,7 @@ impl<'a> Steps<'a> {
         let used_up = at_bmc.before.as_ref().is_some_and(|set| set.once)
             && survey.system.boot.source.enabled.as_deref() == Some("Disabled");
         let started = survey.system.power_state == PowerState::On && used_up;
-        Ok(started.then(|| "it was started before dayone was: the boot override is used up".to_owned()))
+        Ok(started.then(|| "it had been started already: the boot override is used up".to_owned()))
     }
 
     /// Waits for the host's call from now on, if it is one that calls.

@@ -181,7 +181,7 @@ impl<'a> Waiting<'a> {
             // A BMC that is busy with the boot may answer at the next try.
             None => match connect(self.shared, self.boot).await {
                 Ok(bmc) => bmc,
-                Err(Stop::Failed(_)) => return Ok(None),
+                Err(Stop::Failed(_) | Stop::Later(_)) => return Ok(None),
                 Err(stop) => return Err(stop),
             },
         };
@@ -223,7 +223,9 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
     };
     let text = match restored.await {
         Ok(_) => "the boot override, which was for every boot, is as it was".to_owned(),
-        Err(Stop::Failed(why)) => format!("the boot override, which is for every boot, could not be set back: {why}"),
+        Err(Stop::Failed(why) | Stop::Later(why)) => {
+            format!("the boot override, which is for every boot, could not be set back: {why}")
+        }
         Err(_) => return,
     };
     // It is said; the disk is asked again by the step that follows.

@@ -104,26 +104,26 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
             }
         })
         .await?;
-    let mut steps = steps::Steps::new(shared, boot, resumed);
+    let mut taken = steps::Steps::new(shared, boot, resumed);
     let mut again = 0;
-    let stopped = loop {
+    let ended = loop {
         let record = boot.record();
         if record.state != BootState::Running {
             break Ok(());
         }
         let Some(step) = record.next_step() else { break Ok(()) };
-        match steps.take(step).await {
+        match taken.take(step).await {
             Ok(()) => again = 0,
             Err(Stop::Later(why)) if again < AGAIN => {
                 again += 1;
-                steps.try_again().await;
+                taken.try_again().await;
                 later(shared, boot, step, &why, again).await?;
             }
-            Err(stop) => break Err((step, stop)),
+            Err(why) => break Err((step, why)),
         }
     };
-    steps.close().await;
-    match stopped {
+    taken.close().await;
+    match ended {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
         Err((step, Stop::Failed(why) | Stop::Later(why))) => {

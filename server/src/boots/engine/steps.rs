@@ -1,6 +1,7 @@
 //! The steps up to `booted`, each by itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -14,7 +15,7 @@ use crate::boots::record::{AtBmc, BootState};
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
 use crate::media::Call;
-use crate::redfish::bmc::{Bmc, BootMode, BootOverride, BootSource, PowerAction, PowerState, Survey};
+use crate::redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerState, Survey};
 use crate::store::StoredImage;
 
 /// The steps of one boot, with the connection that they share.
@@ -156,7 +157,12 @@ impl<'a> Steps<'a> {
         };
         self.keep_override(set).await?;
         show(self.boot, "setting what the host boots from");
-        let mut set = self.connected().await?.boot_once(&at_bmc.plan).await?;
+        let mut set = match self.connected().await?.boot_once(&at_bmc.plan).await {
+            Err(BmcError::BootRefused { attempts }) if attempts.iter().any(|attempt| attempt.status == Some(409)) => {
+                self.boot_override_while_off(&at_bmc.plan).await?
+            }
+            set => set?,
+        };
         set.before = before;
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
@@ -177,6 +183,18 @@ impl<'a> Steps<'a> {
         .await
     }
 
+    /// Some BMCs take an override only while the host is off. It shall start anew anyway.
+    async fn boot_override_while_off(&mut self, plan: &Plan) -> Result<BootOverride, Stop> {
+        self.go_on()?;
+        let remark =
+            "the BMC refuses the boot override with 409, as some do while the host is on: it is switched off first";
+        self.change(|record| record.remark(remark)).await?;
+        let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
+        let bmc = self.connected().await?;
+        bmc.power(PowerAction::Off { graceful }).await?;
+        Ok(bmc.boot_once(plan).await?)
+    }
+
     async fn keep_override(&self, set: BootOverride) -> Result<(), Stop> {
         self.change(|record| {
             if let Some(at_bmc) = &mut record.at_bmc {
@@ -194,7 +212,7 @@ impl<'a> Steps<'a> {
         {
             return self.change(|record| record.done(Step::Power, detail)).await;
         }
-        let graceful = std::time::Duration::from_secs(self.boot.record().options.shutdown_within);
+        let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
         let (image, _) = self.stored()?;
         if !self.shared.is_shared(self.boot) {
             image.restart_reading();

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Identity, ImageServer, Options, PASSWORD, USERNAME, Vendor};
 use acceptance::server::{dayone, free_address};
+use acceptance::sushy::{self, Emulator};
 use dayone::redfish::bmc::{Bmc, Medium};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 /// The command, with the credentials of every emulated BMC.
 fn command(arguments: &[&str]) -> Command {
@@ -217,4 +219,23 @@ async fn one_slot_is_emptied_by_its_name_and_a_wrong_name_says_what_there_is() {
     let output = eject("cd").await;
     let said = text(&output.stderr);
     assert!(output.status.code() == Some(2) && said.contains("/redfish/v1/Managers/1/VirtualMedia/1/, "), "{said}");
+}
+
+#[test]
+fn sushy_tools_is_probed_and_emptied() {
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = Runtime::new().unwrap();
+    let images = runtime.block_on(ImageServer::start(vec![7; 300_000], None));
+    let options = sushy::Options { credentials: Some((USERNAME, PASSWORD)), ..sushy::Options::default() };
+    let emulator = Emulator::start_with(&directory.path().join("sushy"), &options);
+    let token = "abcdefghijklmnopqrstuvwxyz";
+    emulator.insert(&images.url(token));
+    let address = format!("{}{}", emulator.origin, emulator.system);
+    let probe = command(&["bmc", "probe", &address]).output().unwrap();
+    let shown = text(&probe.stdout);
+    assert!(probe.status.success() && shown.contains("CD, DVD; http") && !shown.contains(token), "{probe:?}");
+    assert_eq!(emulator.media()["Inserted"], json!(true), "a probe changes nothing");
+    let eject = command(&["eject", &address]).output().unwrap();
+    assert!(eject.status.success() && text(&eject.stdout).contains("ejected http"), "{eject:?}");
+    assert_eq!((&emulator.media()["Inserted"], emulator.fetched().len()), (&json!(false), 0));
 }

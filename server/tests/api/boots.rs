@@ -108,6 +108,12 @@ async fn a_bmc_has_one_boot_and_others_wait_for_their_turn() {
     assert_eq!(delete(&dayone, &boots[1], "").await, 204);
     assert_eq!(delete(&dayone, &boots[1], "").await, 404);
 
+    let metrics = Answer::of(dayone.get("/metrics")).await;
+    let metrics = String::from_utf8(metrics.body).unwrap();
+    for line in ["dayone_boots_total{outcome=\"ejected\"} 1", "dayone_boots_running 1", "dayone_boots_queued 0"] {
+        assert!(metrics.lines().any(|found| found == line), "no {line} in {metrics}");
+    }
+
     // A BMC that never answers can be given up.
     assert_eq!(delete(&dayone, &boots[0], "?forget=true").await, 204);
     assert_eq!(records(&dayone.place), Vec::<String>::new());
@@ -234,6 +240,18 @@ async fn an_image_that_is_there_is_booted_and_what_is_no_medium_is_not() {
     }
     let calls = post(json!({"image": iso, "bmc": bmc_of(&bmc), "wait_for": ["call-home"]})).await;
     calls.problem("image-refused");
+    // One that calls home, for two hosts: they could not be told apart.
+    let other = Silent::new();
+    let calling = begin(&dayone, &host("worker-0", &bmc.url())).await.remove(0);
+    assert_eq!(delete(&dayone, &calling, "?forget=true").await, 204);
+    let fleet = host("worker-0", &bmc.url()) + &host("worker-1", &other.url());
+    let both = json!({"image": calling["image"], "documents": fleet, "wait_for": ["call-home"]});
+    let refused = post(both).await.problem("image-refused");
+    assert!(refused["detail"].as_str().unwrap().contains("told apart"), "{refused}");
+    let one = json!({"image": calling["image"], "documents": host("worker-0", &bmc.url())});
+    let boot = post(one).await.ok()["boots"][0].clone();
+    assert_eq!(boot["wait_for"], json!(["call-home"]));
+    assert_eq!(delete(&dayone, &boot, "?forget=true").await, 204);
 
     let boot = post(json!({"image": iso, "bmc": bmc_of(&bmc), "booted_within": 60})).await.ok()["boots"][0].clone();
     assert_eq!((boot["image"].as_str(), &boot["booted_within"]), (Some(iso.as_str()), &json!(60)));

@@ -131,7 +131,14 @@ impl<'a> Waiting<'a> {
     async fn evidence(&mut self, record: &BootRecord, seen: &Seen) -> Result<Option<String>, Stop> {
         let call = self.call.as_ref().and_then(|call| call.borrow().clone());
         if let Some(call) = call {
-            return Ok(Some(called(record, &call)));
+            let peer = call.peer.map(|peer| peer.ip().to_canonical());
+            let is_own = peer.is_some_and(|peer| record.addresses.contains(&peer));
+            if is_own || !self.shared.is_shared(self.boot) {
+                return Ok(Some(called(record, &call)));
+            }
+            self.call = None;
+            let remark = "a host called home, and others boot from the same image: which one it was cannot be told";
+            self.shared.change(self.boot, |record| record.remark(remark)).await?;
         }
         for evidence in &record.options.wait_for {
             let shown = match evidence {

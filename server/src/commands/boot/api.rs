@@ -75,6 +75,9 @@ pub(super) enum ApiError {
     /// It wants a token.
     #[error("the server wants another token; give it with --token-file, or in DAYONE_API_TOKEN")]
     Token,
+    /// What is asked for is not there any more.
+    #[error("the server does not know it any more")]
+    Missing,
     /// It says why.
     #[error("{detail}")]
     Refused { detail: String, findings: Vec<Finding> },
@@ -135,7 +138,7 @@ impl Api {
         let request = self.http.delete(self.path(&["v1", "boots", id])).timeout(SILENCE);
         match self.send(request).await {
             // Somebody else has.
-            Err(ApiError::Refused { .. }) | Ok(_) => Ok(()),
+            Err(ApiError::Missing) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -171,6 +174,7 @@ impl Api {
             return Err(ApiError::Token);
         }
         match read::<Problem>(answer).await {
+            Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
             Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
             Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone?"))),
         }
@@ -217,7 +221,7 @@ impl From<ApiError> for Failure {
         let message = error.to_string();
         match error {
             ApiError::Unreachable(_) | ApiError::Token => Self::System(message),
-            ApiError::Refused { .. } => Self::Input(message),
+            ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
         }
     }
 }

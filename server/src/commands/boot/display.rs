@@ -86,12 +86,14 @@ impl Display {
         }
     }
 
+    /// Leaves the lines on the terminal as they are.
+    pub(super) fn end(&self) {
+        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.values().filter_map(|shown| shown.bar.as_ref()).for_each(ProgressBar::abandon);
+    }
+
     /// What came of it, when nothing more will.
     pub(super) fn outcome(&self, boot: &Boot) {
-        if let Form::Bars(bars) = &self.form {
-            // Their last state stays.
-            bars.set_move_cursor(false);
-        }
         if matches!(self.form, Form::Json) {
             return;
         }

@@ -138,11 +138,13 @@ async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot)
                     (last, seen) = (now, event.id);
                 }
             }
-            Err(error @ ApiError::Unreachable(_)) if tries >= TRIES => return Err(error),
-            Err(ApiError::Unreachable(_)) => {}
+            Err(ApiError::Unreachable(_)) if tries < TRIES => {}
             Err(error) => return Err(error),
         }
         tries += 1;
+        if tries > TRIES {
+            return Err(ApiError::Unreachable("the server ends the connection again and again".to_owned()));
+        }
         tokio::time::sleep(AGAIN).await;
     }
 }
@@ -152,7 +154,11 @@ async fn undo(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signal
     terminal::remark("ejecting; Ctrl-C leaves the BMCs as they are\n");
     let undone = join_all(boots.iter().map(|boot| async move {
         api.delete(&boot.id).await?;
-        follow(api, boot, display, |boot| boot.ended).await
+        match follow(api, boot, display, |boot| boot.ended).await {
+            // It had ended before, so that deleting was forgetting.
+            Err(ApiError::Missing) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
     }));
     tokio::select! {
         undone = tokio::time::timeout(UNDOING, undone) => match undone {
@@ -169,6 +175,7 @@ fn left(boots: &[Boot]) -> String {
 }
 
 fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {
+    display.end();
     for boot in boots {
         display.outcome(boot);
     }

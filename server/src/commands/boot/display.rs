@@ -145,7 +145,10 @@ impl Shown {
 
 fn new_bar(bars: &MultiProgress, boot: &Boot) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed:>4}  {wide_msg}");
-    let bar = bars.add(ProgressBar::new_spinner().with_prefix(plain(boot.name())));
+    // A host without a name has its BMC's, without the rest of the address: the line is for what happens.
+    let name = boot.name();
+    let name = name.split_once("://").map_or(name, |(_, rest)| rest.split('/').next().unwrap_or(rest));
+    let bar = bars.add(ProgressBar::new_spinner().with_prefix(plain(name)));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

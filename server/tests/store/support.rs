@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use dayone::store::base_file::BaseFile;
 use dayone::store::served::{Lookup, Published as _, ServedFile};
-use dayone::store::{BaseDefinition, OpenError, Publication, Store, StoredImage};
+use dayone::store::{BaseDefinition, DirectoryError, OpenError, Publication, Store, StoredImage};
 use imagelib::base::Format;
 use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
@@ -59,7 +60,15 @@ impl Place {
     }
 
     pub(crate) fn open_with(&self, bases: Vec<BaseDefinition>) -> Result<Store, OpenError> {
-        Store::open(&self.data(), bases, "http://192.0.2.1:8081".parse().unwrap())
+        let open = || Store::open(&self.data(), bases.clone(), "http://192.0.2.1:8081".parse().unwrap());
+        let mut opened = open();
+        for _ in 0..100 {
+            // A test beside this one has started a process, which holds our files until its exec.
+            let Err(OpenError::Directory(DirectoryError::InUse(_))) = &opened else { break };
+            thread::sleep(Duration::from_millis(50));
+            opened = open();
+        }
+        opened
     }
 
     /// Waits until every change to the base is seen for certain.

@@ -86,7 +86,7 @@ fn lines(output: &Output) -> Vec<String> {
 #[test]
 fn hosts_are_booted_by_the_program_itself() {
     let scene = Scene::new(2);
-    let output = scene.boot(&[]).output().unwrap();
+    let output = scene.boot(&["--eject-when-booted"]).output().unwrap();
     let (errors, lines) = (text(&output.stderr), lines(&output));
     assert_eq!(output.status.code(), Some(0), "{errors}");
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -206,7 +206,7 @@ fn an_interrupt_brings_the_bmc_back_to_what_it_was() {
     assert_eq!(scene.is_inserted(), [false]);
 
     // It serves on for as long as it shall.
-    let mut running = Running::start(scene.boot(&["--stay"]));
+    let mut running = Running::start(scene.boot(&[]));
     until("nothing was inserted", || scene.is_inserted() == [true]);
     let image = scene.bmcs[0].media()["Image"].as_str().unwrap().to_owned();
     std::thread::sleep(Duration::from_secs(8));

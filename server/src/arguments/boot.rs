@@ -14,9 +14,9 @@ use crate::media_url::MediaUrl;
 /// The arguments of `dayone boot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --server, this program serves the image itself, so it runs until the hosts have booted, and then ejects the medium; \
-with --stay it serves on until Ctrl-C, for live systems that go on reading. Ctrl-C ejects and sets the boot override back; \
-a second one ends the program at once.
+Without --server, this program serves the image itself, so it runs on when the hosts have booted, since live systems go on \
+reading their medium; with --eject-when-booted it ejects it then, and ends. Ctrl-C ejects and sets the boot override back; a \
+second one ends the program at once.
 
 With --server, a running dayone does it, and the program ends when that has begun; with --wait, when the hosts have booted.
 
@@ -140,7 +140,7 @@ pub struct ServingArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub data_dir: Option<PathBuf>,
 
-    /// Serve on when the hosts have booted, until Ctrl-C: live systems read their medium as long as they run
+    /// Eject the medium as soon as the hosts have booted, and end: for systems that need it no longer by then
     #[arg(long, conflicts_with_all = ["url", "keep"])]
-    pub stay: bool,
+    pub eject_when_booted: bool,
 }

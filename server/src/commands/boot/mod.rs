@@ -75,11 +75,11 @@ async fn here(
     display: &Display,
     signals: &mut Signals,
 ) -> Result<(), Failure> {
-    let stays = arguments.keep || arguments.serving.stay;
-    let eject = if stays { EjectWhen::Deleted } else { EjectWhen::Booted };
+    let ejects = arguments.serving.eject_when_booted;
+    let eject = if ejects { EjectWhen::Booted } else { EjectWhen::Deleted };
     let order = Order::new(arguments, local::BASE.to_owned(), local.credentials.clone(), eject)?;
     let boots = begin(&local.api, &order).await?;
-    let until = move |boot: &Boot| if stays { boot.is_settled() } else { boot.ended || boot.state == "failed" };
+    let until = move |boot: &Boot| if ejects { boot.ended || boot.state == "failed" } else { boot.is_settled() };
     let followed = tokio::select! {
         followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
         _ = signals.next() => {
@@ -92,8 +92,8 @@ async fn here(
         }
     };
     let outcome = finish(display, &followed);
-    if arguments.serving.stay && outcome.is_ok() {
-        terminal::remark("serving on, until Ctrl-C\n");
+    if !ejects && !arguments.keep && outcome.is_ok() {
+        terminal::remark("serving on, for systems that go on reading their medium; Ctrl-C ejects it\n");
         signals.next().await;
     }
     let left: Vec<Boot> = followed.into_iter().filter(|boot| !boot.ended).collect();

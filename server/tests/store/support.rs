@@ -60,15 +60,15 @@ impl Place {
     }
 
     pub(crate) fn open_with(&self, bases: Vec<BaseDefinition>) -> Result<Store, OpenError> {
-        let open = || Store::open(&self.data(), bases.clone(), "http://192.0.2.1:8081".parse().unwrap());
-        let mut opened = open();
+        let open = |bases| Store::open(&self.data(), bases, "http://192.0.2.1:8081".parse().unwrap());
         for _ in 0..100 {
-            // A test beside this one has started a process, which holds our files until its exec.
-            let Err(OpenError::Directory(DirectoryError::InUse(_))) = &opened else { break };
-            thread::sleep(Duration::from_millis(50));
-            opened = open();
+            match open(bases.clone()) {
+                // A test beside this one has started a process, which holds our files until its exec.
+                Err(OpenError::Directory(DirectoryError::InUse(_))) => thread::sleep(Duration::from_millis(50)),
+                opened => return opened,
+            }
         }
-        opened
+        open(bases)
     }
 
     /// Waits until every change to the base is seen for certain.

@@ -100,9 +100,13 @@ impl<'a> Steps<'a> {
         if resumed {
             self.take_out(&survey, &url).await?;
         }
+        let (image, _) = self.stored()?;
+        // What an earlier boot has read of the same image says nothing of this one.
+        if !self.shared.is_shared(self.boot) {
+            image.restart_reading();
+        }
         show(self.boot, "inserting the image; some BMCs read it whole before they answer");
         let inserted = self.connected().await?.insert(&plan, &url).await?;
-        let (image, _) = self.stored()?;
         let copied = reading::is_copied(&image, record.file_name());
         let detail = match (&inserted.form, inserted.replaced) {
             (None, _) => format!("it was in {} already", inserted.slot),
@@ -125,8 +129,8 @@ impl<'a> Steps<'a> {
         .await
     }
 
-    /// Takes out what was inserted before a restart, or by a try that failed: how much of it the BMC has read since is not known any more, and that
-    /// it has ended is not either.
+    /// Takes out what was inserted before a restart, or by a try that failed: how much of it the BMC has read since is
+    /// not known any more, and that it has ended is not either.
     async fn take_out(&mut self, survey: &Survey, url: &str) -> Result<(), Stop> {
         let ours = survey.slots.iter().filter(|slot| slot.state.is_connected() && slot.state.names(url));
         for slot in ours {

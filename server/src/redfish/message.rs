@@ -163,7 +163,7 @@ mod tests {
             json!({"Messages": info}),
             json!({"error": {"@Message.ExtendedInfo": info[0]}}),
         ] {
-            assert_eq!(messages(&body, &[]), [expected.clone()], "{body}");
+            assert_eq!(messages(&body, &[]), std::slice::from_ref(&expected), "{body}");
         }
         let emulator = json!({"error": {"code": "Base.1.0.GeneralError", "message": "No such thing",
             "@Message.ExtendedInfo": [{"MessageId": "Base.1.0.GeneralError"}]}});

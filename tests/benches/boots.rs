@@ -25,7 +25,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 async fn main() -> Outcome<()> {
     let work = tempfile::tempdir()?;
     let server = Server::start(work.path()).await?;
-    let machine = Machine { reads: READS, chunk: 64 << 10, starts_in: Duration::from_millis(500) };
+    let machine = Machine { reads: READS, starts_in: Duration::from_millis(500), ..Machine::default() };
     let vendor = Vendor::named("hpe-ilo6");
     let fleet = Fleet::start((0..HOSTS).map(|_| vendor.clone()), &machine).await;
     let before = server.peak_memory()?;

@@ -79,7 +79,7 @@ fn links(value: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_machine_boots_from_the_medium_once_and_then_from_its_disk() {
     let images = ImageServer::start(vec![7; 300_000], None).await;
-    let machine = Machine { reads: 200_000, chunk: 64 << 10, starts_in: Duration::from_millis(20) };
+    let machine = Machine { reads: 200_000, starts_in: Duration::from_millis(20), ..Machine::default() };
     let bmc = EmulatedBmc::start(&Vendor::named("hpe-ilo6"), Options { machine, ..Options::default() }).await;
     let hand = Hand(&bmc, Client::new());
     let image = images.url("one");

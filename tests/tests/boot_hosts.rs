@@ -156,7 +156,7 @@ async fn a_host_calls_home_and_its_bmc_is_as_it_was() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_and_what_stalls_is_shown() {
     let dayone = Dayone::start().await;
-    let machine = Machine { reads: 400_000, chunk: 4096, starts_in: Duration::from_secs(3) };
+    let machine = Machine { reads: 400_000, chunk: 4096, starts_in: Duration::from_secs(3), ..Machine::default() };
     let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
     let boot = dayone.begin(&bmc, "worker-0").await;
     let reading = dayone.until(&boot, "read", |boot| boot["steps"][4]["state"] == "done").await.unwrap();

@@ -1,5 +1,5 @@
 //! One request boots a host behind the BMC of every vendor, and undoes it: `POST /v1/boots` against all of
-//! `fixtures/redfish/`.
+//! `fixtures/redfish/`. And dayone dies in the middle of it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use acceptance::bmc::{Machine, Vendor};
 use acceptance::fleet::Fleet;
 use acceptance::server::Server;
 use reqwest::Client;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-const LIMIT: Duration = Duration::from_mins(3);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// Boots by the names of their hosts, when all of them are over or show this state.
 async fn wait(client: &Client, api: &str, states: &[&str], count: usize) -> BTreeMap<String, Value> {
@@ -29,7 +29,7 @@ async fn wait(client: &Client, api: &str, states: &[&str], count: usize) -> BTre
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_request_boots_a_host_behind_every_vendors_bmc_or_says_why_not() {
-    let server = tokio::task::spawn_blocking(|| Server::start("coreos", &coreos_iso(&[]))).await.unwrap();
+    let server = blocking(|| Server::start("coreos", &coreos_iso(&[]))).await;
     let vendors = Vendor::all();
     let machine = Machine { reads: 1 << 20, starts_in: Duration::from_millis(200), ..Machine::default() };
     let fleet = Fleet::start(vendors.clone(), &machine).await;
@@ -79,4 +79,70 @@ async fn one_request_boots_a_host_behind_every_vendors_bmc_or_says_why_not() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
+}
+
+/// Runs what blocks where blocking is allowed.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boots_that_were_in_flight_when_dayone_died_end_well() {
+    const HOSTS: usize = 12;
+    let mut server = blocking(|| Server::start("coreos", &coreos_iso(&[]))).await;
+    // Slow enough for a death in any step. What a BMC has accepted and not yet begun when dayone dies is left out: that
+    // a machine will start cannot be seen before it does.
+    let slow = json!({"insert": {"answer": 202}, "eject": {"answer": 202}, "task": {"takes_ms": 400}});
+    let vendors = (0..HOSTS).map(|_| Vendor::named("hpe-ilo6").with(slow.clone()));
+    // dayone serves the images as well: who reads must try again.
+    let machine = Machine {
+        reads: 1 << 20,
+        starts_in: Duration::from_millis(500),
+        patience: Duration::from_secs(30),
+        ..Machine::default()
+    };
+    let fleet = Fleet::start(vendors, &machine).await;
+    let client = Client::new();
+    let url = format!("{}/v1/boots?base=coreos&wait_for=boot-progress", server.api);
+    let request = client.post(url).header("Content-Type", "application/yaml").body(fleet.documents());
+    assert_eq!(request.send().await.unwrap().status(), 201);
+
+    let mut states = Vec::new();
+    for pause in [400, 900, 1500] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        states.push(steps(&client, &server.api).await);
+        server = blocking(move || {
+            server.kill_and_start_again();
+            server
+        })
+        .await;
+    }
+    let boots = wait(&client, &server.api, &["booted", "failed"], HOSTS).await;
+    for (number, bmc) in fleet.0.iter().enumerate() {
+        let boot = &boots[&format!("host-{number}")];
+        assert_eq!(boot["state"], "booted", "after {states:?}: {boot:#}");
+        let last = bmc.boots().pop().unwrap_or_else(|| panic!("it was never switched on: {boot:#}"));
+        assert!(last.image.is_some() && last.end == Some(Ok(())), "{last:?}\n{boot:#}");
+    }
+    for boot in boots.values() {
+        let id = boot["id"].as_str().unwrap();
+        client.delete(format!("{}/v1/boots/{id}", server.api)).send().await.unwrap().error_for_status().unwrap();
+    }
+    wait(&client, &server.api, &["ejected"], HOSTS).await;
+    for bmc in &fleet.0 {
+        assert_eq!(bmc.member("/redfish/v1/Managers/1/VirtualMedia/2", "/Inserted"), json!(false));
+        assert_eq!(bmc.member("/redfish/v1/Systems/1", "/Boot/BootSourceOverrideEnabled"), json!("Disabled"));
+    }
+}
+
+/// How many boots are in which step.
+async fn steps(client: &Client, api: &str) -> BTreeMap<String, usize> {
+    let list: Value = client.get(format!("{api}/v1/boots?limit=1000")).send().await.unwrap().json().await.unwrap();
+    let mut steps = BTreeMap::new();
+    for boot in list["boots"].as_array().unwrap() {
+        let running = boot["steps"].as_array().unwrap().iter().find(|step| step["state"] == "running");
+        let step = running.map_or_else(|| boot["state"].to_string(), |step| step["step"].to_string());
+        *steps.entry(step).or_default() += 1;
+    }
+    steps
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, RANGE};
 use reqwest::Client;
+use tokio::time::Instant;
 
 use super::Shared;
 
@@ -84,20 +85,23 @@ async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), Str
         let shared = bmc.upgrade().ok_or("the BMC is gone")?;
         (shared.reader.clone(), shared.options.machine.clone())
     };
-    let size = look(&reader, image).await?;
-    let end = machine.reads.min(size);
-    let mut offset = 0;
-    while offset < end {
-        let last = (offset + machine.chunk).min(end) - 1;
-        let request = reader.get(image).header(RANGE, format!("bytes={offset}-{last}"));
-        let answer = request.send().await.map_err(|error| error.to_string())?;
-        let range = answer.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if answer.status() != StatusCode::PARTIAL_CONTENT || range != format!("bytes {offset}-{last}/{size}") {
-            return Err(format!("bytes {offset}-{last}: {} {range}", answer.status()));
+    let end = Instant::now() + machine.patience;
+    let size = loop {
+        let looked = look(&reader, image).await;
+        if !again(&looked, end).await {
+            break looked?;
         }
-        let read = answer.bytes().await.map_err(|error| error.to_string())?.len() as u64;
-        if read != last + 1 - offset {
-            return Err(format!("bytes {offset}-{last}: {read} bytes"));
+    };
+    let wanted = machine.reads.min(size);
+    let mut offset = 0;
+    while offset < wanted {
+        let last = (offset + machine.chunk).min(wanted) - 1;
+        let end = Instant::now() + machine.patience;
+        loop {
+            let done = read(&reader, image, offset, last, size).await;
+            if !again(&done, end).await {
+                break done?;
+            }
         }
         offset = last + 1;
         let shared = bmc.upgrade().ok_or("the BMC is gone")?;
@@ -108,4 +112,25 @@ async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), Str
     }
     tokio::time::sleep(machine.starts_in).await;
     Ok(())
+}
+
+/// Reads a range.
+async fn read(reader: &Client, image: &str, first: u64, last: u64, size: u64) -> Result<(), String> {
+    let request = reader.get(image).header(RANGE, format!("bytes={first}-{last}"));
+    let answer = request.send().await.map_err(|error| error.to_string())?;
+    let range = answer.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if answer.status() != StatusCode::PARTIAL_CONTENT || range != format!("bytes {first}-{last}/{size}") {
+        return Err(format!("bytes {first}-{last}: {} {range}", answer.status()));
+    }
+    let read = answer.bytes().await.map_err(|error| error.to_string())?.len() as u64;
+    if read == last + 1 - first { Ok(()) } else { Err(format!("bytes {first}-{last}: {read} bytes")) }
+}
+
+/// Whether a failure is worth another try, after a pause.
+async fn again<T>(result: &Result<T, String>, end: Instant) -> bool {
+    if result.is_ok() || Instant::now() >= end {
+        return false;
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    true
 }

@@ -57,11 +57,13 @@ pub struct Machine {
     pub chunk: u64,
     /// How long it takes from the last byte to the running system.
     pub starts_in: Duration,
+    /// For how long a server of images that does not answer is tried again.
+    pub patience: Duration,
 }
 
 impl Default for Machine {
     fn default() -> Self {
-        Self { reads: 1 << 20, chunk: 64 << 10, starts_in: Duration::ZERO }
+        Self { reads: 1 << 20, chunk: 64 << 10, starts_in: Duration::ZERO, patience: Duration::ZERO }
     }
 }
 

@@ -90,9 +90,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 async fn boots_that_were_in_flight_when_dayone_died_end_well() {
     const HOSTS: usize = 12;
     let mut server = blocking(|| Server::start("coreos", &coreos_iso(&[]))).await;
-    // Slow enough for a death in any step. What a BMC has accepted and not yet begun when dayone dies is left out: that
-    // a machine will start cannot be seen before it does.
-    let slow = json!({"insert": {"answer": 202}, "eject": {"answer": 202}, "task": {"takes_ms": 400}});
+    // Slow enough for a death in any step, and between what a BMC has accepted and what it then does.
+    let slow = json!({
+        "insert": {"answer": 202}, "eject": {"answer": 202}, "task": {"takes_ms": 400}, "power": {"takes_ms": 400},
+    });
     let vendors = (0..HOSTS).map(|_| Vendor::named("hpe-ilo6").with(slow.clone()));
     // dayone serves the images as well: who reads must try again.
     let machine = Machine {

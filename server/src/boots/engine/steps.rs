@@ -211,18 +211,24 @@ impl<'a> Steps<'a> {
     async fn power(&mut self) -> Result<(), Stop> {
         self.go_on()?;
         self.expect_call()?;
-        if self.resumed
-            && let Some(detail) = self.was_started().await?
-        {
-            return self.change(|record| record.done(Step::Power, detail)).await;
-        }
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
+        if self.resumed {
+            if let Some(detail) = self.was_started().await? {
+                return self.change(|record| record.done(Step::Power, detail)).await;
+            }
+            // What the BMC was told before may happen only now. A host that starts late uses the override up, so it is
+            // set anew while the host is off; and one that is on by then has started with it.
+            show(self.boot, "switching the host off, and setting the boot override again");
+            self.connected().await?.power(PowerAction::Off { graceful }).await?;
+            self.boot_override().await?;
+        }
+        let action = if self.resumed { PowerAction::On } else { PowerAction::Cycle { graceful } };
         let (image, _) = self.stored()?;
         if !self.shared.is_shared(self.boot) {
             image.restart_reading();
         }
         show(self.boot, "switching the host off and on");
-        let change = self.connected().await?.power(PowerAction::Cycle { graceful }).await?;
+        let change = self.connected().await?.power(action).await?;
         let detail = match (change.before, change.graceful) {
             (PowerState::Off, _) => "switched on".to_owned(),
             (_, Some(true)) => "it shut down, and was switched on".to_owned(),
@@ -234,8 +240,9 @@ impl<'a> Steps<'a> {
         self.change(|record| record.done(Step::Power, detail)).await
     }
 
-    /// Whether the host was started anew already, before a restart or by a try that failed, as far as can be seen: it is on, and the boot override,
-    /// which is for one boot, is used up. Then it must not be started again, for it would boot from somewhere else.
+    /// Whether the host was started anew already, before a restart or by a try that failed, as far as can be seen: it is
+    /// on, and the boot override, which is for one boot, is used up. Then it must not be started again, for it would boot
+    /// from somewhere else.
     async fn was_started(&mut self) -> Result<Option<String>, Stop> {
         let at_bmc = self.at_bmc()?;
         let survey = self.connected().await?.survey().await?;

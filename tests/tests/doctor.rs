@@ -1,6 +1,8 @@
 //! `dayone doctor` against real servers, and against one that does things wrong; and real clients against the same
 //! servers, which must fail where the doctor says so.
 
+#[path = "doctor/cases.rs"]
+mod cases;
 #[path = "doctor/peers.rs"]
 mod peers;
 #[path = "doctor/server.rs"]
@@ -17,6 +19,7 @@ use acceptance::server::{Server as Dayone, dayone, free_address, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use self::cases::cases;
 use self::peers::{Client, is_read_by};
 use self::server::{Reply, Request, Server, right};
 
@@ -229,152 +232,6 @@ fn what_is_not_there_is_told_from_what_does_not_answer() {
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(output.stdout.is_empty() && errors.lines().count() == 1 && errors.starts_with("dayone: "), "{errors}");
     }
-}
-
-/// A way to be wrong, and the findings that it must give, and no others.
-type Case = (&'static str, Box<dyn Fn(&Request, &[u8]) -> Reply + Send + Sync>, &'static [&'static str]);
-
-fn case(
-    name: &'static str,
-    behaviour: impl Fn(&Request, &[u8]) -> Reply + Send + Sync + 'static,
-    findings: &'static [&'static str],
-) -> Case {
-    (name, Box::new(behaviour), findings)
-}
-
-fn cases() -> Vec<Case> {
-    let ranged = |reply: &Reply| reply.status == 206;
-    vec![
-        case("right", right, &[]),
-        case(
-            "whole file for every range",
-            |request, image| {
-                let ranged = request.header("range").is_some();
-                if ranged { right(request, image).into_whole(image) } else { right(request, image) }
-            },
-            &[
-                "nbdkit: range-ignored",
-                "qemu: range-ignored",
-                "many-ranges: range-ignored",
-                "range-forms: range-ignored",
-                "content: content-not-read",
-            ],
-        ),
-        case(
-            "HEAD refused",
-            |request, image| match &*request.method {
-                "HEAD" => Reply { status: 405, ..right(request, &image[..9]) },
-                _ => right(request, image),
-            },
-            &["nbdkit: head-refused", "qemu: head-refused", "ironic: head-refused", "many-ranges: head-refused"],
-        ),
-        case(
-            "HEAD without a length",
-            |request, image| match &*request.method {
-                "HEAD" => right(request, image).without("content-length"),
-                _ => right(request, image),
-            },
-            &["nbdkit: head-without-length", "qemu: head-without-length", "ironic: head-without-length"],
-        ),
-        case(
-            "Accept-Ranges in small letters",
-            |request, image| right(request, image).without("accept-ranges").with("accept-ranges", "bytes"),
-            &["nbdkit: accept-ranges-letters", "qemu: accept-ranges-letters"],
-        ),
-        case(
-            "no Content-Range",
-            move |request, image| {
-                let reply = right(request, image);
-                if ranged(&reply) { reply.without("content-range") } else { reply }
-            },
-            &["many-ranges: content-range-missing", "range-forms: content-range-missing", "content: content-not-read"],
-        ),
-        case(
-            "wrong Content-Range",
-            move |request, image| {
-                let reply = right(request, image);
-                if ranged(&reply) { reply.with("Content-Range", "bytes 0-5/6") } else { reply }
-            },
-            &["many-ranges: content-range-wrong", "range-forms: content-range-wrong", "content: content-not-read"],
-        ),
-        case(
-            "changing date",
-            |request, image| {
-                let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() % 60;
-                right(request, image).with("Last-Modified", &format!("Sun, 06 Nov 1994 08:49:{now:02} GMT"))
-            },
-            &["ironic: last-modified-changes"],
-        ),
-        case(
-            "no date",
-            |request, image| right(request, image).without("last-modified"),
-            &["ironic: last-modified-missing"],
-        ),
-        case(
-            "no-store",
-            |request, image| right(request, image).with("Cache-Control", "no-store"),
-            &["ironic: no-store"],
-        ),
-        case(
-            "compression on the way",
-            |request, image| match request.header("accept-encoding") {
-                Some(_) => right(request, &image[..image.len() / 2]).with("Content-Encoding", "gzip"),
-                None => right(request, image),
-            },
-            &["sushy-tools: content-encoding", "ironic: sizes-differ"],
-        ),
-        case(
-            "a file name with quotation marks",
-            |request, image| right(request, image).with("Content-Disposition", "inline; filename=\"a.iso\"; x=\"b\""),
-            &["sushy-tools: content-disposition"],
-        ),
-        case(
-            "no chance to ask twice",
-            |request, image| Reply { close: true, ..right(request, image) }.with("Connection", "close"),
-            &["many-ranges: no-keep-alive"],
-        ),
-        case(
-            "credentials judged",
-            |request, image| match request.header("authorization") {
-                Some(_) => Reply { status: 403, ..right(request, &image[..9]) },
-                None => right(request, image),
-            },
-            &["credentials: credentials-refused"],
-        ),
-        case(
-            "HTTP/1.0 refused",
-            |request, image| match &*request.version {
-                "HTTP/1.0" => Reply { status: 426, ..right(request, &image[..9]) },
-                _ => right(request, image),
-            },
-            &["protocol: http-1-0", "protocol: http-1-0-without-host"],
-        ),
-        case(
-            "a virtual host",
-            |request, image| match request.header("host").is_none_or(|host| host.contains(':')) {
-                true => right(request, image),
-                false => Reply { status: 421, ..right(request, &image[..9]) },
-            },
-            &["protocol: host-without-port"],
-        ),
-        case(
-            "416 without a size",
-            |request, image| {
-                let reply = right(request, image);
-                if reply.status == 416 { reply.without("content-range") } else { reply }
-            },
-            &["range-forms: range-past-the-end"],
-        ),
-        case(
-            "If-Range ignored",
-            |request, image| {
-                let mut request = request.clone();
-                request.forget("if-range");
-                right(&request, image)
-            },
-            &["range-forms: if-range-ignored"],
-        ),
-    ]
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub enum BmcError {
         message: String,
     },
     /// Every form of the request was refused.
-    #[error("the BMC does not insert the image; {}{}", last(attempts), detached(attempts))]
+    #[error("the BMC does not insert the image; {}{}", tried(attempts), detached(attempts))]
     InsertRefused {
         /// What was tried.
         attempts: Vec<Attempt>,
@@ -113,7 +113,7 @@ pub enum BmcError {
         "the BMC does not eject the medium in {slot}, which says {}; {}. Some BMCs eject only while the host is off: \
          switch it off and eject again",
         shown(state),
-        last(attempts)
+        tried(attempts)
     )]
     NotEjected {
         /// The slot.
@@ -132,7 +132,7 @@ pub enum BmcError {
         offered: Option<Vec<String>>,
     },
     /// No way to boot from the medium.
-    #[error("the BMC does not let the next boot be from virtual media; {}{}", last(attempts), while_off(attempts))]
+    #[error("the BMC does not let the next boot be from virtual media; {}{}", tried(attempts), while_off(attempts))]
     BootRefused {
         /// What was tried.
         attempts: Vec<Attempt>,
@@ -144,7 +144,7 @@ pub enum BmcError {
         system: String,
     },
     /// Every way to change the power was refused.
-    #[error("the BMC does not switch the host {wanted}; {}", last(attempts))]
+    #[error("the BMC does not switch the host {wanted}; {}", tried(attempts))]
     PowerRefused {
         /// What is wanted.
         wanted: PowerState,
@@ -188,11 +188,12 @@ impl BmcError {
     }
 }
 
-fn last(attempts: &[Attempt]) -> String {
+fn tried(attempts: &[Attempt]) -> String {
     match attempts {
         [] => "there is no way that it offers".to_owned(),
         [only] => format!("{only}"),
-        [.., last] => format!("{} requests were tried, the last: {last}", attempts.len()),
+        // The first is the plainest, and often says why; those behind it may only say that they are not plain.
+        [first, .., last] => format!("{} requests were tried, the first: {first}; the last: {last}", attempts.len()),
     }
 }
 

@@ -88,6 +88,8 @@ problem_kinds! {
     BootConflict = CONFLICT, "boot-conflict", "The BMC is driven by another boot";
     /// As many boots are under way as this server takes.
     TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are under way";
+    /// A boot has the image inserted, or is about to. Delete the boot first: it ejects the image.
+    ImageInUse = CONFLICT, "image-in-use", "A host boots from the image";
     /// The base is known, and its file is missing or was changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
     /// dayone is stopping.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use imagelib::recipe::RecipeId;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -136,6 +137,15 @@ impl Boots {
     /// The boot of this id.
     pub fn find(&self, id: BootId) -> Option<Arc<Boot>> {
         self.0.boots().get(&id).cloned()
+    }
+
+    /// A boot that has not ended and is from this image.
+    pub fn of_image(&self, image: &RecipeId) -> Option<BootId> {
+        let uses = |boot: &&Arc<Boot>| {
+            let record = boot.record();
+            record.image == *image && !record.is_ended()
+        };
+        self.0.boots().values().find(uses).map(|boot| boot.id())
     }
 
     /// Begins boots, all of them or none. When this returns, they outlive a restart.

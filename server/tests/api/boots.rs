@@ -258,6 +258,13 @@ async fn an_image_that_is_there_is_booted_and_what_is_no_medium_is_not() {
     assert_eq!((&boot["wait_for"], &boot["bmc"]["credentials"]), (&json!(["boot-progress"]), &json!("none")));
     assert_eq!(boot["steps"][0]["state"], "done");
     until_asked(&dayone, &boot).await;
+
+    // What a host boots from stays.
+    let release = || Answer::of(dayone.client.delete(dayone.url(&format!("/v1/images/{iso}"))));
+    let refused = release().await.problem("image-in-use");
+    assert!(refused["detail"].as_str().unwrap().contains(boot["id"].as_str().unwrap()), "{refused}");
+    assert_eq!(delete(&dayone, &boot, "?forget=true").await, 204);
+    assert_eq!(release().await.status.as_u16(), 204);
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dayone::api::tokens::ApiTokens;
 use dayone::boots::BootSettings;
-use dayone::server::{Config, Server};
+use dayone::server::{Config, Server, StartError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -115,11 +115,21 @@ impl Dayone {
     /// Stops the server and starts it anew over the same files.
     pub(crate) async fn restart(self) -> Self {
         let Self { place, server, .. } = self;
-        let mut config = place.config();
         // The same addresses, as after any restart.
-        (config.api_listen, config.media_listen) = (server.api_address(), Some(server.media_address()));
+        let (api, media) = (server.api_address(), server.media_address());
         server.stop().await;
-        Self::start_with(place, config).await
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let config = Config { api_listen: api, media_listen: Some(media), ..place.config() };
+            match Server::start(config).await {
+                Ok(server) => return Self { place, server, client: Client::new() },
+                // A test beside this one was given the port meanwhile.
+                Err(StartError::Listen { .. }) if Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -131,8 +131,9 @@ fn switch(shared: &Arc<Shared>, off: bool, on: bool) {
     if off {
         shared.state().halt();
     }
-    if on {
-        let mut state = shared.state();
+    let mut state = shared.state();
+    // Switched on twice, it starts once.
+    if on && !state.is_on() {
         let system = state.system.clone();
         state.tree.set(&system, "/PowerState", json!("On"));
         state.progress("SystemHardwareInitializationComplete");

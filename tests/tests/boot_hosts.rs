@@ -243,3 +243,19 @@ async fn a_host_is_switched_off_first_where_its_bmc_wants_that() {
     dayone.delete(&boot).await;
     dayone.until(&boot, "ejected", |boot| boot["state"] == "ejected").await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_bmc_refused_is_kept_when_a_step_fails_over_it() {
+    let dayone = Dayone::start().await;
+    let nothing_will_do = json!({"insert": {"required": ["Image", "Ticket"]}});
+    let vendor = Vendor::named("generic-dmtf").with(nothing_will_do);
+    let bmc = EmulatedBmc::start(&vendor, Options::default()).await;
+    let boot = dayone.begin_with(&bmc, "worker-0", "&wait_for=reading").await;
+    let is_over = |boot: &Value| boot["state"] == "failed" && boot["ended"] == true;
+    let failed = dayone.until(&boot, "failed", is_over).await.unwrap();
+    let remarks = failed["remarks"].as_array().unwrap().iter().map(|remark| remark["text"].as_str().unwrap());
+    let refused = remarks.filter(|remark| remark.starts_with("refused by the BMC: ")).count();
+    let sent = bmc.writes().iter().filter(|write| write.path.contains("VirtualMedia")).count();
+    assert!(refused > 2 && refused <= sent, "{refused} of {sent}: {failed:#}");
+    assert!(failed["steps"][1]["error"].as_str().unwrap().contains("the first: "), "{failed:#}");
+}

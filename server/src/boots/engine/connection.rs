@@ -14,7 +14,7 @@ pub(super) async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, St
     let keeper = Arc::clone(shared);
     let (id, source) = (record.id, record.bmc.credentials.clone());
     let found = tokio::task::spawn_blocking(move || keeper.keeper.find(id, &source)).await;
-    let credentials = found.map_err(std::io::Error::other)?.map_err(|error| Stop::Failed(error.to_string()))?;
+    let credentials = found.map_err(std::io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))?;
     let verification = if record.bmc.disable_certificate_verification {
         Verification::Disabled
     } else {

@@ -16,15 +16,15 @@ use super::progress::Progress;
 use super::record::{BootRecord, BootState};
 use super::service::Shared;
 use super::step::Step;
-use crate::redfish::bmc::BmcError;
+use crate::redfish::bmc::{Attempt, BmcError};
 
 /// Why a boot does not go on.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// A step failed: what to tell people.
-    Failed(String),
+    /// A step failed.
+    Failed(Why),
     /// The BMC did not answer, or was busy: a little later it may do the same.
-    Later(String),
+    Later(Why),
     /// Somebody wants it undone.
     Deleted,
     /// Its record cannot be written.
@@ -39,12 +39,42 @@ impl From<io::Error> for Stop {
 
 impl From<BmcError> for Stop {
     fn from(error: BmcError) -> Self {
-        let text = error.to_string();
+        // A single request is in the text.
+        let refused = if error.attempts().len() > 1 { refusals(error.attempts()) } else { Vec::new() };
+        let why = Why { text: error.to_string(), refused };
         match error {
-            BmcError::Redfish(error) if error.is_transient() => Self::Later(text),
-            _ => Self::Failed(text),
+            BmcError::Redfish(error) if error.is_transient() => Self::Later(why),
+            _ => Self::Failed(why),
         }
     }
+}
+
+/// Why a step does not end well.
+#[derive(Debug)]
+pub(super) struct Why {
+    /// What to tell people.
+    text: String,
+    /// Every request that the BMC refused, and how.
+    refused: Vec<String>,
+}
+
+impl<T: Into<String>> From<T> for Why {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), refused: Vec::new() }
+    }
+}
+
+impl Why {
+    /// Keeps what the BMC refused.
+    fn keep(&mut self, record: &mut BootRecord) {
+        self.refused.drain(..).for_each(|refusal| record.remark(refusal));
+    }
+}
+
+/// What a BMC refused, as remarks.
+fn refusals(attempts: &[Attempt]) -> Vec<String> {
+    let refused = attempts.iter().filter(|attempt| !attempt.succeeded());
+    refused.map(|attempt| format!("refused by the BMC: {attempt}")).collect()
 }
 
 /// How often a step is tried again when its BMC does not answer: it may be starting anew.
@@ -117,7 +147,7 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
             Err(Stop::Later(why)) if again < AGAIN => {
                 again += 1;
                 taken.try_again().await;
-                later(shared, boot, step, &why, again).await?;
+                later(shared, boot, step, &why.text, again).await?;
             }
             Err(why) => break Err((step, why)),
         }
@@ -126,12 +156,16 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     match ended {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
-        Err((step, Stop::Failed(why) | Stop::Later(why))) => {
+        Err((step, Stop::Failed(mut why) | Stop::Later(mut why))) => {
             let address = &boot.record().bmc.address;
-            warn!(boot = %boot.id(), bmc = %address, %step, error = why, "a step of a boot failed");
+            warn!(boot = %boot.id(), bmc = %address, %step, error = why.text, "a step of a boot failed");
             // A step may have ended, and the next one begun, before it failed.
             let step = boot.record().next_step().unwrap_or(step);
-            shared.change(boot, |record| fail(record, step, &why)).await?;
+            let change = |record: &mut BootRecord| {
+                why.keep(record);
+                fail(record, step, &why.text);
+            };
+            shared.change(boot, change).await?;
             Ok(())
         }
     }
@@ -171,10 +205,14 @@ async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
                 info!(boot = %boot.id(), "the BMC of a boot is as it was");
                 break;
             }
-            Err(Stop::Later(why)) if again <= AGAIN => later(shared, boot, Step::Ejected, &why, again).await?,
-            Err(Stop::Failed(why) | Stop::Later(why)) => {
-                warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why, "a boot cannot be undone");
-                shared.change(boot, |record| record.fail(Step::Ejected, why)).await?;
+            Err(Stop::Later(why)) if again <= AGAIN => later(shared, boot, Step::Ejected, &why.text, again).await?,
+            Err(Stop::Failed(mut why) | Stop::Later(mut why)) => {
+                warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why.text, "a boot cannot be undone");
+                let change = |record: &mut BootRecord| {
+                    why.keep(record);
+                    record.fail(Step::Ejected, why.text);
+                };
+                shared.change(boot, change).await?;
                 break;
             }
             Err(stop) => return Err(stop),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::connection::connect;
-use super::{Stop, show, wait};
+use super::{Stop, refusals, show, wait};
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
@@ -114,12 +114,9 @@ impl<'a> Steps<'a> {
             (Some(_), false) => format!("in {}", inserted.slot),
         };
         self.change(|record| {
-            if inserted.attempts.len() > 1 {
-                for attempt in inserted.attempts.iter().filter(|attempt| !attempt.succeeded()) {
-                    record.remark(format!("refused by the BMC: {attempt}"));
-                }
+            for remark in refusals(&inserted.attempts).into_iter().chain(inserted.notes) {
+                record.remark(remark);
             }
-            inserted.notes.iter().for_each(|note| record.remark(note.clone()));
             if let Some(at_bmc) = &mut record.at_bmc {
                 at_bmc.slot = Some(inserted.slot.clone());
                 at_bmc.copied = copied;
@@ -145,7 +142,7 @@ impl<'a> Steps<'a> {
         self.go_on()?;
         let at_bmc = self.at_bmc()?;
         let Some(form) = at_bmc.plan.boot.first().cloned() else {
-            return Err(Stop::Failed("the BMC offers no way to boot from virtual media".to_owned()));
+            return Err(Stop::Failed("the BMC offers no way to boot from virtual media".into()));
         };
         // Written before anything is set. After a restart, what was before is what was written first.
         let source = at_bmc.plan.system.boot.source.clone();
@@ -170,8 +167,7 @@ impl<'a> Steps<'a> {
         set.before = before;
         let (target, notes) = (set.shown.target.clone(), set.notes.clone());
         let for_how_long = if set.once { "once" } else { "until it is restored" };
-        let refused = set.attempts.iter().filter(|attempt| !attempt.succeeded());
-        let refused: Vec<String> = refused.map(|attempt| format!("refused by the BMC: {attempt}")).collect();
+        let refused = refusals(&set.attempts);
         (set.notes, set.attempts) = (Vec::new(), Vec::new());
         self.keep_override(set).await?;
         self.change(|record| {
@@ -260,7 +256,7 @@ impl<'a> Steps<'a> {
         }
         let (image, _) = self.stored()?;
         let Some(token) = call_home::token(image.recipe(), &self.shared.store) else { return Ok(()) };
-        let expected = self.shared.call_homes.expect(token).map_err(|error| Stop::Failed(error.to_string()))?;
+        let expected = self.shared.call_homes.expect(token).map_err(|error| Stop::Failed(error.to_string().into()))?;
         self.call = Some(expected);
         Ok(())
     }
@@ -272,7 +268,7 @@ impl<'a> Steps<'a> {
 
     fn at_bmc(&self) -> Result<AtBmc, Stop> {
         let at_bmc = self.boot.record().at_bmc.clone();
-        at_bmc.ok_or_else(|| Stop::Failed("the record does not say what was inserted; begin the boot anew".to_owned()))
+        at_bmc.ok_or_else(|| Stop::Failed("the record does not say what was inserted; begin the boot anew".into()))
     }
 
     /// Whether nobody has deleted the boot meanwhile.
@@ -297,11 +293,11 @@ impl<'a> Steps<'a> {
 /// The image of a boot, and what its BMC finds it under.
 pub(super) fn stored(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, String), Stop> {
     let id = boot.record().image;
-    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and begin the boot anew"));
+    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and begin the boot anew").into());
     let image = shared.store.image(&id).ok_or_else(gone)?;
     if image.available().is_none() {
         let why = format!("the image {id} cannot be served, for its base is not there; /readyz says which are");
-        return Err(Stop::Failed(why));
+        return Err(Stop::Failed(why.into()));
     }
     let url = shared.media_url.file(&image.token().as_str(), boot.record().file_name());
     Ok((image, url))

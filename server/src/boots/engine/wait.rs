@@ -102,7 +102,7 @@ impl<'a> Waiting<'a> {
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();
             if waited >= LONGEST || (waited >= limit && !seen.goes_on) {
-                return Err(Stop::Failed(too_late(&record, &seen, waited.min(LONGEST))));
+                return Err(Stop::Failed(too_late(&record, &seen, waited.min(LONGEST)).into()));
             }
             show(self.boot, progress(&record, &seen, waited, limit));
             tokio::time::sleep(LOOK).await;
@@ -231,7 +231,7 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
     let text = match restored.await {
         Ok(_) => "the boot override, which was for every boot, is as it was".to_owned(),
         Err(Stop::Failed(why) | Stop::Later(why)) => {
-            format!("the boot override, which is for every boot, could not be set back: {why}")
+            format!("the boot override, which is for every boot, could not be set back: {}", why.text)
         }
         Err(_) => return,
     };

@@ -73,11 +73,6 @@ impl BootProgress {
     pub fn is_running(&self) -> bool {
         self.last_state.eq_ignore_ascii_case("OSRunning")
     }
-
-    /// Whether the firmware has handed over to a boot loader.
-    pub fn has_left_firmware(&self) -> bool {
-        self.is_running() || self.last_state.eq_ignore_ascii_case("OSBootStarted")
-    }
 }
 
 /// How the firmware boots.

@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod boots;
 pub mod commands;
 pub mod doctor;
+pub mod kubernetes;
 pub mod listen;
 pub mod logging;
 pub mod media;

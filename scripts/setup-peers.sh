@@ -200,6 +200,81 @@ nginx_binary() {
   ln -sfn "$root/usr/sbin/nginx" "$cache/bin/nginx"
 }
 
+# A real API server of Kubernetes and its etcd. No registry has a binary; Debian bookworm has the source of 1.20.2 with
+# all that it needs, and the Go to build it. All of it is unpacked and nothing installed, whichever Debian this is.
+kubernetes_api_server() {
+  local root="$cache/kubernetes-1.20.2"
+  if [ ! -x "$root/bin/kube-apiserver" ] || [ ! -x "$root/bin/etcd" ]; then
+    echo "setup: building kube-apiserver 1.20.2 (once; kept in $root)"
+    rm -rf "$root" "$root.part" "$root.build" && mkdir -p "$root.part/bin" "$root.build"
+    (
+      trap 'rm -rf "$root.part" "$root.build"' EXIT
+      fetch_kubernetes "$root.build" || {
+        echo "setup: the source of kube-apiserver is in Debian 12 (bookworm), and the mirror of this machine," \
+          "$(. /etc/os-release && echo "$PRETTY_NAME"), has no bookworm or does not answer. Either use another mirror," \
+          "or put a kube-apiserver 1.20 and an etcd 3.4 into $root/bin" >&2
+        exit 1
+      }
+      build_kube_apiserver "$root.build" "$root.part/bin/kube-apiserver"
+      cp "$root.build/unpacked/usr/bin/etcd" "$root.part/bin/"
+      mv "$root.part" "$root"
+    )
+  fi
+  ln -sfn "$root/bin/kube-apiserver" "$cache/bin/kube-apiserver"
+  ln -sfn "$root/bin/etcd" "$cache/bin/etcd"
+}
+
+# fetch_kubernetes DIRECTORY: the source in DIRECTORY/go/src/k8s.io/kubernetes, packages in DIRECTORY/unpacked. apt gets
+# directories of its own, so that the machine's sources stay as they are.
+fetch_kubernetes() {
+  local directory="$1" release mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg apt package
+  release="$(. /etc/os-release && echo "$VERSION_CODENAME")"
+  mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)"
+  [ -n "$mirror" ] && [ -e "$keyring" ] || return 1
+  mkdir -p "$directory"/apt/{lists,cache/archives}/partial "$directory/download" "$directory/go/src/k8s.io"
+  printf '%s [signed-by=%s] %s bookworm main\n' deb "$keyring" "$mirror" deb-src "$keyring" "$mirror" \
+    >"$directory/apt/sources.list"
+  apt=(apt-get -qq -o "Dir::Etc::SourceList=$directory/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
+    -o "Dir::State::Lists=$directory/apt/lists" -o "Dir::Cache=$directory/apt/cache"
+    -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::Languages=none)
+  (
+    cd "$directory/download"
+    "${apt[@]}" update && "${apt[@]}" source --download-only kubernetes/bookworm &&
+      "${apt[@]}" download etcd-server golang-1.19-go golang-1.19-src golang-github-modern-go-reflect2-dev
+  ) 2>"$directory/apt/errors" || { cat "$directory/apt/errors" >&2; return 1; }
+  for package in "$directory"/download/*.deb; do dpkg-deb -x "$package" "$directory/unpacked" || return 1; done
+  # apt has checked it.
+  dpkg-source --no-check -x "$directory"/download/kubernetes_*.dsc "$directory/go/src/k8s.io/kubernetes" >/dev/null
+}
+
+# build_kube_apiserver DIRECTORY BINARY: what its makefile does, without the generators of what the source holds already.
+build_kube_apiserver() (
+  local package=k8s.io/kubernetes binary="$2" directories variable flags="-s -w"
+  local validation=vendor/k8s.io/kube-openapi/pkg/validation/validate/type.go
+  export HOME="$1/home" GOPATH="$1/go" GOCACHE="$1/go-cache" GO111MODULE=off GOFLAGS=-trimpath CGO_ENABLED=0
+  export PATH="$1/unpacked/usr/lib/go-1.19/bin:$PATH"
+  unset GOROOT
+  cd "$GOPATH/src/$package"
+  # It was made for Go 1.15. With 1.18 and later, the old reflect2 ends the server at the first custom resource, and
+  # reflect.DeepEqual finds an empty string equal to none, so that it is refused where a string must be.
+  rm -rf vendor/github.com/modern-go/reflect2
+  cp -r "$1/unpacked/usr/share/gocode/src/github.com/modern-go/reflect2" vendor/github.com/modern-go/
+  sed -i 's/if data == nil || reflect.DeepEqual(.*) {/if data == nil {/' "$validation"
+  grep -q 'if data == nil {' "$validation"
+  # The one generated file that the source does not hold: the schemas of its own resources.
+  directories="$(grep -rl --include='*.go' '+k8s:openapi-gen=' pkg staging/src/k8s.io |
+    grep -Ev '/(code-generator|sample-apiserver)/|/zz_generated' | xargs -n 1 dirname | sort -u |
+    sed "s#^staging/src#vendor#; s#^#$package/#" | paste -sd ,)"
+  go build -o "$1/openapi-gen" ./vendor/k8s.io/kube-openapi/cmd/openapi-gen
+  "$1/openapi-gen" --logtostderr -i "$directories" -p "$package/pkg/generated/openapi" -O zz_generated.openapi \
+    -h hack/boilerplate/boilerplate.generatego.txt -r "$1/violations" --output-base "$GOPATH/src"
+  for variable in gitVersion=v1.20.2 gitMajor=1 gitMinor=20; do
+    flags+=" -X $package/vendor/k8s.io/component-base/version.$variable"
+    flags+=" -X $package/vendor/k8s.io/client-go/pkg/version.$variable"
+  done
+  go build -ldflags "$flags" -o "$binary" ./cmd/kube-apiserver
+)
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
@@ -219,6 +294,7 @@ boot_kernel
 networkd_root
 debian_installer
 nginx_binary
+kubernetes_api_server
 pycdlib_venv
 ironic_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf

@@ -10,6 +10,7 @@ pub mod fault_proxy;
 pub mod fleet;
 pub mod hosts;
 pub mod ironic;
+pub mod kubernetes;
 pub mod peers;
 pub mod qemu;
 pub mod report;

@@ -1,0 +1,44 @@
+//! Certificates, keys and tokens of an API server, as files in its directory.
+
+use std::fs;
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+/// The user who may do everything.
+pub const ADMIN: &str = "admin";
+
+/// A user with a token and without any right.
+pub const STRANGER: &str = "stranger";
+
+/// Writes all that the API server's arguments name, and returns the certificate that it is verified by, in PEM.
+pub(super) fn write(directory: &Path) -> String {
+    let write = |name: &str, text: String| fs::write(directory.join(name), text).expect("a file");
+    let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("an authority");
+    let key = KeyPair::generate().expect("a key");
+    let names = ["127.0.0.1", "localhost", "kubernetes.default.svc"].map(str::to_owned);
+    let parameters = CertificateParams::new(names.to_vec()).expect("parameters");
+    let certificate = parameters.signed_by(&key, &authority).expect("a certificate");
+    write("ca.crt", authority.pem());
+    write("server.crt", certificate.pem());
+    write("server.key", key.serialize_pem());
+    let accounts = KeyPair::generate().expect("a key");
+    write("accounts.key", accounts.serialize_pem());
+    write("accounts.pub", accounts.public_key_pem());
+    let token = |user: &str, group: &str| format!("{},{user},{user},\"{group}\"\n", static_token(user));
+    write("tokens.csv", token(ADMIN, "system:masters") + &token(STRANGER, "strangers"));
+    authority.pem()
+}
+
+/// The token of a user who is no service account.
+pub(super) fn static_token(user: &str) -> String {
+    assert!([ADMIN, STRANGER].contains(&user), "{user}: neither a service account nor one of {ADMIN}, {STRANGER}");
+    format!("token-of-{user}")
+}
+
+/// The namespace and the name of `system:serviceaccount:NAMESPACE:NAME`.
+pub(super) fn service_account(user: &str) -> Option<(&str, &str)> {
+    user.strip_prefix("system:serviceaccount:")?.split_once(':')
+}

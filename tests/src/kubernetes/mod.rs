@@ -1,0 +1,193 @@
+//! A real API server of Kubernetes (1.20) over a real etcd: the one control plane that a controller needs. Nothing
+//! schedules, no garbage is collected and no namespace ends, since those are controllers too. Unlike later versions, 1.20
+//! drops unknown fields without a word, and lets a status have two conditions of one type.
+//!
+//! A server costs 4 s and 370 MB, so the tests of a file share one ([`ApiServer::shared`]), each with a namespace of its
+//! own ([`Client::new_namespace`]). A test that stops the server, or counts its requests, starts its own
+//! ([`ApiServer::start`]).
+
+mod audit;
+mod client;
+mod credentials;
+pub mod metal3;
+mod processes;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use reqwest::Certificate;
+use serde_json::json;
+use tempfile::TempDir;
+
+pub use self::audit::Request;
+pub use self::client::{Answer, Client};
+pub use self::credentials::{ADMIN, STRANGER};
+use self::processes::{Guard, Process};
+use crate::server::free_address;
+
+const READY_WITHIN: Duration = Duration::from_secs(90);
+
+/// kube-apiserver and etcd on loopback, with RBAC, ended when dropped or with the process.
+pub struct ApiServer {
+    // Dropped first: it would kill what is dropped after it.
+    _guard: Guard,
+    process: Option<Process>,
+    etcd: Process,
+    /// Where it is, such as `https://127.0.0.1:34567`.
+    pub origin: String,
+    authority: String,
+    admin: Client,
+    directory: TempDir,
+}
+
+impl ApiServer {
+    /// Starts one with an empty etcd.
+    pub fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let authority = credentials::write(path);
+        fs::write(path.join("audit-policy.json"), audit::POLICY).expect("a file");
+        let etcd = Process::start("etcd", &etcd_arguments(), path, None);
+        let guard = Guard::of(&etcd, path);
+        let origin = format!("https://{}", free_address());
+        let admin = Client::new(&origin, &authority, &credentials::static_token(ADMIN));
+        let mut server = Self { _guard: guard, process: None, etcd, origin, authority, admin, directory };
+        server.start_api_server();
+        server
+    }
+
+    /// The one that the tests of a file share.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<ApiServer> = OnceLock::new();
+        SHARED.get_or_init(Self::start)
+    }
+
+    /// The user who may do everything.
+    pub fn admin(&self) -> &Client {
+        &self.admin
+    }
+
+    /// [`Self::token`]'s user.
+    pub fn client(&self, user: &str) -> Client {
+        Client::new(&self.origin, &self.authority, &self.token(user))
+    }
+
+    /// A token of a user: [`ADMIN`], [`STRANGER`] or any `system:serviceaccount:NAMESPACE:NAME`, which is created with
+    /// its namespace if it does not exist.
+    pub fn token(&self, user: &str) -> String {
+        let Some((namespace, name)) = credentials::service_account(user) else {
+            return credentials::static_token(user);
+        };
+        self.admin.ensure("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}));
+        let accounts = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+        self.admin.ensure(&accounts, &json!({"metadata": {"name": name}}));
+        let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 86400}});
+        let answer = self.admin.create(&format!("{accounts}/{name}/token"), &request);
+        answer["status"]["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// A kubeconfig with [`Self::token`], whose namespace is that of the service account, or `default`.
+    pub fn kubeconfig(&self, user: &str) -> PathBuf {
+        let namespace = credentials::service_account(user).map_or("default", |(namespace, _)| namespace);
+        let authority = data_encoding::BASE64.encode(self.authority.as_bytes());
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test",
+                "cluster": {"server": self.origin, "certificate-authority-data": authority}}],
+            "users": [{"name": "test", "user": {"token": self.token(user)}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}],
+            "current-context": "test",
+        });
+        let path = self.directory().join(format!("{}.kubeconfig", user.replace(':', ".")));
+        fs::write(&path, format!("{config:#}")).expect("a file");
+        path
+    }
+
+    /// The certificate that the server is verified by, in PEM.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// What `user` has asked for since the first start, oldest first. A request is logged when it is answered, so the last
+    /// one may be missing for a moment.
+    pub fn requests(&self, user: &str) -> Vec<Request> {
+        audit::read(&self.directory().join("audit.log"), user)
+    }
+
+    /// Kills the API server; etcd stays.
+    pub fn stop_api_server(&mut self) {
+        self.process = None;
+    }
+
+    /// Starts the API server again, on the same port and with what is in etcd.
+    pub fn start_api_server(&mut self) {
+        let deadline = Instant::now() + READY_WITHIN;
+        let arguments = api_server_arguments(&self.origin);
+        while !self.is_ready() {
+            // It ends by itself if another process has got its port for a moment.
+            if self.process.as_mut().is_none_or(Process::has_ended) {
+                std::thread::sleep(Duration::from_millis(200));
+                let directory = self.directory.path();
+                self.process = Some(Process::start("kube-apiserver", &arguments, directory, Some(&self.etcd)));
+            }
+            assert!(Instant::now() < deadline, "the API server does not get ready:\n{}", self.log_tail());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Kills the API server and starts it again.
+    pub fn restart(&mut self) {
+        self.stop_api_server();
+        self.start_api_server();
+    }
+
+    /// A directory that is gone when the server is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// What the API server has written since the first start.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory().join("kube-apiserver.log")).unwrap_or_default()
+    }
+
+    fn is_ready(&self) -> bool {
+        let answers = |path| self.admin.try_get(path).is_some_and(|answer| answer.status == 200);
+        self.process.is_some() && answers("/readyz") && answers("/api/v1/namespaces/default")
+    }
+
+    fn log_tail(&self) -> String {
+        let log = self.log();
+        let lines = log.lines().rev().take(30).collect::<Vec<_>>();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Its sockets are files in its directory: it takes no ports, and nobody else gets at it.
+fn etcd_arguments() -> Vec<String> {
+    let arguments = "--data-dir etcd --unsafe-no-fsync --listen-client-urls unix://etcd:1 \
+        --advertise-client-urls unix://etcd:1 --listen-peer-urls unix://etcd:2 \
+        --initial-advertise-peer-urls unix://etcd:2 --initial-cluster default=unix://etcd:2";
+    arguments.split_whitespace().map(str::to_owned).collect()
+}
+
+fn api_server_arguments(origin: &str) -> Vec<String> {
+    let port = origin.rsplit(':').next().expect("a port");
+    let arguments = "--etcd-servers unix://etcd:1 --endpoint-reconciler-type none --authorization-mode RBAC \
+        --bind-address 127.0.0.1 --advertise-address 127.0.0.1 --service-cluster-ip-range 10.0.0.0/24 \
+        --tls-cert-file server.crt --tls-private-key-file server.key --client-ca-file ca.crt \
+        --token-auth-file tokens.csv --service-account-issuer https://kubernetes.default.svc \
+        --service-account-key-file accounts.pub --service-account-signing-key-file accounts.key \
+        --disable-admission-plugins ServiceAccount \
+        --audit-policy-file audit-policy.json --audit-log-path audit.log --secure-port";
+    arguments.split_whitespace().chain([port]).map(str::to_owned).collect()
+}
+
+/// A CA certificate as reqwest wants it.
+fn certificate(pem: &str) -> Certificate {
+    Certificate::from_pem(pem.as_bytes()).expect("a certificate")
+}

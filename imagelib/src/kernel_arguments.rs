@@ -229,6 +229,15 @@ impl KernelArgumentEdits {
         self.delete.is_empty() && self.append.is_empty() && self.replace.is_empty()
     }
 
+    /// The changes that make `new` of `old`, as sets: what is only in `old` goes, what is only in `new` is added behind.
+    pub fn between(old: &KernelArguments, new: &KernelArguments) -> Result<Self, KernelArgumentError> {
+        let only_in = |one: &KernelArguments, other: &KernelArguments| -> Vec<String> {
+            one.0.iter().filter(|argument| !other.0.contains(argument)).cloned().collect()
+        };
+        let append = only_in(new, old).iter().map(|argument| argument.parse()).collect::<Result<_, _>>()?;
+        Ok(Self { delete: only_in(old, new), append, replace: Vec::new() })
+    }
+
     /// The command line `arguments` with these changes.
     pub fn apply_to(&self, arguments: &KernelArguments) -> Result<KernelArguments, KernelArgumentError> {
         let mut edited = arguments.clone();
@@ -263,6 +272,14 @@ mod tests {
 
     fn line(text: &str) -> KernelArguments {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_somebody_changed_is_found_again() {
+        let (old, new) = (line("a=1 b quiet"), line("b a=2 console=ttyS0"));
+        let edits = KernelArgumentEdits::between(&old, &new).unwrap();
+        assert_eq!(edits.apply_to(&old).unwrap(), line("b a=2 console=ttyS0"));
+        assert!(KernelArgumentEdits::between(&old, &old).unwrap().is_empty());
     }
 
     #[test]

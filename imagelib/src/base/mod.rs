@@ -25,6 +25,7 @@ use crate::digest::Digest;
 use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
+use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError};
 pub use crate::source::Role;
 use crate::source::Sources;
 
@@ -134,6 +135,16 @@ impl Base {
             Self::KernelInitrd(base) => base.profile,
             Self::Nothing => DeliveryProfile::Unknown,
         }
+    }
+
+    /// What somebody changed of the kernel arguments since the base was published. Bases that do not tell have none.
+    pub fn changed_kernel_arguments(&self) -> Result<KernelArgumentEdits, KernelArgumentError> {
+        let areas = match self {
+            Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }) => coreos.areas.kernel_arguments(),
+            _ => None,
+        };
+        let Some(areas) = areas else { return Ok(KernelArgumentEdits::default()) };
+        KernelArgumentEdits::between(areas.default(), areas.current())
     }
 
     /// Reads what probing has only looked into: the minimal ISO of a CoreOS live ISO, of some hundred MB, whose checksum

@@ -81,6 +81,14 @@ pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     input
 }
 
+/// Reads NMState that an object holds at `path`, where its place says what it is: a host of which nothing is known but
+/// its network.
+pub fn read_nmstate(text: &[u8], path: &DocumentPath) -> (Option<HostSpec>, Report) {
+    let (mut budget, mut report) = (Budget::new(), Report::new());
+    let document = nmstate::embedded(text, path, &mut budget, &mut report);
+    (document.map(HostSpec::with_network), report)
+}
+
 /// Reads only the BMCs of hosts, for those who drive them and build nothing: networks may be missing.
 pub fn read_bmcs<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> (Vec<HostBmc>, Report) {
     let (mut budget, mut report) = (Budget::new(), Report::new());

@@ -13,6 +13,7 @@ mod failure;
 mod findings;
 mod inspect;
 mod serve;
+mod service;
 mod signals;
 mod table;
 mod terminal;

@@ -1,0 +1,86 @@
+//! Secrets with a host's network data.
+
+use imagelib::report::DocumentPath;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use super::conclude::MadeOf;
+use super::{Failure, Wanted};
+use crate::kubernetes::resources::{NetworkDataStatus, SECRET_LABEL};
+
+/// The key whose value is the host's NMState.
+const KEY: &str = "nmstate";
+
+/// Whether an object can have this name. What is no name must not become part of a request's path.
+pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
+    let letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.len() <= 253
+        && name.split('.').all(|part| {
+            let part = part.as_bytes();
+            part.first().copied().is_some_and(letter)
+                && part.last().copied().is_some_and(letter)
+                && part.iter().all(|&c| letter(c) || c == b'-')
+        })
+}
+
+/// Where a Secret's network data is, for people.
+pub(in crate::kubernetes) fn data_path(name: &str) -> DocumentPath {
+    DocumentPath::document(&format!("Secret/{name}")).key("data").key(KEY).embedded_document()
+}
+
+/// The host's NMState. A Secret without anything in it is no network data, as is none.
+pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<&[u8]>, Failure> {
+    let Some(data) = secret.and_then(|secret| secret.data.as_ref()).filter(|data| !data.is_empty()) else {
+        return Ok(None);
+    };
+    if let Some(ByteString(bytes)) = data.get(KEY) {
+        return Ok(Some(bytes.as_slice()).filter(|bytes| !bytes.is_empty()));
+    }
+    let keys: Vec<&str> = data.keys().map(String::as_str).collect();
+    Err(Failure::invalid(&format!(
+        "network data Secret provided but missing required '{KEY}' key; keys found: {}",
+        keys.join(", ")
+    )))
+}
+
+/// What an image of this Secret is made of.
+pub(in crate::kubernetes) fn made_of(wanted: &Wanted, secret: Option<&Secret>) -> MadeOf {
+    let version = secret.and_then(|secret| secret.metadata.resource_version.clone()).unwrap_or_default();
+    let name = wanted.secret.clone().unwrap_or_default();
+    MadeOf {
+        format: wanted.format.as_str(),
+        architecture: wanted.architecture.clone(),
+        network_data: NetworkDataStatus { name, version },
+    }
+}
+
+/// Whether the Secret is watched, and belongs to the object.
+pub(in crate::kubernetes) fn is_claimed(secret: &Secret, owner: &OwnerReference) -> bool {
+    let (label, value) = SECRET_LABEL;
+    secret.metadata.labels.as_ref().and_then(|labels| labels.get(label)).is_some_and(|found| found == value)
+        && secret.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner.uid)
+}
+
+/// Makes it so.
+pub(in crate::kubernetes) fn claim(secret: &mut Secret, owner: &OwnerReference) {
+    let (label, value) = SECRET_LABEL;
+    secret.metadata.labels.get_or_insert_default().insert(label.to_owned(), value.to_owned());
+    let owners = secret.metadata.owner_references.get_or_insert_default();
+    if !owners.iter().any(|reference| reference.uid == owner.uid) {
+        owners.push(owner.clone());
+    }
+}
+
+/// Takes out what nothing here reads, before the Secret is kept in memory. BMCs' passwords have the same label: of all
+/// other keys there are only the names.
+pub(in crate::kubernetes) fn reduce(secret: &mut Secret) {
+    secret.metadata.managed_fields = None;
+    secret.metadata.annotations = None;
+    secret.string_data = None;
+    for (key, value) in secret.data.iter_mut().flatten() {
+        if key != KEY {
+            value.0 = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Every branch, and what the baremetal-operator makes of the result.
+
+use std::time::Duration;
+
+use imagelib::report::{DocumentPath, Report};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::kubernetes::provider::{HostFormat, PublishedImage};
+use crate::kubernetes::resources::{FINALIZER, PreprovisioningImage, PreprovisioningImageStatus};
+
+const PROTECTION: &str = "baremetalhost.metal3.io/preprovisioningImage";
+
+fn object() -> PreprovisioningImage {
+    serde_json::from_value(json!({
+        "metadata": {"namespace": "n", "name": "worker-0", "uid": "u", "generation": 3, "resourceVersion": "10",
+            "finalizers": [FINALIZER]},
+        "spec": {"networkDataName": "net", "architecture": "x86_64", "acceptFormats": ["iso", "initrd"]},
+    }))
+    .unwrap()
+}
+
+fn secret(version: &str, keys: &[(&str, &str)]) -> Secret {
+    Secret {
+        metadata: ObjectMeta {
+            name: Some("net".to_owned()),
+            resource_version: Some(version.to_owned()),
+            ..ObjectMeta::default()
+        },
+        data: Some(
+            keys.iter().map(|(key, value)| ((*key).to_owned(), ByteString(value.as_bytes().to_vec()))).collect(),
+        ),
+        ..Secret::default()
+    }
+}
+
+fn wanted(object: &PreprovisioningImage) -> Wanted {
+    match asked(object, |architecture| architecture == "x86_64") {
+        Asked::Image(wanted) => wanted,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn image(url: &str) -> PublishedImage {
+    PublishedImage { url: url.to_owned(), ..PublishedImage::default() }
+}
+
+/// The outcome that the image of this content is published, of the Secret in this version.
+fn published(object: &PreprovisioningImage, url: &str, version: &str) -> Outcome {
+    Outcome::Published(image(url), made_of(&wanted(object), Some(&secret(version, &[]))))
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// Writes one conclusion, if there is something to write.
+fn write(object: &mut PreprovisioningImage, outcome: &Outcome, second: i64) -> bool {
+    let conclusion = conclude(object, outcome, at(second));
+    let writes = conclusion.status.is_some();
+    if let Some(status) = conclusion.status {
+        object.status = status;
+    }
+    writes
+}
+
+fn ready_object() -> PreprovisioningImage {
+    let mut object = object();
+    let outcome = published(&object, "http://d/one", "7");
+    assert!(write(&mut object, &outcome, 100));
+    assert!(!write(&mut object, &outcome, 200), "nothing is written twice");
+    object
+}
+
+fn condition<'a>(object: &'a PreprovisioningImage, kind: &str) -> (&'a str, &'a str, &'a str) {
+    let condition = object.condition(kind).unwrap_or_else(|| panic!("no condition {kind}"));
+    (&condition.status, &condition.reason, &condition.message)
+}
+
+fn flipped(object: &PreprovisioningImage, kind: &str) -> i64 {
+    object.condition(kind).unwrap().last_transition_time.as_ref().unwrap().0.as_second()
+}
+
+/// Whether the baremetal-operator takes the image, the Secret being of this version.
+fn accepted(object: &PreprovisioningImage, secret_version: &str) -> bool {
+    let (spec, status) = (&object.spec, &object.status);
+    let named = !spec.network_data_name.is_empty();
+    let ready = object.condition("Ready");
+    status.architecture == spec.architecture
+        && spec.accept_formats.contains(&status.format)
+        && (!named || status.network_data.version == secret_version)
+        && (!named || status.network_data.name == spec.network_data_name)
+        && object.condition("Error").is_none_or(|error| !error.is_true())
+        && ready.is_some_and(|ready| ready.is_true() && ready.observed_generation == object.metadata.generation)
+}
+
+#[test]
+fn the_finalizer_is_added_beside_others_and_removed_once_nobody_else_holds_the_object() {
+    let mut object = object();
+    assert_eq!(finalizers(&object), None);
+    object.metadata.finalizers = Some(vec![PROTECTION.to_owned()]);
+    assert_eq!(finalizers(&object).unwrap(), [PROTECTION, FINALIZER]);
+    object.metadata.finalizers = None;
+    assert_eq!(finalizers(&object).unwrap(), [FINALIZER]);
+
+    object.metadata.deletion_timestamp = Some(Time(at(5)));
+    assert_eq!(finalizers(&object), None, "none is added to what is being deleted");
+    object.metadata.finalizers = Some(vec![FINALIZER.to_owned(), PROTECTION.to_owned()]);
+    assert_eq!(finalizers(&object), None);
+    assert!(matches!(asked(&object, |_| true), Asked::Image(_)), "hosts may still boot from it");
+    object.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+    assert_eq!(finalizers(&object), Some(Vec::new()));
+    assert_eq!(asked(&object, |_| true), Asked::Gone);
+}
+
+#[test]
+fn the_first_acceptable_format_is_taken_and_what_cannot_be_is_refused_in_upstreams_words() {
+    let refused = |object: &PreprovisioningImage| match asked(object, |architecture| architecture == "x86_64") {
+        Asked::Refused(failure) => (failure.reason, failure.message),
+        other => panic!("{other:?}"),
+    };
+    let mut object = object();
+    assert_eq!(wanted(&object).format, HostFormat::Iso);
+    object.spec.accept_formats = vec!["floppy".to_owned(), "initrd".to_owned(), "iso".to_owned()];
+    assert_eq!(wanted(&object).format, HostFormat::Initrd);
+    object.spec.accept_formats = vec!["floppy".to_owned()];
+    assert_eq!(refused(&object), ("ConfigurationError", "No acceptable image format supported".to_owned()));
+    object.spec.accept_formats = Vec::new();
+    assert_eq!(refused(&object), ("ConfigurationError", "No acceptable image format supported".to_owned()));
+    object.spec.architecture = "m68k".to_owned();
+    assert_eq!(refused(&object), ("ConfigurationError", "Architecture not supported".to_owned()));
+}
+
+#[test]
+fn kernel_arguments_and_the_stream_come_from_labels_and_annotations() {
+    let mut object = object();
+    assert_eq!(wanted(&object).stream, None);
+    let pair = |key: &str, value: &str| [(key.to_owned(), value.to_owned())].into();
+    object.metadata.labels = Some(pair("coreos.openshift.io/stream", "rhel-10"));
+    object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "console=ttyS0 quiet"));
+    let wanted = wanted(&object);
+    assert_eq!(wanted.stream.as_deref(), Some("rhel-10"));
+    assert_eq!(wanted.kernel_arguments.len(), 2);
+    object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "a;b"));
+    let Asked::Refused(failure) = asked(&object, |_| true) else { panic!("taken") };
+    assert_eq!(failure.reason, "ImageBuildInvalid");
+    assert!(failure.message.starts_with("Cannot generate image: "), "{}", failure.message);
+}
+
+#[test]
+fn a_new_image_is_written_at_once_and_accepted() {
+    let object = ready_object();
+    assert_eq!(object.status.image_url, "http://d/one");
+    assert_eq!(condition(&object, "Ready"), ("True", "ImageSuccess", "Generated image"));
+    assert_eq!(condition(&object, "Error"), ("False", "ImageSuccess", ""));
+    assert!(accepted(&object, "7"));
+    assert!(!accepted(&object, "8"));
+}
+
+#[test]
+fn changed_content_is_withdrawn_before_the_new_url_is_written_and_nothing_between_is_accepted() {
+    let mut object = ready_object();
+    let outcome = published(&object, "http://d/two", "8");
+    assert!(write(&mut object, &outcome, 300));
+    assert_eq!(object.status.image_url, "http://d/one");
+    assert_eq!(object.status.network_data.version, "7");
+    assert_eq!(condition(&object, "Ready"), ("False", "ImageSuccess", "Config changed"));
+    assert!(!accepted(&object, "7") && !accepted(&object, "8"));
+
+    assert!(write(&mut object, &outcome, 301));
+    assert_eq!(object.status.image_url, "");
+    assert_eq!(object.status.network_data.version, "8");
+    assert_eq!(condition(&object, "Ready"), ("False", "ImageSuccess", "Config changed"));
+    assert!(!accepted(&object, "8"));
+
+    assert!(write(&mut object, &outcome, 302));
+    assert_eq!(object.status.image_url, "http://d/two");
+    assert!(accepted(&object, "8"));
+    assert!(!write(&mut object, &outcome, 303));
+    assert_eq!((flipped(&object, "Ready"), flipped(&object, "Error")), (302, 100));
+}
+
+#[test]
+fn metadata_of_a_secret_that_changes_costs_one_write_and_no_readiness() {
+    let mut object = ready_object();
+    let outcome = published(&object, "http://d/one", "8");
+    assert!(write(&mut object, &outcome, 300));
+    assert!(accepted(&object, "8"));
+    assert_eq!(flipped(&object, "Ready"), 100);
+    assert!(!write(&mut object, &outcome, 301));
+}
+
+#[test]
+fn the_same_order_with_another_image_is_written_at_once() {
+    // Another version of dayone, another certificate: the order is the same, the old image is still there.
+    let mut object = ready_object();
+    let outcome = published(&object, "http://d/two", "7");
+    assert!(write(&mut object, &outcome, 300));
+    assert_eq!(object.status.image_url, "http://d/two");
+    assert!(accepted(&object, "7"));
+}
+
+#[test]
+fn another_generation_of_the_same_is_observed() {
+    let mut object = ready_object();
+    object.metadata.generation = Some(4);
+    object.spec.accept_formats = vec!["iso".to_owned()];
+    assert!(!accepted(&object, "7"));
+    let outcome = published(&object, "http://d/one", "7");
+    assert!(write(&mut object, &outcome, 300));
+    assert!(accepted(&object, "7"));
+    assert_eq!(object.condition("Error").unwrap().observed_generation, Some(4));
+}
+
+#[test]
+fn every_write_observes_the_generation_on_both_conditions() {
+    let mut ready = ready_object();
+    ready.metadata.generation = Some(9);
+    let not_ready = Outcome::NotReady(String::new(), made_of(&wanted(&ready), None));
+    for outcome in [published(&ready, "http://d/two", "8"), Outcome::Failed(Failure::missing_secret()), not_ready] {
+        let mut object = ready.clone();
+        while write(&mut object, &outcome, 300) {
+            let observed: Vec<_> = object.status.conditions.iter().map(|one| one.observed_generation).collect();
+            assert_eq!(observed, [Some(9), Some(9)], "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn initramfs_have_a_kernel_and_parameters_and_an_iso_after_them_has_none() {
+    let mut object = object();
+    let initrd = PublishedImage {
+        kernel_url: Some("http://d/kernel".to_owned()),
+        extra_kernel_parameters: "coreos.live.rootfs_url=http://d/rootfs".to_owned(),
+        ..image("http://d/initrd")
+    };
+    let order = made_of(&wanted(&object), None);
+    assert!(write(&mut object, &Outcome::Published(initrd, order.clone()), 1));
+    assert_eq!(object.status.kernel_url, "http://d/kernel");
+    assert_eq!(object.status.extra_kernel_params, "coreos.live.rootfs_url=http://d/rootfs");
+    assert!(write(&mut object, &Outcome::Published(image("http://d/iso"), order), 2));
+    assert_eq!((object.status.kernel_url.as_str(), object.status.extra_kernel_params.as_str()), ("", ""));
+    // A merge patch removes what is null.
+    let patch = patch("10", &object.status);
+    assert!(patch.pointer("/status/kernelUrl").unwrap().is_null());
+    assert_eq!(patch.pointer("/metadata/resourceVersion").unwrap(), "10");
+}
+
+#[test]
+fn an_error_takes_the_url_and_leaves_the_rest() {
+    let mut object = ready_object();
+    object.status.kernel_url = "http://d/kernel".to_owned();
+    let outcome = Outcome::Failed(Failure::invalid("two addresses are the same"));
+    assert!(write(&mut object, &outcome, 300));
+    assert_eq!(object.status.image_url, "");
+    assert_eq!(object.status.kernel_url, "http://d/kernel");
+    assert_eq!((object.status.format.as_str(), object.status.network_data.version.as_str()), ("iso", "7"));
+    assert_eq!(condition(&object, "Ready"), ("False", "ImageBuildInvalid", ""));
+    let message = "Cannot generate image: two addresses are the same";
+    assert_eq!(condition(&object, "Error"), ("True", "ImageBuildInvalid", message));
+    assert!(!accepted(&object, "7"));
+    assert!(!write(&mut object, &outcome, 400), "it is not written again");
+    assert_eq!(conclude(&object, &outcome, at(400)).again, None);
+    // The Secret is put right.
+    let outcome = published(&object, "http://d/two", "8");
+    assert!(write(&mut object, &outcome, 500));
+    assert!(accepted(&object, "8"));
+}
+
+#[test]
+fn a_missing_secret_is_asked_for_after_10_s_then_half_as_often_each_time_and_at_least_every_10_min() {
+    let mut object = object();
+    let outcome = Outcome::Failed(Failure::missing_secret());
+    let mut waits = Vec::new();
+    let mut now = 1000;
+    for _ in 0..9 {
+        let conclusion = conclude(&object, &outcome, at(now));
+        let wait = conclusion.again.unwrap();
+        assert_eq!(conclusion.status.is_some(), waits.is_empty(), "written once");
+        object.status = conclusion.status.unwrap_or(object.status);
+        waits.push(wait.as_secs());
+        now += i64::try_from(wait.as_secs()).unwrap();
+    }
+    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 600, 600, 600]);
+    assert_eq!(condition(&object, "Error"), ("True", "MissingNetworkData", "NetworkData secret not found"));
+    assert_eq!(condition(&object, "Ready"), ("False", "MissingNetworkData", ""));
+    // A clock that was put back.
+    assert_eq!(conclude(&object, &outcome, at(1)).again, Some(Duration::from_secs(10)));
+}
+
+#[test]
+fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
+    let mut ready = ready_object();
+    let same =
+        Outcome::NotReady("the base is being read".to_owned(), made_of(&wanted(&ready), Some(&secret("7", &[]))));
+    let conclusion = conclude(&ready, &same, at(300));
+    assert_eq!((conclusion.status, conclusion.again), (None, Some(Duration::from_secs(10))));
+    let changed = Outcome::NotReady(String::new(), made_of(&wanted(&ready), Some(&secret("8", &[]))));
+    assert!(write(&mut ready, &changed, 300));
+    assert_eq!(condition(&ready, "Ready"), ("False", "ImageSuccess", "Image is not ready yet"));
+
+    let mut new = object();
+    assert!(write(&mut new, &same, 300));
+    assert_eq!(condition(&new, "Ready"), ("False", "ImageSuccess", "the base is being read"));
+    assert_eq!(condition(&new, "Error"), ("False", "ImageSuccess", ""));
+    assert!(!accepted(&new, "7"));
+}
+
+#[test]
+fn a_message_has_an_end_at_a_character() {
+    let mut object = object();
+    assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000))), 1));
+    let message = &object.condition("Error").unwrap().message;
+    assert!(message.len() <= 32_768 && message.len() > 32_764 && message.ends_with('ä'), "{}", message.len());
+}
+
+#[test]
+fn conditions_of_others_stay_and_times_have_no_fractions() {
+    let mut object = object();
+    let foreign = json!([{"type": "Cooking", "status": "Perhaps", "reason": "R", "message": "m"}]);
+    object.status.conditions = serde_json::from_value(foreign).unwrap();
+    let outcome = published(&object, "http://d/one", "7");
+    let now = Timestamp::new(1_700_000_000, 123_456_789).unwrap();
+    object.status = conclude(&object, &outcome, now).status.unwrap();
+    assert_eq!(object.condition("Cooking").unwrap().status, "Perhaps");
+    let patch = patch("10", &object.status);
+    assert_eq!(patch.pointer("/status/conditions/1/lastTransitionTime").unwrap(), "2023-11-14T22:13:20Z");
+}
+
+#[test]
+fn network_data_has_one_key_and_its_absence_names_those_that_are_there() {
+    assert_eq!(network_data(None), Ok(None));
+    assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
+    assert_eq!(network_data(Some(&Secret::default())), Ok(None));
+    assert_eq!(network_data(Some(&secret("1", &[("nmstate", "")]))), Ok(None));
+    assert_eq!(network_data(Some(&secret("1", &[("nmstate", "a"), ("x", "y")]))), Ok(Some(b"a".as_slice())));
+    let failure = network_data(Some(&secret("1", &[("networkData", "content"), ("a", "content")]))).unwrap_err();
+    assert_eq!(failure.reason, "ImageBuildInvalid");
+    let message = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
+    assert_eq!(failure.message, format!("{message}; keys found: a, networkData"));
+}
+
+#[test]
+fn a_secret_is_claimed_once_and_other_owners_stay() {
+    let (one, mut other) = (object(), object());
+    other.metadata.uid = Some("v".to_owned());
+    let mut secret = secret("1", &[]);
+    assert!(!is_claimed(&secret, &one.owner_reference()));
+    claim(&mut secret, &one.owner_reference());
+    claim(&mut secret, &one.owner_reference());
+    assert!(is_claimed(&secret, &one.owner_reference()) && !is_claimed(&secret, &other.owner_reference()));
+    claim(&mut secret, &other.owner_reference());
+    let owners = secret.metadata.owner_references.as_ref().unwrap();
+    assert_eq!(owners.len(), 2);
+    let first = serde_json::to_value(&owners[0]).unwrap();
+    let expected = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage", "name": "worker-0",
+        "uid": "u"});
+    assert_eq!(first, expected, "no controller, and nothing that holds up a deletion");
+    secret.metadata.labels = None;
+    assert!(!is_claimed(&secret, &one.owner_reference()));
+}
+
+#[test]
+fn of_secrets_in_memory_there_is_the_network_data_and_the_names_of_other_keys() {
+    let mut secret = secret("1", &[("nmstate", "state"), ("password", "hunter2")]);
+    secret.metadata.annotations = Some([("last-applied".to_owned(), "hunter2".to_owned())].into());
+    reduce(&mut secret);
+    let kept = serde_json::to_string(&secret).unwrap();
+    assert!(!kept.contains("hunter2") && !kept.contains("aHVudGVyMg"), "{kept}");
+    assert_eq!(network_data(Some(&secret)), Ok(Some(b"state".as_slice())));
+    assert!(secret.data.unwrap().contains_key("password"));
+}
+
+#[test]
+fn names_that_could_lead_elsewhere_are_none() {
+    for name in ["net", "a.b-c", "0"] {
+        assert!(is_object_name(name), "{name}");
+    }
+    for name in ["", "..", "a/b", "../x", "a?b", "A", "-a", "a-", "a..b", &"a".repeat(254)] {
+        assert!(!is_object_name(name), "{name}");
+    }
+}
+
+#[test]
+fn events_tell_of_readiness_of_errors_that_are_new_and_of_findings_of_new_images() {
+    let new = ready_object();
+    let mut report = Report::new();
+    for index in 0..20 {
+        report.warning("odd", &DocumentPath::document("Secret/net").index(index), "x".repeat(2000));
+    }
+    report.error("bad", &DocumentPath::root(), "is none of the warnings");
+    let all = told(&PreprovisioningImageStatus::default(), &new.status, &report);
+    let ready = &all[0];
+    assert_eq!(
+        (ready.warning, ready.reason, ready.note.as_str()),
+        (false, "ImageReady", "The image is ready: iso for x86_64")
+    );
+    assert_eq!(all.len(), 11);
+    assert!(all[1..].iter().all(|told| told.warning && told.reason == "NetworkDataFinding" && told.note.len() <= 1024));
+    assert_ne!(all[1].path, all[2].path);
+    assert_eq!(told(&new.status, &new.status, &report), []);
+
+    // The Secret's metadata changed, the image did not.
+    let mut other_version = new.clone();
+    assert!(write(&mut other_version, &published(&new, "http://d/one", "8"), 300));
+    assert_eq!(told(&new.status, &other_version.status, &report), []);
+
+    let mut failed = new.clone();
+    assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret()), 300));
+    let all = told(&new.status, &failed.status, &Report::new());
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].warning, all[0].reason), (true, "MissingNetworkData"));
+    assert_eq!(told(&failed.status, &failed.status, &Report::new()), []);
+    let mut otherwise = failed.clone();
+    assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x")), 301));
+    assert_eq!(told(&failed.status, &otherwise.status, &Report::new())[0].reason, "ImageBuildInvalid");
+    assert_eq!(told(&otherwise.status, &new.status, &Report::new()).len(), 1);
+}

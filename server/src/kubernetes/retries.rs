@@ -1,0 +1,45 @@
+//! How long to wait after a failure: longer after each, for each object on its own.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_secs(1000);
+
+/// Failures in a row, by owner.
+#[derive(Debug, Default)]
+pub(super) struct Retries(Mutex<HashMap<String, u32>>);
+
+impl Retries {
+    /// Counts a failure, and says how long to wait.
+    pub(super) fn failed(&self, owner: &str) -> Duration {
+        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = failures.entry(owner.to_owned()).or_default();
+        let wait = FIRST.saturating_mul(2_u32.saturating_pow(*count)).min(LONGEST);
+        *count = count.saturating_add(1);
+        wait
+    }
+
+    /// Forgets the failures of an owner.
+    pub(super) fn forget(&self, owner: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_for_each_on_its_own_up_to_its_bound_and_success_forgets() {
+        let retries = Retries::default();
+        let waits: Vec<u128> = (0..4).map(|_| retries.failed("a").as_millis()).collect();
+        assert_eq!(waits, [5, 10, 20, 40]);
+        assert_eq!(retries.failed("b"), FIRST);
+        let last = (0..100).map(|_| retries.failed("a")).last().unwrap();
+        assert_eq!(last, LONGEST);
+        retries.forget("a");
+        assert_eq!(retries.failed("a"), FIRST);
+    }
+}

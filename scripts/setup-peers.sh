@@ -251,7 +251,7 @@ fetch_kubernetes() {
 build_kube_apiserver() (
   local package=k8s.io/kubernetes binary="$2" directories variable flags="-s -w"
   local validation=vendor/k8s.io/kube-openapi/pkg/validation/validate/type.go
-  export HOME="$1/home" GOPATH="$1/go" GOCACHE="$1/go-cache" GO111MODULE=off GOFLAGS=-trimpath CGO_ENABLED=0
+  export HOME="$1/home" GOPATH="$1/go" GOCACHE="$1/go-cache" GO111MODULE=off GOFLAGS=-trimpath CGO_ENABLED=0 GOGC=400
   export PATH="$1/unpacked/usr/lib/go-1.19/bin:$PATH"
   unset GOROOT
   cd "$GOPATH/src/$package"
@@ -272,7 +272,8 @@ build_kube_apiserver() (
     flags+=" -X $package/vendor/k8s.io/component-base/version.$variable"
     flags+=" -X $package/vendor/k8s.io/client-go/pkg/version.$variable"
   done
-  go build -ldflags "$flags" -o "$binary" ./cmd/kube-apiserver
+  # Without the code for clouds: half the time, and half the size.
+  go build -tags providerless -ldflags "$flags" -o "$binary" ./cmd/kube-apiserver
 )
 
 mkdir -p "$cache/bin"

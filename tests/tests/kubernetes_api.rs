@@ -196,7 +196,7 @@ fn a_restart_keeps_objects_tokens_and_kubeconfigs() {
     let namespace = server.admin().new_namespace("images");
     let created = server.admin().create(&collection(&namespace, PREPROVISIONING_IMAGES), &image("host"));
     let account = server.client(ACCOUNT);
-    let kubeconfig = std::fs::read_to_string(server.kubeconfig(ADMIN)).unwrap();
+    let kubeconfig = std::fs::read_to_string(server.kubeconfig(ACCOUNT)).unwrap();
 
     server.stop_api_server();
     let path = object(&namespace, PREPROVISIONING_IMAGES, "host");
@@ -208,6 +208,10 @@ fn a_restart_keeps_objects_tokens_and_kubeconfigs() {
     assert!(server.requests(ADMIN).iter().any(|one| one.verb == "create" && one.resource == "preprovisioningimages"));
     let kubeconfig: Value = serde_json::from_str(&kubeconfig).unwrap();
     assert_eq!(kubeconfig["clusters"][0]["cluster"]["server"], server.origin);
+    assert_eq!(kubeconfig["contexts"][0]["context"]["namespace"], "baremetal-operator-system");
+    let review = json!({"spec": {"token": kubeconfig["users"][0]["user"]["token"]}});
+    let review = server.admin().create("/apis/authentication.k8s.io/v1/tokenreviews", &review);
+    assert_eq!(review["status"]["user"]["username"], ACCOUNT);
 
     let directory = server.directory().to_owned();
     let origin = server.origin.clone();

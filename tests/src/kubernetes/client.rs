@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// How long [`Client::wait_until`] waits.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -177,7 +177,7 @@ impl Client {
         self.list(&format!("/api/v1/namespaces/{namespace}/events"))
     }
 
-    /// Waits for some seconds until an object, or a list, is as wanted, and returns it. `what` is what is wanted, in words.
+    /// Waits, for a minute at most, until an object, or a list, is as wanted, and returns it. `what` is what is wanted, in words.
     /// What does not exist is `null`, so one can wait for the end of an object, too.
     pub fn wait_until(&self, path: &str, what: &str, predicate: impl Fn(&Value) -> bool) -> Value {
         self.wait_until_within(LIMIT, path, what, predicate)

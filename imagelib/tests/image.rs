@@ -326,6 +326,26 @@ fn a_system_in_its_initramfs_gets_every_file_in_its_final_place() {
 }
 
 #[test]
+fn an_initramfs_alone_becomes_an_initramfs_alone() {
+    let initrd = initramfs(false);
+    let base = Base::probe(&(Role::Initrd, &initrd)).unwrap();
+    assert_eq!(base.formats(), [Format::Initrd]);
+    let identity = identity(Role::Initrd, &initrd);
+    let plan = |format| {
+        let mut recipe = recipe(identity, format);
+        recipe.kernel_arguments = KernelArgumentEdits::default();
+        Image::plan(&recipe, &base, identity)
+    };
+    let image = plan(Format::Initrd).unwrap();
+    assert_eq!(image.files.keys().copied().collect::<Vec<_>>(), [FileName::Initrd]);
+    assert!(materialise(&image, FileName::Initrd, &(Role::Initrd, &initrd)).starts_with(&initrd));
+    for format in [Format::Iso, Format::Usb] {
+        let error = plan(format).unwrap_err().to_string();
+        assert!(error.contains("it has no kernel"), "{error}");
+    }
+}
+
+#[test]
 fn what_only_ignition_can_deliver_is_refused_for_other_systems() {
     let initrd = initramfs(false);
     let base = Base::probe(&(Role::Initrd, &initrd)).unwrap();

@@ -80,6 +80,13 @@ impl MediaUrl {
         format!("{}/i/{token}/{name}", self.text)
     }
 
+    /// The URL of `name` right behind the host and port. What path this URL has is left out, as Metal3's
+    /// image-customization-controller does.
+    pub(crate) fn at_root(&self, name: &str) -> String {
+        let end = self.text.match_indices('/').nth(2).map_or(self.text.len(), |(slash, _)| slash);
+        format!("{}/{name}", self.text.get(..end).unwrap_or(&self.text))
+    }
+
     /// The URL by which the host that has `token` calls home.
     pub fn call_home(&self, token: &impl fmt::Display) -> String {
         format!("{}/h/{token}", self.text)
@@ -181,6 +188,17 @@ mod tests {
             ("https://boot.example.com", "https://boot.example.com/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
         ] {
             assert_eq!(base.parse::<MediaUrl>().unwrap().file(&TOKEN, "boot.iso"), file);
+        }
+    }
+
+    #[test]
+    fn names_follow_the_host_and_port_whatever_the_path_is() {
+        for (base, url) in [
+            ("http://192.0.2.10", "http://192.0.2.10/worker-0.iso"),
+            ("http://images.example.svc.cluster.local/", "http://images.example.svc.cluster.local/worker-0.iso"),
+            ("https://[2001:db8::1]:8443/media/x1/", "https://[2001:db8::1]:8443/worker-0.iso"),
+        ] {
+            assert_eq!(base.parse::<MediaUrl>().unwrap().at_root("worker-0.iso"), url);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Bases that are a kernel and an initramfs.
+//! Bases that are a kernel and an initramfs, or the initramfs alone.
 
 use super::{BaseError, BootLoaders, Format, Role};
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
@@ -16,7 +16,7 @@ const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-net
 pub struct KernelInitrdBase {
     /// Length of the initramfs in bytes.
     pub initrd_size: u64,
-    /// Length of the kernel in bytes.
+    /// Length of the kernel in bytes. Without one, images of this base are initramfs images, which something else starts.
     pub kernel_size: Option<u64>,
     /// Length of the root file system in bytes.
     pub rootfs_size: Option<u64>,
@@ -71,7 +71,9 @@ impl KernelInitrdBase {
     pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
         let BootLoaders { esp, bios } = self.loaders.as_ref();
         match format {
-            Format::Iso | Format::Usb if self.kernel_size.is_none() => Err("it has no kernel"),
+            Format::Iso | Format::Usb if self.kernel_size.is_none() => {
+                Err("it has no kernel; add kernel:PATH, or ask for 'initrd'")
+            }
             Format::Iso if esp.is_none() && bios.is_none() => Err(
                 "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH for BIOS machines, or ask \
                      for 'initrd'",

@@ -139,6 +139,9 @@ pub enum FileName {
 }
 
 impl FileName {
+    /// Those that an image can be all about: it has one of them.
+    pub const MAIN: [Self; 5] = [Self::BootIso, Self::BootDisk, Self::DataIso, Self::DataDisk, Self::Initrd];
+
     /// The name as text. Letters, digits and a dot only: BMC firmware refuses more.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -224,9 +227,7 @@ impl Image {
 
     /// The file that the image is all about: the ISO, the disk, or the initramfs.
     pub fn main_file(&self) -> Option<(FileName, &Overlay)> {
-        let name = [FileName::BootIso, FileName::BootDisk, FileName::DataIso, FileName::DataDisk, FileName::Initrd]
-            .into_iter()
-            .find(|name| self.files.contains_key(name))?;
+        let name = FileName::MAIN.into_iter().find(|name| self.files.contains_key(name))?;
         self.files.get(&name).map(|file| (name, file))
     }
 }

@@ -1,11 +1,15 @@
 //! From a request to its answer.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
 use http::header::{
     ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE,
     RETRY_AFTER, USER_AGENT,
@@ -20,7 +24,8 @@ use imagelib::overlay::Overlay;
 use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
-use super::log::{self, AccessLog, shown};
+use super::late::LateImages;
+use super::log::{self, AccessLog};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
@@ -32,6 +37,10 @@ use crate::store::served::{Lookup, Published, ServedFile};
 
 /// The body of an answer: a short text or the bytes of an image.
 pub type MediaBody = Either<Full<Bytes>, ImageBody>;
+
+/// An answer that is there, or will be.
+pub(super) type Answering = future::Either<Ready<Answer>, BoxFuture<'static, Answer>>;
+type Answer = Result<Response<MediaBody>, Infallible>;
 
 /// A cache on the way must not keep secrets nor recompress; a client's own may keep the file, since its bytes never
 /// change, but asks again, since it may be released. Ironic's image cache works with everything but `no-store`.
@@ -47,11 +56,19 @@ pub(super) struct Plane {
     pool: Arc<Pool>,
     log: AccessLog,
     call_homes: CallHomes,
+    late: LateImages,
 }
 
 impl Plane {
     pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
-        Self { published, metrics, pool: Arc::default(), log: AccessLog::default(), call_homes: CallHomes::default() }
+        Self {
+            published,
+            metrics,
+            pool: Arc::default(),
+            log: AccessLog::default(),
+            call_homes: CallHomes::default(),
+            late: LateImages::default(),
+        }
     }
 
     pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
@@ -63,9 +80,41 @@ impl Plane {
         &self.call_homes
     }
 
-    pub(super) fn answer(&self, head: &Parts) -> Response<MediaBody> {
-        let target = Target::parse(head.uri.path());
-        let response = self.respond(head, target).unwrap_or_else(|error| {
+    /// Answers a request, at once or, where the image that it is for may be known in a moment only, then.
+    pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
+        let lookup = self.look_up(&head);
+        if let Lookup::NotYet(arrivals) = lookup {
+            let Some(wait) = self.late.begin(arrivals) else {
+                return ready(Ok(self.answer_with(&head, Lookup::NotFound))).left_future();
+            };
+            let plane = Arc::clone(self);
+            let answer = async move {
+                let lookup = wait.until_known(|| plane.look_up(&head)).await;
+                Ok(plane.answer_with(&head, lookup))
+            };
+            return answer.boxed().right_future();
+        }
+        ready(Ok(self.answer_with(&head, lookup))).left_future()
+    }
+
+    fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {
+        Target::parse(head.uri.path(), self.published.urls())
+    }
+
+    fn look_up(&self, head: &Parts) -> Lookup {
+        if !is_answered(&head.method) {
+            return Lookup::NotFound;
+        }
+        match self.target(head) {
+            Some(Target::File { token, file }) => self.published.find(token, file),
+            Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
+            Some(Target::CallHome { .. }) | None => Lookup::NotFound,
+        }
+    }
+
+    fn answer_with(&self, head: &Parts, lookup: Lookup) -> Response<MediaBody> {
+        let target = self.target(head);
+        let response = self.respond(head, target, lookup).unwrap_or_else(|error| {
             // Only a media type that is no header value comes here.
             tracing::error!(%error, "an answer could not be put together");
             let mut response = Response::new(Either::Left(Full::default()));
@@ -79,21 +128,21 @@ impl Plane {
         response
     }
 
-    fn respond(&self, head: &Parts, target: Option<Target<'_>>) -> http::Result<Response<MediaBody>> {
-        if ![Method::GET, Method::HEAD].contains(&head.method) {
+    fn respond(&self, head: &Parts, target: Option<Target<'_>>, lookup: Lookup) -> http::Result<Response<MediaBody>> {
+        if !is_answered(&head.method) {
             let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return text(builder, "only GET and HEAD are answered here\n");
         }
-        let (token, file) = match target {
-            Some(Target::CallHome { token }) if self.call_homes.call(token, head) => return heard(),
-            None | Some(Target::CallHome { .. }) => return not_found(),
-            Some(Target::File { token, file }) => (token, file),
-        };
-        match self.published.find(token, file) {
-            Lookup::NotFound => not_found(),
-            Lookup::Unavailable(reason) => unavailable(token, file, &reason),
+        if let Some(Target::CallHome { token }) = target
+            && self.call_homes.call(token, head)
+        {
+            return heard();
+        }
+        match lookup {
+            Lookup::NotFound | Lookup::NotYet(_) => not_found(),
+            Lookup::Unavailable(reason) => unavailable(target, &reason),
             Lookup::Found(served) => match served.base.values().try_for_each(|base| base.check()) {
-                Err(error) => unavailable(token, file, &error.to_string()),
+                Err(error) => unavailable(target, &error.to_string()),
                 Ok(()) => self.found(head, served),
             },
         }
@@ -181,6 +230,10 @@ impl Plane {
     }
 }
 
+fn is_answered(method: &Method) -> bool {
+    [Method::GET, Method::HEAD].contains(method)
+}
+
 /// What the record of a file's reading is told of a request.
 fn asked(head: &Parts) -> Request<'_> {
     let peer = head.extensions.get::<Peer>();
@@ -224,8 +277,9 @@ fn heard() -> http::Result<Response<MediaBody>> {
 }
 
 /// The reason is the operator's business and goes to the log; the client learns only that it may come again.
-fn unavailable(token: &str, file: &str, reason: &str) -> http::Result<Response<MediaBody>> {
-    tracing::warn!(token = shown(token), file, reason, "an image cannot be served");
+fn unavailable(target: Option<Target<'_>>, reason: &str) -> http::Result<Response<MediaBody>> {
+    let (token, file) = target.map_or(("", ""), Target::shown);
+    tracing::warn!(token, file, reason, "an image cannot be served");
     let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
     let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
     text(builder, "the image cannot be served at the moment\n")

@@ -29,12 +29,12 @@ impl AccessLog {
     pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, status: StatusCode, length: u64) {
         let peer = head.extensions.get::<Peer>();
         let address = peer.map(|peer| peer.address);
-        let (token, file) = target.map_or(("", ""), |target| (shown(target.token()), target.file()));
+        let (token, file) = target.map_or(("", ""), Target::shown);
         let range = text(&head.headers, &RANGE);
         let agent = text(&head.headers, &USER_AGENT);
         let (method, version, tls) = (&head.method, head.version, peer.and_then(|peer| peer.tls).unwrap_or("none"));
         let status = status.as_u16();
-        if self.is_first(address.map(|address| address.ip()), token) {
+        if self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token }) {
             tracing::info!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");
         } else {
             tracing::debug!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");

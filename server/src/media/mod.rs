@@ -4,11 +4,14 @@
 //! always there, a range is answered with exactly that range, nothing is redirected, compressed or negotiated, and
 //! credentials that a BMC was told to send are ignored: the token in the path is the credential. A query is ignored
 //! too, since a client that appends one means the same bytes.
+//!
+//! Where the published images have names or UUIDs ([`UrlForm`](crate::store::UrlForm)), paths that end in one are answered as well.
 
 mod answer;
 mod body;
 mod call_home;
 mod conditions;
+mod late;
 mod log;
 mod metrics;
 mod path;
@@ -16,13 +19,13 @@ mod pool;
 pub mod range;
 
 use std::convert::Infallible;
-use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use imagelib::overlay::Overlay;
 
+use answer::Answering;
 pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use call_home::{Call, CallHomes, TooManyExpected};
@@ -56,7 +59,7 @@ impl MediaService {
 impl<B> tower::Service<Request<B>> for MediaService {
     type Response = Response<MediaBody>;
     type Error = Infallible;
-    type Future = Ready<Result<Self::Response, Infallible>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -64,6 +67,6 @@ impl<B> tower::Service<Request<B>> for MediaService {
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (head, _) = request.into_parts();
-        ready(Ok(self.0.answer(&head)))
+        self.0.answer(head)
     }
 }

@@ -15,23 +15,23 @@ const LARGEST: u64 = 1 << 20;
 impl Store {
     /// Writes the record of the boot `name`, or replaces it. When this returns, it outlives a power failure.
     pub(crate) fn write_boot(&self, name: &str, record: &[u8]) -> io::Result<()> {
-        directory::write(&self.boot(name), record)
+        directory::write(&self.boot(name)?, record)
     }
 
     /// Removes the record of the boot `name`. False: it was not there.
     pub(crate) fn remove_boot(&self, name: &str) -> io::Result<bool> {
-        directory::remove(&self.boot(name))
+        directory::remove(&self.boot(name)?)
     }
 
     /// Moves the record of the boot `name` out of the way, to `damaged/`, and says where to.
     pub(crate) fn set_boot_aside(&self, name: &str) -> io::Result<PathBuf> {
-        self.directory.set_aside(&self.boot(name))
+        self.persistence.directory()?.set_aside(&self.boot(name)?)
     }
 
     /// All records, with the names of their boots.
     pub(crate) fn read_boots(&self) -> io::Result<Vec<(String, io::Result<Vec<u8>>)>> {
         let mut records = Vec::new();
-        for entry in fs::read_dir(self.directory.boots())? {
+        for entry in fs::read_dir(self.persistence.directory()?.boots())? {
             let path = entry?.path();
             let Some(name) = boot_of(&path) else {
                 warn!(path = %path.display(), "not a record of a boot; left alone");
@@ -52,8 +52,8 @@ impl Store {
         self.key.token(image)
     }
 
-    fn boot(&self, name: &str) -> PathBuf {
-        self.directory.boots().join(format!("{name}.json"))
+    fn boot(&self, name: &str) -> io::Result<PathBuf> {
+        Ok(self.persistence.directory()?.boots().join(format!("{name}.json")))
     }
 }
 

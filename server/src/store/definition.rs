@@ -42,9 +42,10 @@ pub enum DefinitionError {
         /// What is given twice.
         part: &'static str,
     },
-    /// Neither an ISO nor a kernel with its initrd.
+    /// Neither an ISO nor an initrd with what it needs.
     #[error(
-        "base '{0}': give either an ISO, or both a kernel and an initrd (and a rootfs, where the initrd fetches one)"
+        "base '{0}': give either an ISO, or an initrd and its kernel (and a rootfs, where the initrd fetches one); an \
+         initrd that something else starts may come without a kernel, but then without boot loaders, too"
     )]
     Combination(BaseName),
     /// Not a delivery profile.
@@ -125,7 +126,7 @@ pub struct BaseDefinition {
     pub profile: Option<DeliveryProfile>,
 }
 
-/// Where the files of a base are: either an ISO, or a kernel and an initrd with what else they need.
+/// Where the files of a base are: either an ISO, or an initrd with its kernel and what else they need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BasePaths(BTreeMap<Role, PathBuf>);
 
@@ -133,6 +134,13 @@ impl BasePaths {
     /// The base that is this ISO.
     pub fn iso(path: PathBuf) -> Self {
         Self(BTreeMap::from([(Role::Iso, path)]))
+    }
+
+    /// The base that is this initramfs, with its kernel where that is known. Without one, it gives no medium and no iPXE
+    /// script.
+    pub fn initrd(initrd: PathBuf, kernel: Option<PathBuf>) -> Self {
+        let kernel = kernel.map(|kernel| (Role::Kernel, kernel));
+        Self(kernel.into_iter().chain([(Role::Initrd, initrd)]).collect())
     }
 
     /// The files.
@@ -151,7 +159,8 @@ impl BasePaths {
         }
         let has = |role| files.contains_key(&role);
         let iso = has(Role::Iso) && files.len() == 1;
-        let several = !has(Role::Iso) && has(Role::Kernel) && has(Role::Initrd);
+        let starts = files.keys().any(|role| !matches!(role, Role::Kernel | Role::Initrd | Role::Rootfs));
+        let several = !has(Role::Iso) && has(Role::Initrd) && (has(Role::Kernel) || !starts);
         if iso || several { Ok(Self(files)) } else { Err(DefinitionError::Combination(name.clone())) }
     }
 }
@@ -260,6 +269,10 @@ mod tests {
         assert_eq!((live.files.as_iso(), live.profile), (Some(Path::new("/l.iso")), Some(DeliveryProfile::Dracut)));
         let loaders: BaseDefinition = "a=kernel:k,initrd:i,esp:e,bios-loader:b".parse().unwrap();
         assert_eq!(loaders.files.iter().count(), 4);
+        let alone: BaseDefinition = "a=initrd:i".parse().unwrap();
+        assert_eq!(alone.files, BasePaths::initrd("i".into(), None));
+        let both: BaseDefinition = "a=kernel:k,initrd:i".parse().unwrap();
+        assert_eq!(both.files, BasePaths::initrd("i".into(), Some("k".into())));
         let comma: BaseDefinition = "a=/srv/a,b.iso".parse().unwrap();
         assert_eq!(comma.files.as_iso(), Some(Path::new("/srv/a,b.iso")));
     }
@@ -300,7 +313,8 @@ mod tests {
             (long.as_str(), "not a name"),
             ("a=", "empty"),
             ("a=kernel:,initrd:i", "empty"),
-            ("a=kernel:k", "both a kernel and an initrd"),
+            ("a=kernel:k", "an initrd and its kernel"),
+            ("a=initrd:i,esp:e", "without boot loaders"),
             ("a=kernel:k,kernel:l", "twice"),
             ("a=kernel:k,initrd:i,iso:x", "give either"),
             ("a=kernel:k,initrd:i,ramdisk:x", "\"ramdisk:x\" is none of"),

@@ -23,7 +23,8 @@ const MOST: usize = 256;
 /// [`BaseFile::settling`]: super::base_file::BaseFile::settling
 #[derive(Debug)]
 pub(super) struct DigestCache {
-    path: PathBuf,
+    /// Where they outlive the process, if anywhere.
+    path: Option<PathBuf>,
     entries: Mutex<Vec<Entry>>,
 }
 
@@ -54,7 +55,12 @@ impl DigestCache {
                 vec![]
             }
         };
-        Self { path, entries: Mutex::new(entries) }
+        Self { path: Some(path), entries: Mutex::new(entries) }
+    }
+
+    /// A cache that ends with the process.
+    pub(super) fn in_memory() -> Self {
+        Self { path: None, entries: Mutex::default() }
     }
 
     pub(super) fn get(&self, file: &Fingerprint) -> Option<Digest> {
@@ -70,9 +76,10 @@ impl DigestCache {
         entries.push(Entry { file, sha256 });
         let surplus = entries.len().saturating_sub(MOST);
         entries.drain(..surplus);
+        let Some(path) = &self.path else { return };
         let json = serde_json::to_vec(&Json { version: VERSION, digests: entries.clone() });
-        if let Err(error) = json.map_err(io::Error::from).and_then(|json| directory::write(&self.path, &json)) {
-            warn!(path = %self.path.display(), %error, "a base's digest cannot be kept; it will be read again at the next start");
+        if let Err(error) = json.map_err(io::Error::from).and_then(|json| directory::write(path, &json)) {
+            warn!(path = %path.display(), %error, "a base's digest cannot be kept; it will be read again at the next start");
         }
     }
 }

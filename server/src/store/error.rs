@@ -9,6 +9,7 @@ use super::definition::{BaseName, DefinitionError};
 use super::directory::DirectoryError;
 use super::key::KeyError;
 use super::open_base::OpenBaseError;
+use super::url_form::NotAName;
 
 /// Why the store cannot be opened. For the operator who starts the server: it names files.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +70,14 @@ pub enum StoreError {
     /// The recipe was written for what the base was a moment ago.
     #[error("the base '{0}' was replaced by another image while this one was made; try again")]
     BaseReplaced(BaseName),
+    /// An owner that cannot be the name of an image in its URL.
+    #[error("{name:?} cannot be the name of an image: {reason}")]
+    Name {
+        /// The owner's name.
+        name: String,
+        /// Why not.
+        reason: NotAName,
+    },
     /// The recipe cannot become an image: the client's to mend.
     #[error(transparent)]
     Image(#[from] ImageError),

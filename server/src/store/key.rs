@@ -12,6 +12,7 @@ use sha2::Sha256;
 
 use super::directory;
 use super::token::MediaToken;
+use super::url_form::MediaUuid;
 
 const LENGTH: usize = 32;
 
@@ -40,6 +41,23 @@ pub enum KeyError {
 pub struct InstallationKey([u8; LENGTH]);
 
 impl InstallationKey {
+    /// A key that is kept elsewhere, such as in a Secret.
+    pub fn from_bytes(key: [u8; LENGTH]) -> Self {
+        Self(key)
+    }
+
+    /// Makes a key. Whoever keeps it takes it from [`as_bytes`](Self::as_bytes).
+    pub fn generate() -> Result<Self, KeyError> {
+        let mut key = [0; LENGTH];
+        getrandom::fill(&mut key).map_err(KeyError::Random)?;
+        Ok(Self(key))
+    }
+
+    /// The key itself, to keep it, and for nothing else.
+    pub fn as_bytes(&self) -> &[u8; LENGTH] {
+        &self.0
+    }
+
     /// Reads the key; `None` when the file is not there.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, KeyError> {
         let file = match File::open(path) {
@@ -59,10 +77,9 @@ impl InstallationKey {
     /// Makes a key where there is none. It is on the disk before it is used, so that no URL is ever given out that a
     /// crash would take back; and it comes into its place whole, so that a crash leaves no half of one.
     pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
-        let mut key = [0; LENGTH];
-        getrandom::fill(&mut key).map_err(KeyError::Random)?;
-        directory::write_new(path, &key)?;
-        Ok(Self(key))
+        let key = Self::generate()?;
+        directory::write_new(path, &key.0)?;
+        Ok(key)
     }
 
     /// The token in the URLs of an image: the same on every replica that has the key, and after every restart.
@@ -74,6 +91,12 @@ impl InstallationKey {
     /// of the recipe without it.
     pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
         self.labelled(b"dayone call home token 1\0", image)
+    }
+
+    /// The UUID in the URL of a file of an image, in [`UrlForm::Uuid`](super::UrlForm::Uuid).
+    pub(super) fn uuid(&self, image: &RecipeId, file: &str) -> MediaUuid {
+        let message = [image.as_bytes().as_slice(), file.as_bytes()].concat();
+        MediaUuid::from_mac(&self.mac(b"dayone media uuid 1\0", &message))
     }
 
     fn labelled(&self, label: &[u8], image: &RecipeId) -> MediaToken {
@@ -147,5 +170,10 @@ mod tests {
         assert_eq!(one.call_home_token(&id("0")).as_str(), "tqygeja7nhr72cpymziqrn6q6m");
         assert_ne!(one.token(&id("0")), one.token(&id("1")));
         assert_ne!(one.token(&id("0")), other.token(&id("0")));
+        assert_eq!(one.uuid(&id("0"), "boot.iso"), InstallationKey::from_bytes([1; 32]).uuid(&id("0"), "boot.iso"));
+        for another in [one.uuid(&id("0"), "vmlinuz"), one.uuid(&id("1"), "boot.iso"), other.uuid(&id("0"), "boot.iso")]
+        {
+            assert_ne!(one.uuid(&id("0"), "boot.iso"), another);
+        }
     }
 }

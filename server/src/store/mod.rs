@@ -1,6 +1,7 @@
-//! Bases and images on disk: all the state that the server has.
+//! Bases and published images: all the state that the server has.
 //!
-//! In the data directory:
+//! `dayone serve` keeps it in a data directory. Where Kubernetes or another directory keeps what images are made from,
+//! nothing is on disk ([`Store::in_memory`]), and images belong to owners. In the data directory:
 //!
 //! | path | what |
 //! | --- | --- |
@@ -15,16 +16,22 @@
 //! and compared with what the record says its bytes were.
 
 pub mod base_file;
+mod bases;
 mod boots;
 mod definition;
 mod digest_cache;
 mod directory;
 mod error;
+mod holders;
 mod images;
+mod in_memory;
 pub mod ipxe;
 mod key;
 mod layouts;
+mod on_disk;
 mod open_base;
+mod owned_images;
+mod persistence;
 mod record;
 mod records;
 mod registered_base;
@@ -32,16 +39,14 @@ pub mod served;
 mod stored_image;
 mod token;
 mod turns;
+mod url_form;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use imagelib::base::BaseIdentity;
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
@@ -50,22 +55,26 @@ use tracing::{error, info, warn};
 pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError};
 pub use directory::DirectoryError;
 pub use error::{OpenError, StoreError, Unavailable};
+pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use registered_base::{BaseState, RegisteredBase};
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub use token::{MediaToken, NotAToken};
+pub use url_form::{NotAName, UrlForm, check_name};
 pub use watch::Watch;
 
 use crate::media_url::MediaUrl;
+use bases::Bases;
 use digest_cache::DigestCache;
-use directory::DataDirectory;
+use holders::Holders;
 use images::Images;
-use open_base::Fresh;
+use persistence::Persistence;
 use record::Record;
 use served::{Lookup, Published};
 use stored_image::PlanError;
 use turns::Turns;
+use url_form::MediaUuid;
 
 /// Whether publishing made something new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,81 +89,62 @@ pub enum Publication {
 ///
 /// All methods but `find`, `base`, `bases`, `image` and `images` wait for the disk: call them where waiting is allowed.
 pub struct Store {
-    directory: DataDirectory,
+    persistence: Persistence,
     key: InstallationKey,
     media_url: MediaUrl,
-    bases: BTreeMap<BaseName, Arc<RegisteredBase>>,
+    urls: UrlForm,
+    bases: Bases,
     /// What data images are made over.
     nothing: Arc<OpenBase>,
     digests: DigestCache,
     images: Images,
+    holders: Holders,
+    /// Counts what is published, where somebody may ask for it a moment before.
+    arrivals: Option<tokio::sync::watch::Sender<u64>>,
     turns: Turns,
     rechecking: Mutex<()>,
 }
 
+/// In what stores differ.
+struct Parts {
+    persistence: Persistence,
+    key: InstallationKey,
+    media_url: MediaUrl,
+    urls: UrlForm,
+    bases: Bases,
+    digests: DigestCache,
+    lingering: Duration,
+    arrivals: Option<tokio::sync::watch::Sender<u64>>,
+}
+
 impl Store {
-    /// Takes a data directory into use, opens the bases and brings all published images back.
-    ///
-    /// `media_url` is what images' URLs begin with. A base that cannot be used is an error where no image was ever
-    /// published: then it is a mistake in the configuration. Later the server starts without it, so that the other
-    /// bases' images are served, and looks for it again at every [`recheck`](Self::recheck).
-    pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
-        let mut names = BTreeSet::new();
-        if let Some(twice) = bases.iter().find(|base| !names.insert(&base.name)) {
-            return Err(DefinitionError::NameTwice(twice.name.clone()).into());
-        }
-        let directory = DataDirectory::open(data_dir)?;
-        let records = records::load(&directory)?;
-        let key = open_key(&directory, records.is_empty())?;
-        let digests = DigestCache::open(directory.base_digests());
-        let mut registered = BTreeMap::new();
-        for definition in bases {
-            let name = definition.name.clone();
-            let state = match OpenBase::open(&definition, &digests, Fresh::Accept) {
-                Ok(open) => {
-                    info!(base = %name, identity = %open.identity, "base is available");
-                    BaseState::Available(Arc::new(open))
-                }
-                Err(source) if records.is_empty() => return Err(OpenError::Base { name, source }),
-                Err(error) => {
-                    error!(base = %name, %error, "base is not available; images over it answer 503 until it is");
-                    BaseState::Unavailable { reason: error.to_string() }
-                }
-            };
-            registered.insert(name, Arc::new(RegisteredBase::new(definition, state)));
-        }
-        let images = Images::default();
-        for (id, loaded) in records.found {
-            let token = key.token(&id);
-            match loaded {
-                Ok(record) => images.insert(Arc::new(StoredImage::new(token, record))),
-                Err(reason) => images.insert_unreadable(id, token, reason),
-            }
-        }
-        let store = Self {
-            directory,
+    /// A store in which nothing is published yet.
+    fn assemble(parts: Parts) -> Self {
+        let Parts { persistence, key, media_url, urls, bases, digests, lingering, arrivals } = parts;
+        Self {
+            persistence,
             key,
             media_url,
-            bases: registered,
+            urls,
+            bases,
             nothing: Arc::new(OpenBase::nothing()),
             digests,
-            images,
+            images: Images::default(),
+            holders: Holders::new(lingering),
+            arrivals,
             turns: Turns::default(),
             rechecking: Mutex::default(),
-        };
-        store.plan_images();
-        info!(images = store.images().len(), "images are published");
-        Ok(store)
+        }
     }
 
     /// The configured bases, by name.
     pub fn bases(&self) -> Vec<Arc<RegisteredBase>> {
-        self.bases.values().cloned().collect()
+        self.bases.all()
     }
 
     /// The configured base of this name.
     pub fn base(&self, name: &str) -> Option<Arc<RegisteredBase>> {
-        self.bases.get(name).cloned()
+        self.bases.get(name)
     }
 
     /// The base of no files, over which data images are made.
@@ -186,6 +176,12 @@ impl Store {
         recipe: Recipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let (open, name) = self.usable_base(base, &recipe)?;
+        self.publish_over(&open, Some(name), recipe, label)
+    }
+
+    /// The base `base`, if it can be used for the recipe at the moment.
+    fn usable_base(&self, base: &str, recipe: &Recipe) -> Result<(Arc<OpenBase>, BaseName), StoreError> {
         let registered = self.bases.get(base).ok_or_else(|| StoreError::UnknownBase(base.to_owned()))?;
         let name = registered.name().clone();
         let unavailable = |reason| StoreError::BaseUnavailable { name: name.clone(), reason: Unavailable(reason) };
@@ -197,7 +193,7 @@ impl Store {
         if recipe.base != open.identity {
             return Err(StoreError::BaseReplaced(name));
         }
-        self.publish_over(&open, Some(name), recipe, label)
+        Ok((open, name))
     }
 
     /// Publishes the data image that `recipe` describes, as [`publish`](Self::publish) does images over bases.
@@ -216,8 +212,19 @@ impl Store {
         recipe: Recipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _turn = self.turns.wait(recipe.id());
+        self.publish_in_turn(open, base, recipe, label)
+    }
+
+    /// While it is the caller's turn to work on the image.
+    fn publish_in_turn(
+        &self,
+        open: &Arc<OpenBase>,
+        base: Option<BaseName>,
+        recipe: Recipe,
+        label: Option<String>,
+    ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         let id = recipe.id();
-        let _turn = self.turns.wait(id);
         if let Some(image) = self.images.get(&id) {
             if image.available().is_none() {
                 image.plan_over(open, &self.media_url).map_err(|error| refusal(&id, error))?;
@@ -227,16 +234,16 @@ impl Store {
         if self.images.is_unreadable(&id) {
             return Err(StoreError::Unreadable);
         }
-        let (token, created) = (self.key.token(&id), now());
+        let (token, created) = (self.key.token(&id), self.persistence.time_of_publication());
         let planned = PlannedImage::plan(&recipe, open, &token, created, &self.media_url);
         let planned = planned.map_err(|error| refusal(&id, error))?;
         let record = Record { created, base, label, files: planned.identities(), recipe };
-        let json = record.to_json().map_err(|error| internal(&error))?;
-        // What is acknowledged can be read back, or it is not acknowledged.
-        Record::from_json(&json, &id).map_err(|error| internal(&error))?;
-        directory::write(&self.record(&id), &json).map_err(StoreError::Write)?;
+        self.persistence.keep(&record)?;
         let image = Arc::new(StoredImage::planned(token, record, planned));
-        self.images.insert(Arc::clone(&image));
+        self.insert(Arc::clone(&image));
+        if let Some(arrivals) = &self.arrivals {
+            arrivals.send_modify(|count| *count = count.wrapping_add(1));
+        }
         info!(image = %id, ?token, base = image.base_name().map(BaseName::as_str), "image is published");
         Ok((image, Publication::Created))
     }
@@ -244,13 +251,29 @@ impl Store {
     /// Forgets an image for good: its URL stands for nothing from now on. False: there is no such image.
     pub fn release(&self, id: &RecipeId) -> Result<bool, StoreError> {
         let _turn = self.turns.wait(*id);
-        let known = self.images.get(id).is_some() || self.images.is_unreadable(id);
+        self.release_in_turn(id)
+    }
+
+    fn release_in_turn(&self, id: &RecipeId) -> Result<bool, StoreError> {
+        let image = self.images.get(id);
+        let known = image.is_some() || self.images.is_unreadable(id);
         if known {
-            directory::remove(&self.record(id)).map_err(StoreError::Write)?;
-            self.images.remove(id);
+            self.persistence.forget(id)?;
+            self.images.remove(id, image.map(|image| self.uuids(&image)).unwrap_or_default());
             info!(image = %id, "image is released");
         }
         Ok(known)
+    }
+
+    fn insert(&self, image: Arc<StoredImage>) {
+        let uuids = self.uuids(&image);
+        self.images.insert(image, uuids);
+    }
+
+    /// The UUIDs of the files of an image, where their URLs have them.
+    fn uuids(&self, image: &StoredImage) -> Vec<(MediaUuid, String)> {
+        let files = image.files().filter(|_| self.urls == UrlForm::Uuid);
+        files.map(|file| (self.key.uuid(&image.id(), file), file.to_owned())).collect()
     }
 
     /// The SHA-256 of a file of an image. Reads the base from the first byte on that was changed, and remembers the
@@ -259,22 +282,11 @@ impl Store {
         image.digest(file)
     }
 
-    fn record(&self, id: &RecipeId) -> PathBuf {
-        self.directory.images().join(records::file_name(id))
-    }
-
-    /// The open base of this identity: that of the name if it has it, or any other.
-    fn base_of(&self, identity: &BaseIdentity, name: Option<&BaseName>) -> Option<Arc<OpenBase>> {
-        let named = name.and_then(|name| self.bases.get(name)).into_iter();
-        let open = named.chain(self.bases.values()).filter_map(|base| base.available());
-        open.chain([self.nothing()]).find(|open| open.identity == *identity)
-    }
-
     /// Brings every image in line with the bases that are there now.
     fn plan_images(&self) {
         let (mut without_base, mut example) = (0_u64, None);
         for image in self.images.all() {
-            let base = self.base_of(&image.recipe().base, image.base_name());
+            let base = self.base_of(&image);
             match base {
                 Some(base) if !image.is_over(&base) => {
                     if let Err(error) = image.plan_over(&base, &self.media_url) {
@@ -283,7 +295,7 @@ impl Store {
                 }
                 Some(_) => {}
                 None => {
-                    let reason = self.reason_for_no_base(&image);
+                    let reason = self.bases.reason_for_none(&image);
                     if image.without_base(&reason) {
                         without_base += 1;
                         example = Some(reason);
@@ -296,40 +308,49 @@ impl Store {
         }
     }
 
-    fn reason_for_no_base(&self, image: &StoredImage) -> String {
+    /// The open base of an image.
+    fn base_of(&self, image: &StoredImage) -> Option<Arc<OpenBase>> {
         let identity = image.recipe().base;
-        let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
-        let why = match self.bases.get(name).map(|base| base.state()) {
-            None => "which is not configured".to_owned(),
-            Some(BaseState::Unavailable { reason }) => format!("which is not available: {reason}"),
-            Some(BaseState::Available(other)) => format!("which is another image now (identity {})", other.identity),
-        };
-        format!("it was published over the base '{name}' (identity {identity}), {why}")
+        let data = (self.nothing.identity == identity).then(|| self.nothing());
+        data.or_else(|| self.bases.of_identity(&identity, image.base_name()))
+    }
+
+    /// What is looked for, or that it is not there yet where an image may arrive at any moment.
+    fn arriving(&self, find: impl Fn() -> Option<Lookup>) -> Lookup {
+        if let Some(found) = find() {
+            return found;
+        }
+        let Some(arrivals) = &self.arrivals else { return Lookup::NotFound };
+        // Looking again after subscribing misses nothing that is published in between.
+        let arrivals = arrivals.subscribe();
+        find().unwrap_or(Lookup::NotYet(arrivals))
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("directory", &self.directory).finish_non_exhaustive()
+        f.debug_struct("Store").field("persistence", &self.persistence).finish_non_exhaustive()
     }
 }
 
 impl Published for Store {
     fn find(&self, token: &str, file: &str) -> Lookup {
         match token.parse() {
-            Ok(token) => self.images.find(&token, file),
+            Ok(token) => self.arriving(|| self.images.find(&token, file)),
             Err(NotAToken) => Lookup::NotFound,
         }
     }
-}
 
-fn open_key(directory: &DataDirectory, may_create: bool) -> Result<InstallationKey, OpenError> {
-    let path = directory.key();
-    let failed = |source| OpenError::Key { path: path.clone(), source };
-    match InstallationKey::read(&path).map_err(failed)? {
-        Some(key) => Ok(key),
-        None if may_create => InstallationKey::create(&path).map_err(failed),
-        None => Err(OpenError::KeyMissing { path, images: directory.images() }),
+    fn urls(&self) -> UrlForm {
+        self.urls
+    }
+
+    fn find_name(&self, name: &str) -> Lookup {
+        match (self.urls, name.parse()) {
+            (UrlForm::Uuid, Ok(uuid)) => self.arriving(|| self.images.find_uuid(&uuid)),
+            (UrlForm::Named, _) => self.find_owned(name),
+            (UrlForm::Capability | UrlForm::Uuid, _) => Lookup::NotFound,
+        }
     }
 }
 
@@ -348,10 +369,4 @@ fn refusal(id: &RecipeId, error: PlanError) -> StoreError {
 
 fn internal(error: &dyn std::error::Error) -> StoreError {
     StoreError::Internal(Unavailable(error.to_string()))
-}
-
-/// In whole seconds, since HTTP's dates have no fractions.
-fn now() -> SystemTime {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

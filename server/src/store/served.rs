@@ -6,8 +6,10 @@ use std::time::SystemTime;
 
 use imagelib::digest::Digest;
 use imagelib::overlay::Overlay;
+use tokio::sync::watch;
 
 use super::base_file::BaseFiles;
+use super::url_form::UrlForm;
 use crate::reading::FileReading;
 
 /// A strong entity tag (RFC 9110 §8.8.3): equal for equal bytes only. Printed as it stands in the header, quoted.
@@ -53,6 +55,9 @@ pub enum Lookup {
     Found(ServedFile),
     /// It stands for nothing: the token or the file is unknown, or was released.
     NotFound,
+    /// It stands for nothing now, and may stand for an image in a moment: each value that is received says that one was
+    /// published since.
+    NotYet(watch::Receiver<u64>),
     /// It stands for a file that cannot be served at the moment, and why, for the log. The client may come again.
     Unavailable(String),
 }
@@ -61,6 +66,16 @@ pub enum Lookup {
 pub trait Published: Send + Sync + 'static {
     /// What `/i/<token>/<file>` stands for.
     fn find(&self, token: &str, file: &str) -> Lookup;
+
+    /// What the URLs look like.
+    fn urls(&self) -> UrlForm {
+        UrlForm::Capability
+    }
+
+    /// What a path that ends in `name` stands for, in the other forms.
+    fn find_name(&self, _name: &str) -> Lookup {
+        Lookup::NotFound
+    }
 }
 
 #[cfg(test)]

@@ -146,6 +146,16 @@ impl StoredImage {
         self.record.files.iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
     }
 
+    /// The names of its files; that of the iPXE script is not among them.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        self.record.files.keys().map(String::as_str)
+    }
+
+    /// The name of the file that it is all about.
+    pub(super) fn main_file(&self) -> Option<&str> {
+        FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.contains_key(*name))
+    }
+
     /// Whether it can be served at the moment.
     pub fn state(&self) -> ImageState {
         self.current().state.clone()

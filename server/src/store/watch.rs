@@ -13,13 +13,15 @@ use super::registered_base::{BaseState, RegisteredBase};
 impl Store {
     /// Looks at every base once: one that changed or vanished goes out of service and its images with it; one that is
     /// back, with the same bytes or with others, comes into service, and so do the images that were published over
-    /// these bytes. Cheap where nothing changed; reads the whole base where something did.
+    /// these bytes. Cheap where nothing changed; reads the whole base where something did. Images that no owner has, and
+    /// that have lingered long enough, are released.
     pub fn recheck(&self) {
         let _alone = self.rechecking.lock().unwrap_or_else(PoisonError::into_inner);
-        for base in self.bases.values() {
-            self.recheck_base(base);
+        for base in self.bases.all() {
+            self.recheck_base(&base);
         }
         self.plan_images();
+        self.release_expired();
     }
 
     fn recheck_base(&self, base: &RegisteredBase) {
@@ -43,6 +45,9 @@ impl Store {
                     info!(base = %base.name(), identity = %open.identity, "base is available");
                 }
                 base.set_state(BaseState::Available(Arc::new(open)));
+                if !same {
+                    self.bases.tell();
+                }
             }
             Err(error) => self.take_out(base, &error),
         }
@@ -54,6 +59,7 @@ impl Store {
         if !known {
             error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");
             base.set_state(BaseState::Unavailable { reason });
+            self.bases.tell();
             self.plan_images();
         }
     }

@@ -175,7 +175,7 @@ fn a_base_that_was_just_written_is_read_again_when_it_has_settled() {
 }
 
 /// How many bytes this thread reads from files while it does something.
-fn bytes_read(what: impl FnOnce()) -> u64 {
+pub(crate) fn bytes_read(what: impl FnOnce()) -> u64 {
     let count = || {
         let io = fs::read_to_string("/proc/thread-self/io").unwrap();
         io.lines().find_map(|line| line.strip_prefix("rchar:")).unwrap().trim().parse::<u64>().unwrap()

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use dayone::store::base_file::BaseFile;
 use dayone::store::served::{Lookup, Published as _, ServedFile};
-use dayone::store::{BaseDefinition, DirectoryError, OpenError, Publication, Store, StoredImage};
+use dayone::store::{
+    BaseDefinition, DirectoryError, InMemory, InstallationKey, OpenError, Publication, Store, StoredImage, UrlForm,
+};
 use imagelib::base::Format;
 use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
@@ -71,6 +73,11 @@ impl Place {
         open(bases)
     }
 
+    /// A store in memory over the base, with a key of this byte.
+    pub(crate) fn in_memory(&self, key: u8, urls: UrlForm) -> Store {
+        Store::in_memory(InMemory { bases: vec![self.base(NAME)], ..settings(key, urls) }).unwrap()
+    }
+
     /// Waits until every change to the base is seen for certain.
     pub(crate) fn settle(&self) {
         for file in ["kernel", "initrd", "rootfs"] {
@@ -86,6 +93,11 @@ impl Place {
         paths.sort();
         paths
     }
+}
+
+/// Of a store in memory without bases.
+pub(crate) fn settings(key: u8, urls: UrlForm) -> InMemory {
+    InMemory::new(InstallationKey::from_bytes([key; 32]), "http://192.0.2.1:8081/media".parse().unwrap(), urls)
 }
 
 /// The recipe of host number `number`, over the base of that name.
@@ -106,6 +118,11 @@ pub(crate) fn publish(store: &Store, number: usize) -> Arc<StoredImage> {
     image
 }
 
+/// Makes the image of host number `number` that of an owner.
+pub(crate) fn publish_for(store: &Store, owner: &str, number: usize) -> Arc<StoredImage> {
+    store.publish_for(owner, NAME, recipe(store, number), None).unwrap().0
+}
+
 /// What a client sees of the file: `ETag`, `Last-Modified` and all bytes; or what else it is told.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen {
@@ -119,8 +136,12 @@ pub(crate) fn see(store: &Store, image: &StoredImage, file: &str) -> Seen {
 }
 
 pub(crate) fn look(store: &Store, token: &str, file: &str) -> Seen {
-    match store.find(token, file) {
-        Lookup::NotFound => Seen::NotFound,
+    seen(store.find(token, file))
+}
+
+pub(crate) fn seen(lookup: Lookup) -> Seen {
+    match lookup {
+        Lookup::NotFound | Lookup::NotYet(_) => Seen::NotFound,
         Lookup::Unavailable(reason) => Seen::Unavailable(reason),
         Lookup::Found(served) => Seen::File {
             etag: served.etag.to_string(),

@@ -158,7 +158,7 @@ impl From<StoreError> for Problem {
             StoreError::UnknownBase(_) => ProblemKind::UnknownBase,
             StoreError::BaseUnavailable { .. } | StoreError::BaseReplaced(_) => ProblemKind::BaseUnavailable,
             StoreError::OtherBytes | StoreError::Unreadable => ProblemKind::ImageConflict,
-            StoreError::Internal(_) | StoreError::Write(_) => ProblemKind::Internal,
+            StoreError::Name { .. } | StoreError::Internal(_) | StoreError::Write(_) => ProblemKind::Internal,
         };
         let problem = Self::new(kind, detail);
         match cause {

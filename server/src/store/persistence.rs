@@ -1,0 +1,69 @@
+//! Whether the records of images outlive the process.
+
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use imagelib::recipe::RecipeId;
+
+use super::directory::{self, DataDirectory};
+use super::error::StoreError;
+use super::record::Record;
+use super::{internal, records};
+
+/// When images in memory were published, in seconds since 1970: the first of January 2000.
+///
+/// The same image is published by every replica and after every restart, and nobody keeps when it was first. A URL
+/// stands for the same bytes for ever, so any one time is true of them, as long as it is in the past of whoever asks:
+/// Ironic takes its cached copy for stale if the file on the server is newer. It is not earlier, since a client may give it
+/// to a file on FAT, which knows no time before 1980.
+const CONSTANT: u64 = 946_684_800;
+
+/// Where records are.
+#[derive(Debug)]
+pub(super) enum Persistence {
+    /// In a data directory.
+    Directory(DataDirectory),
+    /// Nowhere: whoever publishes does so again after a restart.
+    Nowhere,
+}
+
+impl Persistence {
+    /// What an image's `Last-Modified` is if it is published now.
+    pub(super) fn time_of_publication(&self) -> SystemTime {
+        match self {
+            Self::Directory(_) => now(),
+            Self::Nowhere => SystemTime::UNIX_EPOCH + Duration::from_secs(CONSTANT),
+        }
+    }
+
+    /// Makes sure that an image comes back after a restart, where it should.
+    pub(super) fn keep(&self, record: &Record) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let id = record.recipe.id();
+        let json = record.to_json().map_err(|error| internal(&error))?;
+        // What is acknowledged can be read back, or it is not acknowledged.
+        Record::from_json(&json, &id).map_err(|error| internal(&error))?;
+        directory::write(&directory.images().join(records::file_name(&id)), &json).map_err(StoreError::Write)
+    }
+
+    /// Makes sure that an image does not come back.
+    pub(super) fn forget(&self, id: &RecipeId) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        directory::remove(&directory.images().join(records::file_name(id))).map_err(StoreError::Write)?;
+        Ok(())
+    }
+
+    /// The directory, for what makes no sense without one.
+    pub(super) fn directory(&self) -> io::Result<&DataDirectory> {
+        match self {
+            Self::Directory(directory) => Ok(directory),
+            Self::Nowhere => Err(io::Error::new(io::ErrorKind::Unsupported, "there is no data directory")),
+        }
+    }
+}
+
+/// In whole seconds, since HTTP's dates have no fractions.
+pub(super) fn now() -> SystemTime {
+    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}

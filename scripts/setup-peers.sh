@@ -200,6 +200,21 @@ nginx_binary() {
   ln -sfn "$root/usr/sbin/nginx" "$cache/bin/nginx"
 }
 
+# apt_of RELEASE DIRECTORY: `apt` becomes an apt-get that knows Debian's RELEASE alone and keeps its files in DIRECTORY,
+# so that the machine's sources stay as they are.
+apt_of() {
+  local directory="$2" release mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  release="$(. /etc/os-release && echo "$VERSION_CODENAME")"
+  mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)"
+  [ -n "$mirror" ] && [ -e "$keyring" ] || return 1
+  mkdir -p "$directory"/{lists,cache/archives}/partial
+  printf '%s [signed-by=%s] %s %s main\n' deb "$keyring" "$mirror" "$1" deb-src "$keyring" "$mirror" "$1" \
+    >"$directory/sources.list"
+  apt=(apt-get -qq -o "Dir::Etc::SourceList=$directory/sources.list" -o Dir::Etc::SourceParts=/dev/null
+    -o "Dir::State::Lists=$directory/lists" -o "Dir::Cache=$directory/cache"
+    -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::Languages=none)
+}
+
 # A real API server of Kubernetes and its etcd. No registry has a binary; Debian bookworm has the source of 1.20.2 with
 # all that it needs, and the Go to build it. All of it is unpacked and nothing installed, whichever Debian this is.
 kubernetes_api_server() {
@@ -224,19 +239,11 @@ kubernetes_api_server() {
   ln -sfn "$root/bin/etcd" "$cache/bin/etcd"
 }
 
-# fetch_kubernetes DIRECTORY: the source in DIRECTORY/go/src/k8s.io/kubernetes, packages in DIRECTORY/unpacked. apt gets
-# directories of its own, so that the machine's sources stay as they are.
+# fetch_kubernetes DIRECTORY: the source in DIRECTORY/go/src/k8s.io/kubernetes, packages in DIRECTORY/unpacked.
 fetch_kubernetes() {
-  local directory="$1" release mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg apt package
-  release="$(. /etc/os-release && echo "$VERSION_CODENAME")"
-  mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)"
-  [ -n "$mirror" ] && [ -e "$keyring" ] || return 1
-  mkdir -p "$directory"/apt/{lists,cache/archives}/partial "$directory/download" "$directory/go/src/k8s.io"
-  printf '%s [signed-by=%s] %s bookworm main\n' deb "$keyring" "$mirror" deb-src "$keyring" "$mirror" \
-    >"$directory/apt/sources.list"
-  apt=(apt-get -qq -o "Dir::Etc::SourceList=$directory/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
-    -o "Dir::State::Lists=$directory/apt/lists" -o "Dir::Cache=$directory/apt/cache"
-    -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::Languages=none)
+  local directory="$1" apt package
+  mkdir -p "$directory"/{download,go/src/k8s.io}
+  apt_of bookworm "$directory/apt" || return 1
   (
     cd "$directory/download"
     "${apt[@]}" update && "${apt[@]}" source --download-only kubernetes/bookworm &&
@@ -276,6 +283,19 @@ build_kube_apiserver() (
   go build -tags providerless -ldflags "$flags" -o "$binary" ./cmd/kube-apiserver
 )
 
+# kustomize of Debian 13, unpacked and not installed, whichever Debian this is: bookworm has none.
+kustomize_binary() {
+  local root="$cache/kustomize-5.6" apt
+  if [ ! -x "$root/usr/bin/kustomize" ]; then
+    echo "setup: unpacking kustomize"
+    rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+    apt_of trixie "$root.part/apt"
+    (cd "$root.part" && "${apt[@]}" update && "${apt[@]}" download kustomize && dpkg-deb -x kustomize_*.deb .)
+    rm -rf "$root.part"/apt "$root.part"/*.deb && mv "$root.part" "$root"
+  fi
+  ln -sfn "$root/usr/bin/kustomize" "$cache/bin/kustomize"
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
@@ -296,6 +316,7 @@ networkd_root
 debian_installer
 nginx_binary
 kubernetes_api_server
+kustomize_binary
 pycdlib_venv
 ironic_venv
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf

@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod hosts;
 pub mod ironic;
 pub mod kubernetes;
+pub mod kustomize;
 pub mod peers;
 pub mod qemu;
 pub mod report;

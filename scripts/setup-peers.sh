@@ -307,6 +307,8 @@ install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed syste
 # What fixtures/bases/make-live-root.sh and the ISOs over it are made with.
 install_packages mmdebstrap squashfs-tools isomd5sum
 install_qemu
+# Units: the reference reader.
+install_packages systemd
 # The machine behind the Redfish emulator, and its network. Nothing is started: the tests do that by hand.
 install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
 # ISOs of other makers, as they are.

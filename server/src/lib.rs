@@ -6,6 +6,7 @@ pub mod boots;
 pub mod commands;
 pub mod doctor;
 pub mod host_images;
+pub mod ironic_agent;
 pub mod kubernetes;
 pub mod listen;
 pub mod logging;

@@ -1,0 +1,49 @@
+//! `ironic-python-agent.conf`, in the form of oslo.config.
+
+use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, VlanInterfaces, urls};
+
+/// Ironic's port (`[api]port`).
+const IRONIC_PORT: u16 = 6385;
+/// Ironic Inspector's port.
+const INSPECTOR_PORT: u16 = 5050;
+
+/// The URLs of Ironic's API.
+pub(super) fn ironic_urls(settings: &AgentSettings) -> Result<String, AgentError> {
+    let urls = urls::list("IRONIC_BASE_URL", &settings.ironic_urls, IRONIC_PORT, "")?;
+    if urls.is_empty() { Err(AgentError::IronicUrlMissing) } else { Ok(urls) }
+}
+
+/// The URLs that the results of an inspection go to; empty where they go to Ironic itself.
+pub(super) fn inspection_urls(settings: &AgentSettings) -> Result<String, AgentError> {
+    urls::list("IRONIC_INSPECTOR_BASE_URL", &settings.inspector_urls, INSPECTOR_PORT, "/v1/continue")
+}
+
+/// The agent's configuration: where Ironic is, and what to do while a host is inspected.
+pub fn agent_configuration(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<String, AgentError> {
+    let ironic = value(&ironic_urls(settings)?);
+    let inspection = value(&inspection_urls(settings)?);
+    // The agent's container is told by its environment, too; an agent without one knows by `cafile` alone.
+    let trust = match &settings.ironic_ca_bundle {
+        Some(bundle) if !holds_certificate(bundle) => return Err(AgentError::NoCertificate),
+        Some(_) => format!("insecure = False\ncafile = {IRONIC_CA_PATH}"),
+        None => "insecure = True".into(),
+    };
+    let vlans = match settings.vlan_interfaces {
+        VlanInterfaces::Always => "all",
+        VlanInterfaces::Auto if !host.has_network_data => "all",
+        VlanInterfaces::Auto | VlanInterfaces::Never => "",
+    };
+    Ok(format!(
+        "\n[DEFAULT]\napi_url = {ironic}\ninspection_callback_url = {inspection}\n{trust}\nenable_vlan_interfaces = {vlans}\n"
+    ))
+}
+
+/// oslo.config puts other options in the place of `$name`.
+fn value(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+fn holds_certificate(pem: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
+    pem.windows(BEGIN.len()).any(|window| window == BEGIN)
+}

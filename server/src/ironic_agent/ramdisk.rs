@@ -1,0 +1,22 @@
+//! What is told to an agent that its ramdisk starts by itself, such as those that ironic-python-agent-builder makes.
+
+use bytes::Bytes;
+use imagelib::ignition::{ExtraFile, FileMode};
+
+use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, agent_configuration};
+
+/// Read after the ramdisk's own configuration: the agent's service runs it with `--config-dir` of this directory.
+const CONFIGURATION: &str = "/etc/ironic-python-agent.d/90-dayone.conf";
+
+/// The agent's configuration, and the certificates that it names.
+pub fn ramdisk_files(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<Vec<ExtraFile>, AgentError> {
+    let mut files = vec![file(CONFIGURATION, agent_configuration(settings, host)?.into())?];
+    if let Some(bundle) = &settings.ironic_ca_bundle {
+        files.push(file(IRONIC_CA_PATH, bundle.clone())?);
+    }
+    Ok(files)
+}
+
+fn file(path: &str, contents: Bytes) -> Result<ExtraFile, AgentError> {
+    Ok(ExtraFile { path: path.parse()?, mode: FileMode::default(), user: 0, group: 0, contents })
+}

@@ -12,6 +12,7 @@ pub mod hosts;
 pub mod ironic;
 pub mod kubernetes;
 pub mod kustomize;
+pub mod metal3;
 pub mod peers;
 pub mod qemu;
 pub mod report;

@@ -191,7 +191,7 @@ fn requests_are_counted_by_user() {
 
 #[test]
 fn a_restart_keeps_objects_tokens_and_kubeconfigs() {
-    let mut server = ApiServer::start();
+    let server = ApiServer::start();
     server.install_metal3();
     let namespace = server.admin().new_namespace("images");
     let created = server.admin().create(&collection(&namespace, PREPROVISIONING_IMAGES), &image("host"));

@@ -206,6 +206,12 @@ impl Client {
         }
     }
 
+    /// An answer whose body is still to be read, within `limit`.
+    pub(super) fn open(&self, path: &str, limit: Duration) -> reqwest::blocking::Response {
+        let request = self.http.get(format!("{}{path}", self.origin)).bearer_auth(&self.token).timeout(limit);
+        request.send().unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
     fn succeed(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
         let answer = self.request(method.clone(), path, body);
         success(answer, &method, path)

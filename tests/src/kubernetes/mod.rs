@@ -11,10 +11,11 @@ mod client;
 mod credentials;
 pub mod metal3;
 mod processes;
+mod watch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::Certificate;
@@ -33,7 +34,7 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 pub struct ApiServer {
     // Dropped first: it would kill what is dropped after it.
     _guard: Guard,
-    process: Option<Process>,
+    process: Mutex<Option<Process>>,
     etcd: Process,
     /// Where it is, such as `https://127.0.0.1:34567`.
     pub origin: String,
@@ -53,7 +54,7 @@ impl ApiServer {
         let guard = Guard::of(&etcd, path);
         let origin = format!("https://{}", free_address());
         let admin = Client::new(&origin, &authority, &credentials::static_token(ADMIN));
-        let mut server = Self { _guard: guard, process: None, etcd, origin, authority, admin, directory };
+        let server = Self { _guard: guard, process: Mutex::new(None), etcd, origin, authority, admin, directory };
         server.start_api_server();
         server
     }
@@ -119,28 +120,30 @@ impl ApiServer {
     }
 
     /// Kills the API server; etcd stays.
-    pub fn stop_api_server(&mut self) {
-        self.process = None;
+    pub fn stop_api_server(&self) {
+        *self.process() = None;
     }
 
     /// Starts the API server again, on the same port and with what is in etcd.
-    pub fn start_api_server(&mut self) {
+    pub fn start_api_server(&self) {
         let deadline = Instant::now() + READY_WITHIN;
         let arguments = api_server_arguments(&self.origin);
         while !self.is_ready() {
             // It ends by itself if another process has got its port for a moment.
-            if self.process.as_mut().is_none_or(Process::has_ended) {
+            let mut process = self.process();
+            if process.as_mut().is_none_or(Process::has_ended) {
                 std::thread::sleep(Duration::from_millis(200));
                 let directory = self.directory.path();
-                self.process = Some(Process::start("kube-apiserver", &arguments, directory, Some(&self.etcd)));
+                *process = Some(Process::start("kube-apiserver", &arguments, directory, Some(&self.etcd)));
             }
+            drop(process);
             assert!(Instant::now() < deadline, "the API server does not get ready:\n{}", self.log_tail());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
     /// Kills the API server and starts it again.
-    pub fn restart(&mut self) {
+    pub fn restart(&self) {
         self.stop_api_server();
         self.start_api_server();
     }
@@ -157,7 +160,11 @@ impl ApiServer {
 
     fn is_ready(&self) -> bool {
         let answers = |path| self.admin.try_get(path).is_some_and(|answer| answer.status == 200);
-        self.process.is_some() && answers("/readyz") && answers("/api/v1/namespaces/default")
+        self.process().is_some() && answers("/readyz") && answers("/api/v1/namespaces/default")
+    }
+
+    fn process(&self) -> MutexGuard<'_, Option<Process>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn log_tail(&self) -> String {

@@ -1,0 +1,63 @@
+//! What somebody saw who watched an object all the time, and tried every URL at once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::{Replica, image_url, is_true};
+use crate::kubernetes::Client;
+use crate::kubernetes::metal3::{PREPROVISIONING_IMAGES, collection};
+
+/// An object as it was once.
+#[derive(Debug, Clone)]
+pub struct Sighting {
+    /// The object.
+    pub object: Value,
+    /// What came of asking for its image at once, where the object says that it is ready.
+    pub answered: Option<Result<u16, String>>,
+}
+
+/// All that was seen of an object.
+pub struct History(Arc<Mutex<Vec<Sighting>>>);
+
+impl History {
+    pub(super) fn follow(client: &Client, namespace: &str, name: &str, replica: &Replica) -> Self {
+        let seen: Arc<Mutex<Vec<Sighting>>> = Arc::default();
+        let note = Arc::clone(&seen);
+        let base = replica.own(super::PUBLISHED);
+        let images = reqwest::blocking::Client::builder().no_proxy().build().expect("a client");
+        let path = format!("{}?fieldSelector=metadata.name={name}", collection(namespace, PREPROVISIONING_IMAGES));
+        client.watch(&path, move |event| {
+            let object = event["object"].clone();
+            let answered = is_true(&object, "Ready").then(|| {
+                let url = image_url(&object).replacen(super::PUBLISHED, &base, 1);
+                let answer = images.head(url).send();
+                answer.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
+            });
+            note.lock().unwrap_or_else(PoisonError::into_inner).push(Sighting { object, answered });
+        });
+        Self(seen)
+    }
+
+    /// What was seen so far, oldest first.
+    pub fn sightings(&self) -> Vec<Sighting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What was seen behind this version of the object.
+    pub fn since(&self, object: &Value) -> Vec<Sighting> {
+        let all = self.sightings();
+        let version = &object["metadata"]["resourceVersion"];
+        let at = all.iter().position(|sighting| sighting.object["metadata"]["resourceVersion"] == *version);
+        all.into_iter().skip(at.map_or(0, |at| at + 1)).collect()
+    }
+
+    /// Nobody ever saw a ready image that was not there.
+    pub fn assert_ready_images_answered(&self) {
+        let all = self.sightings();
+        assert!(all.iter().any(|sighting| sighting.answered.is_some()), "no image was ever ready");
+        for Sighting { object, answered } in &all {
+            assert!(answered.as_ref().is_none_or(|answered| *answered == Ok(200)), "{answered:?}: {object:#}");
+        }
+    }
+}

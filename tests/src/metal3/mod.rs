@@ -1,0 +1,64 @@
+//! dayone as a controller in a cluster, and what is at the other end of Metal3's contract: the baremetal-operator, played
+//! by tests, since it cannot be built from the registries.
+
+mod agent_bases;
+mod history;
+mod replica;
+mod site;
+
+use serde_json::Value;
+
+pub use self::agent_bases::AgentBases;
+pub use self::history::{History, Sighting};
+pub use self::replica::{PUBLISHED, Replica, ReplicaSettings};
+pub use self::site::{RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site};
+
+/// The finalizer by which an image's maker holds a PreprovisioningImage.
+pub const FINALIZER: &str = "preprovisioningimage.metal3.io";
+
+/// The finalizer by which the baremetal-operator does, for as long as a host may boot from the image.
+pub const OPERATOR_FINALIZER: &str = "baremetalhost.metal3.io/preprovisioningImage";
+
+/// A condition of an object, or null.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.and_then(|all| all.iter().find(|one| one["type"] == kind)).unwrap_or(&Value::Null)
+}
+
+/// Whether a condition's status is `True`.
+pub fn is_true(object: &Value, kind: &str) -> bool {
+    condition(object, kind)["status"] == "True"
+}
+
+/// Where the image is, as the object says; empty without one.
+pub fn image_url(object: &Value) -> &str {
+    object["status"]["imageUrl"].as_str().unwrap_or_default()
+}
+
+/// Whether the baremetal-operator boots a host from a PreprovisioningImage: its rule, condition for condition. `secret`
+/// is the one that the object names, as it is now.
+pub fn is_acceptable(image: &Value, secret: Option<&Value>) -> bool {
+    let (spec, status) = (&image["spec"], &image["status"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if text(&status["architecture"]) != text(&spec["architecture"]) {
+        return false;
+    }
+    let formats = spec["acceptFormats"].as_array();
+    if !formats.is_some_and(|formats| formats.contains(&status["format"])) {
+        return false;
+    }
+    let wanted = text(&spec["networkDataName"]);
+    if !wanted.is_empty() {
+        let Some(secret) = secret else { return false };
+        let network_data = &status["networkData"];
+        if text(&network_data["name"]) != wanted
+            || text(&network_data["version"]) != text(&secret["metadata"]["resourceVersion"])
+        {
+            return false;
+        }
+    }
+    if is_true(image, "Error") {
+        return false;
+    }
+    is_true(image, "Ready") && condition(image, "Ready")["observedGeneration"] == image["metadata"]["generation"]
+}

@@ -2,7 +2,7 @@
 //! script.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,6 +67,43 @@ fn systemd_has_nothing_to_say_about_the_unit() {
     let text = fs::read_to_string(&unit).unwrap();
     fs::write(&unit, text.replace("RestartSec=", "RestartSecs=")).unwrap();
     assert!(verify(&unit).1.contains("RestartSecs"));
+}
+
+/// What systemd makes of the unit: one line for each variable and each command.
+fn as_systemd_reads_it() -> String {
+    let directory = TempDir::new().unwrap();
+    write_unit(directory.path(), Path::new("/bin/true"));
+    // A manager of a user's units, which starts nothing. root may not have one.
+    let mut manager = Command::new("timeout");
+    manager.arg("30");
+    if rustix::process::getuid().is_root() {
+        chown(directory.path(), Some(65534), Some(65534)).unwrap();
+        manager.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
+    manager.args(["/usr/lib/systemd/systemd", "--test", "--user", "--unit=ironic-agent.service"]);
+    manager.env_clear().env("HOME", directory.path()).env("XDG_RUNTIME_DIR", directory.path());
+    // Before the system's own directories.
+    let read = run(manager.env("SYSTEMD_UNIT_PATH", format!("{}:", directory.path().display())));
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+#[test]
+fn to_systemd_every_value_is_one_value() {
+    let read = as_systemd_reads_it();
+    let lines: Vec<&str> = read.lines().map(str::trim).collect();
+    for expected in [
+        r#"Environment: HTTP_PROXY=http://u:p%41"$x'\n@proxy"#,
+        "Environment: HTTPS_PROXY=http://proxy:3128 X=y",
+        "Environment: NO_PROXY=localhost,[::1]",
+    ] {
+        assert!(lines.contains(&expected), "{expected} is not in\n{read}");
+    }
+    let command = lines.iter().find(|line| line.starts_with("Command Line: /bin/true run --detach")).unwrap();
+    // In its own quotes: `\$\$` is what becomes `$` when the command is run.
+    let options = r#" --env "IPA_COREOS_IP_OPTIONS=ip=dhcp a=\"b\" c\\d \$\$HOME \$\${x} 10%t ; 'e'" --env "#;
+    assert!(command.contains(options), "{command}");
+    let image = r#" --name ironic-agent "[2001:db8::1]:5000/ironic-agent@sha256:00ff""#;
+    assert!(command.ends_with(image), "{command}");
 }
 
 /// Writes the script for the dispatcher, and says where it is.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use dayone::store::base_file::BaseFile;
 use dayone::store::served::Published as _;
 use dayone::store::{BaseState, InMemory, InstallationKey, OpenError, Store, StoreError, UrlForm};
 use imagelib::base::Format;
@@ -160,6 +161,30 @@ fn bases_are_added_and_removed_while_it_runs() {
     let read = bytes_read(|| store.set_bases(vec![place.base("renamed")]).unwrap());
     assert!(read < 1 << 20, "{read} bytes");
     assert_eq!(see(&store, &image, "initrd.img"), before);
+}
+
+#[test]
+fn while_a_base_is_read_the_others_are_served_and_published_over() {
+    let place = Place::new();
+    // So large that reading it takes some time, and sparse.
+    fs::File::create(place.path("large")).unwrap().set_len(512 << 20).unwrap();
+    let large = format!("large=initrd:{},rootfs:{}", place.path("initrd").display(), place.path("large").display());
+    place.settle();
+    std::thread::sleep(BaseFile::open(&place.path("large")).unwrap().settling().unwrap_or_default());
+    let store = place.in_memory(1, UrlForm::Uuid);
+    let before = publish_for(&store, "a", 1);
+    let read = |store: &Store| store.base("large").is_some_and(|base| base.available().is_some());
+    std::thread::scope(|scope| {
+        scope.spawn(|| store.set_bases(vec![place.base(NAME), large.parse().unwrap()]).unwrap());
+        while store.base("large").is_none() {
+            std::thread::yield_now();
+        }
+        let during = publish_for(&store, "b", 2);
+        assert!(see(&store, &before, "initrd.img").is_file() && see(&store, &during, "initrd.img").is_file());
+        store.discard("b");
+        assert!(!read(&store), "it was all done before the base was read");
+    });
+    assert!(read(&store));
 }
 
 #[test]

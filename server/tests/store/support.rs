@@ -35,12 +35,17 @@ impl Place {
 
     /// Writes the base's files anew. Sparse, so that they can be large.
     pub(crate) fn write_base(&self, kernel: &[u8], rootfs: u64) {
-        let mut initrd = Archive::new();
-        initrd.file("etc/coreos-live-initramfs".parse().unwrap(), 0o644, "").unwrap();
-        initrd.add_parents(0o755).unwrap();
         fs::write(self.path("kernel"), kernel).unwrap();
-        fs::write(self.path("initrd"), initrd.to_bytes()).unwrap();
+        self.write_initrd(Vec::new());
         File::create(self.path("rootfs")).unwrap().set_len(rootfs).unwrap();
+    }
+
+    /// Writes the base's initramfs anew, with something in it.
+    pub(crate) fn write_initrd(&self, content: Vec<u8>) {
+        let mut initrd = Archive::new();
+        initrd.file("etc/coreos-live-initramfs".parse().unwrap(), 0o644, content).unwrap();
+        initrd.add_parents(0o755).unwrap();
+        fs::write(self.path("initrd"), initrd.to_bytes()).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

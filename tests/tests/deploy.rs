@@ -275,3 +275,35 @@ fn the_container_file_makes_what_the_manifests_run() {
         assert!(ignored.lines().any(|line| line == format!("!{member}")), "{member} does not get into the build");
     }
 }
+
+#[test]
+fn what_the_page_shows_renders() {
+    let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();
+    let blocks: Vec<_> = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [own, sidecar, address] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let objects = kustomization(&format!("{own}{address}"));
+    let container = dayone(object(&objects, "Deployment", "dayone"));
+    assert_eq!(named(&container["env"], "IMAGES_PUBLISH_ADDR")["value"], "http://192.0.2.20:8084/");
+    assert_eq!(named(&container["env"], "POD_NAMESPACE").as_object().unwrap().len(), 2);
+    let objects = kustomization(sidecar);
+    dayone(object(&objects, "Deployment", "baremetal-operator-controller-manager"));
+}
+
+#[test]
+fn the_page_names_what_is_there() {
+    let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();
+    for component in fs::read_dir(fixtures("../deploy/components")).unwrap() {
+        let name = component.unwrap().file_name().into_string().unwrap();
+        // The container is what the others are about.
+        assert!(name == "container" || page.contains(&format!("| `{name}` |")), "{name}");
+    }
+    for (site, deployment) in deployments() {
+        for argument in each(&dayone(&deployment)["args"]) {
+            let flag = text(argument).split('=').next().unwrap();
+            assert!(page.contains(&format!("`{flag}`")), "{site}: {flag}");
+        }
+        for variable in each(&dayone(&deployment)["env"]) {
+            assert!(page.contains(text(&variable["name"])), "{site}: {variable}");
+        }
+    }
+}

@@ -7,21 +7,23 @@ use std::time::Duration;
 use futures_util::stream::StreamExt as _;
 use k8s_openapi::NamespaceResourceScope;
 use kube::runtime::controller::{self, ReconcileRequest};
-use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::reflector::{self, ObjectRef, store::Writer};
 use kube::{Api, Client, Resource};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::context::{Context, Written};
 use super::events::Announcer;
+use super::kind::Kind;
 use super::leadership::Leadership;
+use super::look::{self, ReconcileError};
 use super::metrics::KubernetesMetrics;
 use super::provider::ImageProvider;
 use super::readiness::Readiness;
-use super::reconcile::{self, Context, ReconcileError, Written};
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
-use super::watching;
+use super::watching::{self, Desk};
 
 /// What is being done when dayone ends may take this long to come to its end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,7 +48,7 @@ pub struct Config {
 
 /// A controller that runs.
 pub struct Controller {
-    context: Arc<Context>,
+    context: Arc<Context<PreprovisioningImage>>,
     leadership: Leadership,
     stopping: CancellationToken,
     tasks: JoinSet<()>,
@@ -68,21 +70,15 @@ impl Controller {
             readiness: Readiness::default(),
             retries: Retries::default(),
             written: Written::default(),
+            memory: (),
             client,
         });
         let stopping = CancellationToken::new();
-        let (queue, queued) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
-        let namespace = config.namespace.as_deref();
-        let client = &context.client;
-        let watch_objects =
-            watching::objects(api(client, namespace), objects_writer, Arc::clone(&context), queue.clone());
-        let watch_secrets =
-            watching::secrets(api(client, namespace), secrets_writer, Arc::clone(&context), queue.clone());
-        tasks.spawn(until(stopping.clone(), watch_objects));
-        tasks.spawn(until(stopping.clone(), watch_secrets));
-        tasks.spawn(until(stopping.clone(), look_again(Arc::clone(&context), queue)));
-        tasks.spawn(work(Arc::clone(&context), queued, config.concurrency, stopping.clone()));
+        let runtime = Runtime { namespace: config.namespace, concurrency: config.concurrency, stopping: &stopping };
+        let images = runtime.look_after(&context, objects_writer, &mut tasks);
+        let secrets = api(&context.client, runtime.namespace.as_deref());
+        tasks.spawn(until(stopping.clone(), watching::secrets(secrets, secrets_writer, vec![Box::new(images)])));
         Self { context, leadership: config.leadership, stopping, tasks }
     }
 
@@ -109,6 +105,26 @@ impl Controller {
     }
 }
 
+/// How objects are looked after, of whatever kind.
+struct Runtime<'a> {
+    namespace: Option<String>,
+    concurrency: u16,
+    stopping: &'a CancellationToken,
+}
+
+impl Runtime<'_> {
+    /// Looks after the objects of a kind until dayone ends.
+    fn look_after<K: Kind>(&self, context: &Arc<Context<K>>, writer: Writer<K>, tasks: &mut JoinSet<()>) -> Desk<K> {
+        let (queue, queued) = mpsc::unbounded_channel();
+        let desk = Desk { context: Arc::clone(context), queue };
+        let api = api(&context.client, self.namespace.as_deref());
+        tasks.spawn(until(self.stopping.clone(), watching::objects(api, writer, desk.clone())));
+        tasks.spawn(until(self.stopping.clone(), look_again(desk.clone())));
+        tasks.spawn(work(Arc::clone(context), queued, self.concurrency, self.stopping.clone()));
+        desk
+    }
+}
+
 fn api<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
     client: &Client,
     namespace: Option<&str>,
@@ -124,7 +140,8 @@ async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
 }
 
 /// Has all objects looked at again when this replica begins to lead, and when there may be other images.
-async fn look_again(context: Arc<Context>, queue: watching::Queue) {
+async fn look_again<K: Kind>(desk: Desk<K>) {
+    let context = &desk.context;
     let (mut leads, mut images) = (context.leads.clone(), context.images.changed());
     context.metrics.leader(*leads.borrow_and_update());
     loop {
@@ -137,7 +154,7 @@ async fn look_again(context: Arc<Context>, queue: watching::Queue) {
             () = changed(&mut images) => true,
         };
         if due {
-            watching::send_all(&context, &queue);
+            desk.send_all();
         }
     }
 }
@@ -149,9 +166,9 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     }
 }
 
-async fn work(
-    context: Arc<Context>,
-    mut queued: mpsc::UnboundedReceiver<ObjectRef<PreprovisioningImage>>,
+async fn work<K: Kind>(
+    context: Arc<Context<K>>,
+    mut queued: mpsc::UnboundedReceiver<ObjectRef<K>>,
     concurrency: u16,
     stopping: CancellationToken,
 ) {
@@ -161,8 +178,8 @@ async fn work(
     let objects = context.objects.clone();
     let config = controller::Config::default().concurrency(concurrency);
     controller::applier(
-        |object, context| Box::pin(reconcile::reconcile(object, context)),
-        reconcile::after_error,
+        |object, context| Box::pin(look::reconcile(object, context)),
+        look::after_error,
         context,
         objects,
         queue,

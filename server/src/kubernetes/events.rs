@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
-use kube::{Client, Resource};
 
 use super::decide::Told;
+use super::kind::Kind;
 use super::problem;
-use super::resources::PreprovisioningImage;
 
 /// Events are worth no more time than this.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,17 +23,26 @@ impl Announcer {
         Self(Recorder::new(client, reporter))
     }
 
-    pub(super) async fn tell(&self, object: &PreprovisioningImage, all: &[Told]) {
+    /// Tells about an object, in the log and by Events.
+    pub(super) async fn tell<K: Kind>(&self, object: &K, all: &[Told]) {
+        let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
+        for told in all {
+            if told.warning {
+                tracing::warn!(%kind, namespace, name, reason = told.reason, "{}", told.note);
+            } else {
+                tracing::info!(%kind, namespace, name, reason = told.reason, "{}", told.note);
+            }
+        }
         let regarding = object.object_ref(&());
         let publish = async {
             for told in all {
                 // Without it, findings of one kind would be counted as one.
-                let secondary = told.path.as_ref().map(|path| ObjectReference {
+                let secondary = told.place.as_ref().map(|place| ObjectReference {
                     api_version: Some("v1".to_owned()),
                     kind: Some("Secret".to_owned()),
-                    name: Some(object.spec.network_data_name.clone()),
+                    name: Some(place.secret.clone()),
                     namespace: regarding.namespace.clone(),
-                    field_path: Some(path.clone()),
+                    field_path: Some(place.path.clone()),
                     ..ObjectReference::default()
                 });
                 let event = Event {

@@ -1,14 +1,17 @@
 //! dayone in Kubernetes: images for Metal3, in the place of the image-customization-controller.
 //!
 //! Every replica watches the same objects and computes the same images from them; the one that holds the Lease writes
-//! what came of it. `decide` says what an object needs, `reconcile` does it, `watching` says which objects to look at,
-//! and `controller` holds them together.
+//! what came of it. `decide` says what a PreprovisioningImage needs, `reconcile` does it, `watching` says which objects to
+//! look at, and `controller` holds them together; these two are for objects of every kind.
 
 mod client;
+mod context;
 mod controller;
 mod decide;
 mod events;
+mod kind;
 mod leadership;
+mod look;
 mod metrics;
 mod problem;
 pub mod provider;

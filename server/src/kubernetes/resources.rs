@@ -2,11 +2,19 @@
 //! object can keep the others from being read: every field may be missing, and values are open strings.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::kind::Kind;
+use super::look::{Done, ReconcileError};
+use super::metrics::KubernetesMetrics;
+use super::reconcile;
 
 /// Holds the object until its image is discarded.
 pub const FINALIZER: &str = "preprovisioningimage.metal3.io";
@@ -122,29 +130,9 @@ impl Resource for PreprovisioningImage {
 }
 
 impl PreprovisioningImage {
-    /// Its name, which is that of its BareMetalHost.
-    pub fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-
-    /// Its namespace.
-    pub fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-
-    /// Whom its image belongs to. An object that is deleted and made again has another image, so its UID is part.
-    pub fn owner(&self) -> String {
-        owner(self.namespace(), self.name(), self.metadata.uid.as_deref().unwrap_or_default())
-    }
-
     /// The condition of this kind.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
-    }
-
-    /// Whether it is to go once its finalizers are gone.
-    pub fn is_deleting(&self) -> bool {
-        self.metadata.deletion_timestamp.is_some()
     }
 
     /// Its finalizers.
@@ -167,13 +155,29 @@ impl PreprovisioningImage {
             ..OwnerReference::default()
         }
     }
+}
 
-    /// Takes out what nothing here reads, before the object is kept in memory.
-    pub fn reduce(&mut self) {
-        self.metadata.managed_fields = None;
-        if let Some(annotations) = &mut self.metadata.annotations {
-            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-        }
+impl Kind for PreprovisioningImage {
+    type Memory = ();
+
+    const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
+
+    async fn look(object: &Arc<Self>, owner: &str, context: &Context<Self>) -> Result<Done, ReconcileError> {
+        reconcile::look(object, owner, context).await
+    }
+
+    fn uses(&self, secret: &Secret) -> bool {
+        secret.metadata.name.as_deref() == Some(&self.spec.network_data_name)
+            || secret
+                .metadata
+                .owner_references
+                .iter()
+                .flatten()
+                .any(|owner| Some(&owner.uid) == self.metadata.uid.as_ref())
+    }
+
+    fn count(metrics: &KubernetesMetrics, count: usize) {
+        metrics.objects(count);
     }
 }
 
@@ -182,13 +186,6 @@ impl Condition {
     pub fn is_true(&self) -> bool {
         self.status == "True"
     }
-}
-
-/// What all owners of this kind begin with: other kinds of objects have images, too.
-pub(super) const OWNERS: &str = "PreprovisioningImage/";
-
-fn owner(namespace: &str, name: &str, uid: &str) -> String {
-    format!("{OWNERS}{namespace}/{name}/{uid}")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is known of the cluster: both kinds of objects, watched, reduced, kept in memory; and whom a change concerns.
+//! What is known of the cluster: objects and Secrets, watched, reduced, kept in memory; and whom a change concerns.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -15,24 +15,49 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::context::Context;
 use super::decide;
+use super::kind::Kind;
 use super::problem;
-use super::reconcile::Context;
-use super::resources::{FOREIGN_LABEL, OWNERS, PreprovisioningImage, SECRET_LABEL};
+use super::resources::SECRET_LABEL;
 
 /// Objects to be looked at. The scheduler behind it holds each at most once.
-pub(super) type Queue = UnboundedSender<ObjectRef<PreprovisioningImage>>;
+pub(super) type Queue<K> = UnboundedSender<ObjectRef<K>>;
 
-/// Keeps the objects, and everything that belongs to them, as they are in the cluster.
-pub(super) async fn objects(
-    api: Api<DeserializeGuard<PreprovisioningImage>>,
-    mut writer: Writer<PreprovisioningImage>,
-    context: Arc<Context>,
-    queue: Queue,
-) {
-    let selector = format!("!{FOREIGN_LABEL}");
-    let events = watch(api, watcher::Config::default().labels(&selector)).default_backoff();
-    let mut events = pin!(logged(events, "PreprovisioningImages"));
+/// Where objects of one kind are looked at.
+pub(super) struct Desk<K: Kind> {
+    pub(super) context: Arc<Context<K>>,
+    pub(super) queue: Queue<K>,
+}
+
+impl<K: Kind> Clone for Desk<K> {
+    fn clone(&self) -> Self {
+        Self { context: Arc::clone(&self.context), queue: self.queue.clone() }
+    }
+}
+
+impl<K: Kind> Desk<K> {
+    fn send(&self, object: &K) {
+        // Nobody listens any more when dayone ends.
+        let _ = self.queue.send(ObjectRef::from_obj(object));
+    }
+
+    /// Has all objects looked at again.
+    pub(super) fn send_all(&self) {
+        self.context.objects.state().iter().for_each(|object| self.send(object));
+    }
+}
+
+/// Keeps the objects of a kind, and everything that belongs to them, as they are in the cluster.
+pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>, desk: Desk<K>) {
+    let config = watcher::Config::default();
+    let config = match K::FOREIGN_LABEL {
+        Some(label) => config.labels(&format!("!{label}")),
+        None => config,
+    };
+    let events = watch(api, config).default_backoff();
+    let mut events = pin!(logged(events, K::plural(&()).into_owned()));
+    let context = &desk.context;
     // Of the list that is coming in; those that cannot be read are there all the same.
     let mut listed = HashSet::new();
     while let Some(event) = events.next().await {
@@ -41,29 +66,26 @@ pub(super) async fn objects(
             writer.apply_watcher_event(event);
         }
         match event {
-            Some(Event::Apply(object)) => send(&queue, &object),
-            Some(Event::Delete(_)) => gone(&context, &owner),
+            Some(Event::Apply(object)) => desk.send(&object),
+            Some(Event::Delete(_)) => context.gone(&owner),
             Some(Event::Init) => listed.clear(),
             Some(Event::InitDone) => {
-                let known = context.objects.state();
-                context.readiness.objects_listed(known.iter().map(|object| object.owner()));
-                context.images.retain(&|owner| !owner.starts_with(OWNERS) || listed.contains(owner));
-                for object in &known {
-                    send(&queue, object);
-                }
+                context.readiness.objects_listed(context.objects.state().iter().map(|object| object.owner()));
+                context.images.retain(&|owner| !K::is_owner(owner) || listed.contains(owner));
+                desk.send_all();
                 listed.clear();
             }
             Some(Event::InitApply(_)) | None => {
                 listed.insert(owner);
             }
         }
-        context.metrics.objects(context.objects.len());
+        K::count(&context.metrics, context.objects.len());
     }
 }
 
 /// The event without objects that are none, and whose it is.
-fn readable(event: Event<DeserializeGuard<PreprovisioningImage>>) -> (String, Option<Event<PreprovisioningImage>>) {
-    let wrap: fn(PreprovisioningImage) -> Event<PreprovisioningImage> = match event {
+fn readable<K: Kind>(event: Event<DeserializeGuard<K>>) -> (String, Option<Event<K>>) {
+    let wrap: fn(K) -> Event<K> = match event {
         Event::Apply(_) => Event::Apply,
         Event::Delete(_) => Event::Delete,
         Event::InitApply(_) => Event::InitApply,
@@ -79,78 +101,67 @@ fn readable(event: Event<DeserializeGuard<PreprovisioningImage>>) -> (String, Op
             (object.owner(), Some(wrap(object)))
         }
         Err(invalid) => {
-            let object = PreprovisioningImage { metadata: invalid.metadata, ..PreprovisioningImage::default() };
-            let (namespace, name) = (object.namespace(), object.name());
-            tracing::warn!(
-                namespace,
-                name,
-                "this PreprovisioningImage cannot be read, and is left alone: {}",
-                invalid.error
-            );
+            let mut object = K::default();
+            *object.meta_mut() = invalid.metadata;
+            let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
+            tracing::warn!(%kind, namespace, name, "this object cannot be read, and is left alone: {}", invalid.error);
             // That an object is gone is told by its metadata alone.
-            let deleted = matches!(wrap(PreprovisioningImage::default()), Event::Delete(_));
+            let deleted = matches!(wrap(K::default()), Event::Delete(_));
             (object.owner(), deleted.then(|| Event::Delete(object)))
         }
     }
 }
 
-fn gone(context: &Context, owner: &str) {
-    context.images.discard(owner);
-    context.readiness.seen(owner);
-    context.retries.forget(owner);
-    context.written.forget(owner);
+/// Whom Secrets concern.
+pub(super) trait Concerned: Send + Sync {
+    /// All Secrets are known.
+    fn secrets_listed(&self);
+
+    /// This one has changed, or is gone.
+    fn secret_changed(&self, secret: &Secret);
 }
 
-fn send(queue: &Queue, object: &PreprovisioningImage) {
-    // Nobody listens any more when dayone ends.
-    let _ = queue.send(ObjectRef::from_obj(object));
+impl<K: Kind> Concerned for Desk<K> {
+    fn secrets_listed(&self) {
+        self.context.readiness.secrets_listed();
+        self.send_all();
+    }
+
+    fn secret_changed(&self, secret: &Secret) {
+        let concerns =
+            |object: &K| secret.metadata.namespace.as_deref() == Some(object.namespace()) && object.uses(secret);
+        self.context.objects.state_filter(concerns).iter().for_each(|object| self.send(object));
+    }
 }
 
-/// Has all objects looked at again.
-pub(super) fn send_all(context: &Context, queue: &Queue) {
-    context.objects.state().iter().for_each(|object| send(queue, object));
-}
-
-/// Keeps the Secrets that are labelled. A change is for every object that names the Secret or that it belongs to.
-pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, context: Arc<Context>, queue: Queue) {
+/// Keeps the Secrets that are labelled, and tells whom they concern.
+pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, concerned: Vec<Box<dyn Concerned>>) {
     let (label, value) = SECRET_LABEL;
     let events = watch(api, watcher::Config::default().labels(&format!("{label}={value}"))).default_backoff();
-    let mut events = pin!(logged(events, "Secrets"));
+    let mut events = pin!(logged(events, "secrets".to_owned()));
     while let Some(event) = events.next().await {
         let event = event.modify(decide::reduce);
         writer.apply_watcher_event(&event);
         match event {
             Event::Apply(secret) | Event::Delete(secret) => {
-                context
-                    .objects
-                    .state_filter(|object| concerns(&secret, object))
-                    .iter()
-                    .for_each(|object| send(&queue, object));
+                for concerned in &concerned {
+                    concerned.secret_changed(&secret);
+                }
             }
             Event::InitDone => {
-                context.readiness.secrets_listed();
-                send_all(&context, &queue);
+                for concerned in &concerned {
+                    concerned.secrets_listed();
+                }
             }
             Event::Init | Event::InitApply(_) => {}
         }
     }
 }
 
-fn concerns(secret: &Secret, object: &PreprovisioningImage) -> bool {
-    secret.metadata.namespace.as_deref() == Some(object.namespace())
-        && (secret.metadata.name.as_deref() == Some(&object.spec.network_data_name)
-            || secret
-                .metadata
-                .owner_references
-                .iter()
-                .flatten()
-                .any(|owner| Some(&owner.uid) == object.metadata.uid.as_ref()))
-}
-
 /// The events, with a line in the log when the API server is away for another reason than before, and when it is back.
 fn logged<T>(
     events: impl Stream<Item = Result<Event<T>, watcher::Error>>,
-    what: &'static str,
+    what: String,
 ) -> impl Stream<Item = Event<T>> {
     let mut away = None;
     events.filter_map(move |event| {

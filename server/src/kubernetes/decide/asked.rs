@@ -6,6 +6,7 @@ use imagelib::kernel_arguments::KernelArgument;
 
 use super::Failure;
 use crate::host_images::kernel_arguments;
+use crate::kubernetes::kind::Kind as _;
 use crate::kubernetes::provider::HostFormat;
 use crate::kubernetes::resources::{FINALIZER, PreprovisioningImage, STREAM_LABEL};
 

@@ -401,7 +401,7 @@ fn events_tell_of_readiness_of_errors_that_are_new_and_of_findings_of_new_images
     );
     assert_eq!(all.len(), 11);
     assert!(all[1..].iter().all(|told| told.warning && told.reason == "NetworkDataFinding" && told.note.len() <= 1024));
-    assert_ne!(all[1].path, all[2].path);
+    assert_ne!(all[1].place, all[2].place);
     assert_eq!(told(&new.status, &new.status, &report), []);
 
     // The Secret's metadata changed, the image did not.

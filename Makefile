@@ -3,7 +3,7 @@ SHELL := /bin/bash
 DAYONE_CACHE ?= $(HOME)/.cache/dayone
 export DAYONE_CACHE
 export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 40
 
 .PHONY: demo test lint fuzz bench setup setup-demo
 

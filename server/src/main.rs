@@ -2,9 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use dayone::arguments::Arguments;
-
 fn main() -> ExitCode {
-    dayone::commands::run(Arguments::parse())
+    dayone::commands::run(dayone::arguments::parse(std::env::args_os()))
 }

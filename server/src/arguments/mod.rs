@@ -4,6 +4,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod controller;
 mod convert;
 mod customisation;
 mod data;
@@ -12,6 +13,7 @@ mod documents;
 mod inspect;
 mod serve;
 mod settings;
+mod upstream;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -19,6 +21,9 @@ pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgumen
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, OutputFile};
 pub use check::CheckArguments;
+pub use controller::{
+    BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
+};
 pub use convert::ConvertArguments;
 pub use customisation::{CustomisationArguments, FileArgument};
 pub use data::DataArguments;
@@ -27,6 +32,7 @@ pub use documents::InputFile;
 pub use inspect::InspectArguments;
 pub use serve::ServeArguments;
 pub use settings::{Settings, SettingsError};
+pub use upstream::parse;
 
 /// `NMState` in, bootable virtual media out.
 #[derive(Debug, Parser)]
@@ -47,6 +53,10 @@ pub struct Arguments {
 pub enum Command {
     /// Serve images to BMCs, and the API that makes them
     Serve(Box<ServeArguments>),
+    /// Serve Metal3's PreprovisioningImages in Kubernetes
+    Controller(Box<ControllerArguments>),
+    /// Serve images made of a directory of NMState documents, under the documents' names
+    StaticServer(Box<StaticServerArguments>),
     /// Write the boot image of one host to a file
     Build(Box<BuildArguments>),
     /// Boot hosts from their images, by way of their BMCs

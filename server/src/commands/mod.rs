@@ -5,6 +5,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod controller;
 mod convert;
 mod customisation;
 mod doctor;
@@ -15,6 +16,7 @@ mod inspect;
 mod serve;
 mod service;
 mod signals;
+mod static_server;
 mod table;
 mod terminal;
 
@@ -26,6 +28,8 @@ use crate::arguments::{Arguments, BmcCommand, Command};
 pub fn run(arguments: Arguments) -> ExitCode {
     match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
+        Command::Controller(arguments) => controller::run(*arguments),
+        Command::StaticServer(arguments) => static_server::run(*arguments),
         Command::Boot(arguments) => failure::exit_code(boot::run(&arguments)),
         Command::Build(arguments) => failure::exit_code(build::run(*arguments)),
         Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),

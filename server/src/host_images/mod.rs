@@ -2,7 +2,210 @@
 //! PreprovisioningImages, and for the static server.
 
 pub mod discovery;
+mod environment;
 pub mod kernel_arguments;
+mod recipe;
 mod request;
+mod settings;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use imagelib::base::Role;
+use imagelib::image::FileName;
+use tokio::sync::watch;
+use tracing::{error, info};
+
+use crate::ironic_agent::{self, AgentSettings};
+use crate::store::{BaseName, BaseState, Store, StoreError};
+use discovery::{BasePatterns, Found, Slot};
+pub use environment::{Environment, EnvironmentError};
+use settings::SettingsError;
 
 pub use request::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
+
+/// What the images are made with at the moment.
+struct Current {
+    found: Found,
+    agent: Result<AgentSettings, SettingsError>,
+    /// The state of the bases, as one text: to see when it changes.
+    bases: Vec<(BaseName, String)>,
+}
+
+/// Makes and holds hosts' images.
+pub struct HostImages {
+    store: Arc<Store>,
+    environment: Environment,
+    patterns: BasePatterns,
+    current: RwLock<Arc<Current>>,
+    changes: watch::Sender<u64>,
+    refreshing: Mutex<()>,
+}
+
+impl HostImages {
+    /// Finds the bases and opens them, which takes long where one is new: call it where waiting is allowed.
+    pub fn open(store: Arc<Store>, environment: Environment) -> Self {
+        let patterns = BasePatterns {
+            iso: environment.iso.clone().unwrap_or_default(),
+            initrd: environment.initrd.clone().unwrap_or_default(),
+            kernel: environment.kernel.clone(),
+            shared_dir: environment.shared_dir.clone(),
+        };
+        let current = Arc::new(look(&store, &environment, &patterns, None));
+        if let Err(error) = &current.agent {
+            error!(%error, "no image can be made until this is mended");
+        }
+        let (changes, _) = watch::channel(0);
+        Self { store, environment, patterns, current: RwLock::new(current), changes, refreshing: Mutex::default() }
+    }
+
+    /// The store that holds the images.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Whether there are bases for this architecture: both an ISO and an initramfs.
+    pub fn supports(&self, architecture: &str) -> bool {
+        self.current().found.supports(architecture)
+    }
+
+    /// Counts up when other images would be made of the same requests: a base has come or changed, or a file with
+    /// settings.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Makes the image that is asked for, and serves it in place of the owner's one before. Some 100 µs for a usual host.
+    pub fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
+        let current = self.current();
+        let slot = Slot::new(request.stream, request.architecture);
+        let is_host = current.found.is_host(&slot);
+        let base = match request.format {
+            HostFormat::Iso => current.found.iso_base(&slot),
+            HostFormat::Initrd => current.found.initrd_base(&slot),
+        };
+        let missing = || BuildError::invalid("Base Image not available");
+        let name = base.ok_or_else(missing)?;
+        let base = self.store.base(name.as_str()).ok_or_else(missing)?;
+        let open = match base.state() {
+            BaseState::Available(open) => open,
+            BaseState::Unavailable { reason } => {
+                return Err(BuildError::NotReady(format!("Base Image not available: {reason}")));
+            }
+        };
+        if request.format == HostFormat::Initrd && !base.definition().files.has(Role::Kernel) && !is_host {
+            let message = format!("no kernel file available for architecture {}", request.architecture);
+            return Err(BuildError::invalid(message));
+        }
+        let settings = current.agent.as_ref().map_err(|error| BuildError::NotReady(error.to_string()))?;
+        // An image that starts no agent may still be for a ramdisk that has one.
+        let agent = (self.environment.agent_image.is_some() || !settings.ironic_urls.is_empty()).then_some(settings);
+        let (recipe, mut report) = recipe::recipe(request, &open, agent)?;
+        let label = Some(request.host.to_owned());
+        let published = self.store.publish_for(request.owner, name.as_str(), recipe, label);
+        let (image, _) = published.map_err(|error| refused(&error))?;
+        let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
+        report.append(planned.image.report.clone());
+        let url = |file| self.store.url(request.owner, &image, file);
+        Ok(match request.format {
+            HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), report, ..PublishedImage::default() },
+            HostFormat::Initrd => PublishedImage {
+                url: url(FileName::Initrd),
+                kernel_url: planned.image.files.contains_key(&FileName::Kernel).then(|| url(FileName::Kernel)),
+                extra_kernel_parameters: self.extra_kernel_parameters(request, is_host),
+                report,
+            },
+        })
+    }
+
+    /// Drops what this owner has, at once.
+    pub fn discard(&self, owner: &str) {
+        self.store.discard(owner);
+    }
+
+    /// Drops what others than these owners have.
+    pub fn retain(&self, is_there: impl Fn(&str) -> bool) {
+        self.store.retain(is_there);
+    }
+
+    fn extra_kernel_parameters(&self, request: &ImageRequest<'_>, is_host: bool) -> String {
+        let rootfs = self.environment.rootfs_url.as_ref().map(|template| {
+            let architecture = (!is_host).then_some(request.architecture);
+            let url = ironic_agent::rootfs_url(template, request.stream, architecture);
+            format!("coreos.live.rootfs_url={url}")
+        });
+        let ours = request.kernel_arguments.iter().map(|argument| argument.as_str().to_owned());
+        rootfs.into_iter().chain(ours).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Looks at the bases and at the files with settings once, and tells of what has changed.
+    pub fn refresh(&self) {
+        let _alone = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.current();
+        let now = look(&self.store, &self.environment, &self.patterns, Some(&before.found));
+        let same_settings = now.agent == before.agent;
+        if same_settings && now.bases == before.bases && now.found == before.found {
+            return;
+        }
+        match &now.agent {
+            Err(error) if !same_settings => error!(%error, "no image can be made until this is mended"),
+            _ => info!("bases or settings have changed; images are made anew where they differ"),
+        }
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// [Refreshes](Self::refresh) every `interval`, on a thread of its own, for as long as the images are used.
+    pub fn watch(self: &Arc<Self>, interval: Duration) -> std::io::Result<()> {
+        let images = Arc::downgrade(self);
+        let watch = move || loop {
+            thread::sleep(interval);
+            match images.upgrade() {
+                Some(images) => images.refresh(),
+                None => return,
+            }
+        };
+        thread::Builder::new().name("base-discovery".to_owned()).spawn(watch).map(drop)
+    }
+
+    fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for HostImages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostImages").field("patterns", &self.patterns).finish_non_exhaustive()
+    }
+}
+
+/// Looks for bases, opens the new ones, and reads the settings.
+fn look(store: &Store, environment: &Environment, patterns: &BasePatterns, before: Option<&Found>) -> Current {
+    let found = patterns.discover(before);
+    if let Err(error) = store.set_bases(found.definitions()) {
+        error!(%error, "the bases that were found are not taken into use");
+    }
+    store.recheck();
+    let bases = store.bases().into_iter().map(|base| {
+        let state = match base.state() {
+            BaseState::Available(open) => open.identity.to_string(),
+            BaseState::Unavailable { reason } => reason,
+        };
+        (base.name().clone(), state)
+    });
+    let bases = bases.collect();
+    Current { found, agent: settings::read(environment), bases }
+}
+
+/// What a store says, in the words of its owner's world.
+fn refused(error: &StoreError) -> BuildError {
+    match error {
+        StoreError::Image(error) => BuildError::invalid(error.to_string()),
+        StoreError::BaseUnavailable { .. } | StoreError::BaseReplaced(_) | StoreError::UnknownBase(_) => {
+            BuildError::NotReady(error.to_string())
+        }
+        _ => BuildError::Other(error.to_string()),
+    }
+}

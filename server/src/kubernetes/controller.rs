@@ -88,6 +88,12 @@ impl Controller {
         self.context.readiness.is_ready()
     }
 
+    /// Tells what [`ready`](Self::ready) does, for as long as anybody asks.
+    pub fn readiness(&self) -> impl Fn() -> bool + Send + Sync + use<> {
+        let context = Arc::clone(&self.context);
+        move || context.readiness.is_ready()
+    }
+
     /// Whether this replica writes.
     pub fn is_leader(&self) -> bool {
         *self.context.leads.borrow()

@@ -9,6 +9,7 @@ mod context;
 mod controller;
 mod decide;
 mod events;
+mod installation_key;
 mod kind;
 mod leadership;
 mod look;
@@ -21,7 +22,8 @@ pub mod resources;
 mod retries;
 mod watching;
 
-pub use client::counted;
+pub use client::{ConnectError, connect, counted};
 pub use controller::{Config, Controller};
+pub use installation_key::{InstallationKeyError, installation_key};
 pub use leadership::Leadership;
 pub use metrics::KubernetesMetrics;

@@ -2,6 +2,8 @@
 
 use tokio::sync::watch;
 
+use crate::host_images::HostImages;
+
 pub use crate::host_images::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
 
 /// Makes images. All calls are quick enough to be made often: an order for what is published already changes nothing.
@@ -20,4 +22,26 @@ pub trait ImageProvider: Send + Sync + 'static {
 
     /// Changes when an order may now have another outcome, for instance because there is another base.
     fn changed(&self) -> watch::Receiver<u64>;
+}
+
+impl ImageProvider for HostImages {
+    fn supports(&self, architecture: &str) -> bool {
+        self.supports(architecture)
+    }
+
+    fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
+        self.publish(request)
+    }
+
+    fn discard(&self, owner: &str) {
+        self.discard(owner);
+    }
+
+    fn retain(&self, keep: &dyn Fn(&str) -> bool) {
+        self.retain(keep);
+    }
+
+    fn changed(&self) -> watch::Receiver<u64> {
+        self.changed()
+    }
 }

@@ -1,6 +1,8 @@
 //! The whole server in one value: both planes over one store, for `dayone serve`, tests and benchmarks.
 
 mod config;
+mod controller;
+mod static_server;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,6 +22,8 @@ use crate::store::served::Published;
 use crate::store::{OpenError, Store, Watch};
 
 pub use config::{Config, ConfigError};
+pub use controller::{ControllerConfig, ControllerServer, ControllerStartError, ImagesConfig};
+pub use static_server::{StaticConfig, StaticServer, StaticStartError};
 
 /// Where BMCs fetch images, if nothing is said.
 const MEDIA_PORT: u16 = 8081;

@@ -143,6 +143,11 @@ impl BasePaths {
         Self(kernel.into_iter().chain([(Role::Initrd, initrd)]).collect())
     }
 
+    /// Whether there is a file of this role.
+    pub fn has(&self, role: Role) -> bool {
+        self.0.contains_key(&role)
+    }
+
     /// The files.
     pub fn iter(&self) -> impl Iterator<Item = (Role, &Path)> {
         self.0.iter().map(|(role, path)| (*role, path.as_path()))

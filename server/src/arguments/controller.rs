@@ -1,0 +1,216 @@
+//! `dayone controller` and `dayone static-server`, and both by the names and in the spelling of
+//! openshift/image-customization-controller, which deployments have written down.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use crate::logging::LogFormat;
+use crate::media_url::MediaUrl;
+
+/// An address to listen on, as Go's `net.Listen` takes it: `:8084` is the port of all addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BindAddress(pub SocketAddr);
+
+impl FromStr for BindAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = match text.strip_prefix(':') {
+            Some(port) => port.parse().map(|port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).ok(),
+            None => text.replacen("localhost:", "127.0.0.1:", 1).parse().ok(),
+        };
+        let refuse = || format!("{text:?} is no address to listen on; write :PORT, ADDRESS:PORT or [ADDRESS]:PORT");
+        address.map(Self).ok_or_else(refuse)
+    }
+}
+
+/// Where the metrics are; `0` is nowhere, as controllers made with controller-runtime have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricsAddress {
+    /// Nowhere.
+    Off,
+    /// Here.
+    At(BindAddress),
+}
+
+impl FromStr for MetricsAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "0" => Ok(Self::Off),
+            "" => Self::from_str(":8080"),
+            text => text.parse().map(Self::At),
+        }
+    }
+}
+
+/// How images' URLs look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Compatibility {
+    /// A token and a file name that BMCs like: `/i/<token>/boot.iso`
+    #[default]
+    Default,
+    /// As image-customization-controller has them: `/<uuid>`
+    Strict,
+}
+
+/// A Secret by its name, and its namespace if that is another one than dayone's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretName {
+    /// The namespace, where it is said.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for SecretName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name),
+            None => (None, text),
+        };
+        let plain = |part: &str| !part.is_empty() && part.len() <= 253 && !part.contains(['/', ' ']);
+        if plain(name) && namespace.as_deref().is_none_or(plain) {
+            Ok(Self { namespace, name: name.to_owned() })
+        } else {
+            Err(format!("{text:?} is no Secret; write NAME or NAMESPACE/NAME"))
+        }
+    }
+}
+
+/// Where images are served; the same for both programs.
+#[derive(Debug, Args)]
+pub struct ImagesArguments {
+    /// Address that images are fetched from
+    #[arg(long, value_name = "ADDRESS", default_value = ":8084")]
+    pub images_bind_addr: BindAddress,
+
+    /// What BMCs, or Ironic, have to call that address
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8084")]
+    pub images_publish_addr: MediaUrl,
+
+    /// Certificate chain (PEM) of that address; it is read again when it changes. Without it, plain HTTP is served
+    #[arg(long, value_name = "FILE", requires = "images_tls_key_file")]
+    pub images_tls_cert_file: Option<PathBuf>,
+
+    /// Private key (PEM) of that address
+    #[arg(long, value_name = "FILE", requires = "images_tls_cert_file")]
+    pub images_tls_key_file: Option<PathBuf>,
+
+    /// Directory where digests of bases are kept, so that a restart does not read the bases again
+    #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+
+    /// Seconds that running transfers get to finish when dayone is told to stop
+    #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 60)]
+    pub drain_seconds: u64,
+
+    /// Form of the log
+    #[arg(long, env = "DAYONE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+
+    /// What is logged: error, warn, info, debug, trace, or a filter such as `info,dayone::media=debug`
+    #[arg(long, env = "DAYONE_LOG", value_name = "FILTER", default_value = "info")]
+    pub log: String,
+}
+
+/// The arguments of `dayone controller`.
+#[derive(Debug, Args)]
+#[command(after_help = "What goes into the images is said by the environment (DEPLOY_ISO, DEPLOY_INITRD, \
+                        IRONIC_BASE_URL, …): see docs/metal3.md")]
+pub struct ControllerArguments {
+    /// Namespace whose PreprovisioningImages are served [default: all]
+    #[arg(long, env = "WATCH_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+
+    /// Address of /metrics, /healthz and /readyz; 0 for none
+    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    pub metrics_addr: MetricsAddress,
+
+    /// How to reach the API server, where dayone does not run in the cluster
+    #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Secret of the key that all images' URLs are made with; made where there is none
+    #[arg(long, env = "DAYONE_KEY_SECRET", value_name = "[NAMESPACE/]NAME", default_value = "dayone-key")]
+    pub key_secret: SecretName,
+
+    /// Lease by which the replicas agree on the one that writes
+    #[arg(long, env = "DAYONE_LEASE", value_name = "NAME", default_value = "dayone")]
+    pub lease: String,
+
+    /// How images' URLs look
+    #[arg(long, env = "DAYONE_COMPATIBILITY", value_name = "FORM", default_value = "default")]
+    pub compatibility: Compatibility,
+
+    /// Objects that are worked on at a time
+    #[arg(long, env = "DAYONE_CONCURRENCY", value_name = "NUMBER", default_value_t = 8,
+          value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: u16,
+
+    /// Seconds between the end of readiness and the end of listening, in which Services learn that this replica goes
+    #[arg(long, env = "DAYONE_SHUTDOWN_DELAY_SECONDS", value_name = "SECONDS", default_value_t = 5)]
+    pub shutdown_delay_seconds: u64,
+
+    /// Where images are served.
+    #[command(flatten)]
+    pub images: ImagesArguments,
+
+    /// Whether the environment has to say all that image-customization-controller wants.
+    #[arg(skip)]
+    pub strict_environment: bool,
+}
+
+/// The arguments of `dayone static-server`.
+#[derive(Debug, Args)]
+#[command(after_help = "What goes into the images is said by the environment (DEPLOY_ISO, DEPLOY_INITRD, \
+                        IRONIC_BASE_URL, …): see docs/metal3.md")]
+pub struct StaticServerArguments {
+    /// Directory with one NMState document a host; of worker-0.yaml are made worker-0.iso and worker-0.initramfs
+    #[arg(long, value_name = "DIR")]
+    pub nmstate_dir: PathBuf,
+
+    /// Where images are served.
+    #[command(flatten)]
+    pub images: ImagesArguments,
+
+    /// Whether the environment has to say all that image-customization-server wants.
+    #[arg(skip)]
+    pub strict_environment: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_as_in_go() {
+        let at = |text: &str| text.parse::<BindAddress>().map(|address| address.0.to_string());
+        assert_eq!(at(":8084").as_deref(), Ok("[::]:8084"));
+        assert_eq!(at("0.0.0.0:80").as_deref(), Ok("0.0.0.0:80"));
+        assert_eq!(at("127.0.0.1:7373").as_deref(), Ok("127.0.0.1:7373"));
+        assert_eq!(at("localhost:7373").as_deref(), Ok("127.0.0.1:7373"));
+        assert_eq!(at("[::1]:1").as_deref(), Ok("[::1]:1"));
+        for bad in ["", ":", ":x", "8084", ":99999", "host:1"] {
+            assert!(at(bad).is_err(), "{bad}");
+        }
+        assert_eq!("0".parse(), Ok(MetricsAddress::Off));
+        assert_eq!("".parse::<MetricsAddress>(), ":8080".parse());
+    }
+
+    #[test]
+    fn a_secret_may_be_in_another_namespace() {
+        let read = |text: &str| text.parse::<SecretName>().map(|secret| (secret.namespace, secret.name));
+        assert_eq!(read("key"), Ok((None, "key".to_owned())));
+        assert_eq!(read("here/key"), Ok((Some("here".to_owned()), "key".to_owned())));
+        for bad in ["", "/key", "here/", "a/b/c"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The names and the spelling of openshift/image-customization-controller's programs: deployments call them by path,
+//! with flags of Go's package `flag` (`-name value`, `-name=value`, and the same with two dashes).
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser;
+
+use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
+
+/// `image-customization-controller`.
+#[derive(Debug, Parser)]
+#[command(name = "image-customization-controller", version, about = "dayone in its place")]
+struct Controller {
+    #[command(flatten)]
+    arguments: ControllerArguments,
+}
+
+/// `image-customization-server`.
+#[derive(Debug, Parser)]
+#[command(name = "image-customization-server", version, about = "dayone in its place")]
+struct Server {
+    #[command(flatten)]
+    arguments: StaticServerArguments,
+}
+
+/// What the command line says. Ends the process, as [`Parser::parse_from`] does, where it says nothing useful.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let name = arguments.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
+    let command = match name {
+        Some("machine-image-customization-controller" | "image-customization-controller") => {
+            let Controller { arguments } = parse_as(arguments);
+            Command::Controller(Box::new(ControllerArguments { strict_environment: true, ..arguments }))
+        }
+        Some("machine-image-customization-server" | "image-customization-server") => {
+            let Server { arguments } = parse_as(arguments);
+            Command::StaticServer(Box::new(StaticServerArguments { strict_environment: true, ..arguments }))
+        }
+        _ => return Arguments::parse_from(arguments),
+    };
+    Arguments { command }
+}
+
+fn parse_as<P: Parser>(arguments: Vec<OsString>) -> P {
+    P::parse_from(arguments.into_iter().map(two_dashes))
+}
+
+/// Go's flags may begin with one dash or with two.
+fn two_dashes(argument: OsString) -> OsString {
+    match argument.to_str() {
+        Some(text) if text.len() > 2 && text.starts_with('-') && !text.starts_with("--") => format!("-{text}").into(),
+        _ => argument,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Compatibility;
+
+    fn parsed(line: &str) -> Command {
+        parse(line.split(' ').map(OsString::from)).command
+    }
+
+    #[test]
+    fn the_command_lines_of_known_deployments_are_understood() {
+        let Command::Controller(operator) = parsed(
+            "/machine-image-customization-controller -images-bind-addr :8084 -images-publish-addr \
+             http://metal3-image-customization-service.openshift-machine-api.svc.cluster.local/",
+        ) else {
+            panic!("not a controller");
+        };
+        assert!(operator.strict_environment);
+        assert_eq!(operator.images.images_bind_addr.0.port(), 8084);
+        let url = operator.images.images_publish_addr.to_string();
+        assert_eq!(url, "http://metal3-image-customization-service.openshift-machine-api.svc.cluster.local");
+        assert_eq!(operator.compatibility, Compatibility::Default);
+
+        let Command::Controller(bootstrap) = parsed(
+            "image-customization-controller --namespace=openshift-machine-api \
+             --images-publish-addr=http://127.0.0.1:8084 --metrics-addr=127.0.0.1:7373",
+        ) else {
+            panic!("not a controller");
+        };
+        assert_eq!(bootstrap.namespace.as_deref(), Some("openshift-machine-api"));
+
+        let Command::Controller(tls) = parsed(
+            "machine-image-customization-controller -images-tls-cert-file=/certs/ironic/tls.crt \
+             -images-tls-key-file /certs/ironic/tls.key",
+        ) else {
+            panic!("not a controller");
+        };
+        assert_eq!(tls.images.images_tls_cert_file.as_deref(), Some(Path::new("/certs/ironic/tls.crt")));
+
+        let Command::StaticServer(server) = parsed("/image-customization-server -nmstate-dir /nmstate") else {
+            panic!("not a server");
+        };
+        assert_eq!(server.nmstate_dir, Path::new("/nmstate"));
+    }
+
+    #[test]
+    fn the_same_is_there_under_our_own_name() {
+        let Command::Controller(arguments) = parsed("dayone controller --namespace hosts --compatibility strict")
+        else {
+            panic!("not a controller");
+        };
+        assert!(!arguments.strict_environment);
+        assert_eq!(arguments.compatibility, Compatibility::Strict);
+        assert!(matches!(parsed("./dayone static-server --nmstate-dir n"), Command::StaticServer(_)));
+    }
+}

@@ -1,0 +1,95 @@
+//! `dayone controller`
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tracing::error;
+
+use super::service::{self, FAILED, wrong_use};
+use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
+use crate::host_images::Environment;
+use crate::listen::{Tls, TlsError};
+use crate::logging;
+use crate::server::{ControllerConfig, ControllerServer, ImagesConfig};
+use crate::store::UrlForm;
+
+/// Where Kubernetes says which namespace a Pod is in.
+const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// The namespace where nothing says another.
+const NAMESPACE: &str = "default";
+
+/// Serves until a signal comes.
+pub(super) fn run(arguments: ControllerArguments) -> ExitCode {
+    if let Err(error) = logging::start(arguments.images.log_format, &arguments.images.log) {
+        return wrong_use(&error);
+    }
+    let environment = match Environment::read(variable, arguments.strict_environment) {
+        Ok(environment) => environment,
+        Err(error) => {
+            error!(%error, "environment not provided");
+            return ExitCode::from(FAILED);
+        }
+    };
+    let config = match config(arguments, environment) {
+        Ok(config) => config,
+        Err(error) => return wrong_use(&error),
+    };
+    service::run(ControllerServer::start(config), |_| FAILED, ControllerServer::stop)
+}
+
+/// An environment variable that is text.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn config(arguments: ControllerArguments, environment: Environment) -> Result<ControllerConfig, TlsError> {
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let namespace = given(arguments.namespace);
+    let own_namespace = given(variable("POD_NAMESPACE"))
+        .or_else(|| given(std::fs::read_to_string(NAMESPACE_FILE).ok().map(|text| text.trim().to_owned())))
+        .or_else(|| namespace.clone())
+        .unwrap_or_else(|| NAMESPACE.to_owned());
+    let identity = given(variable("POD_NAME")).or_else(|| given(variable("HOSTNAME"))).unwrap_or_else(host_name);
+    let key = arguments.key_secret;
+    Ok(ControllerConfig {
+        environment,
+        urls: match arguments.compatibility {
+            Compatibility::Default => UrlForm::Capability,
+            Compatibility::Strict => UrlForm::Uuid,
+        },
+        metrics_listen: match arguments.metrics_addr {
+            MetricsAddress::Off => None,
+            MetricsAddress::At(address) => Some(address.0),
+        },
+        kubeconfig: arguments.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
+        namespace,
+        key_secret: (key.namespace.unwrap_or_else(|| own_namespace.clone()), key.name),
+        own_namespace,
+        identity,
+        lease: arguments.lease,
+        concurrency: arguments.concurrency,
+        shutdown_delay: Duration::from_secs(arguments.shutdown_delay_seconds),
+        images: images(arguments.images)?,
+    })
+}
+
+/// Where images are served.
+pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsError> {
+    let tls = match (arguments.images_tls_cert_file, arguments.images_tls_key_file) {
+        (Some(certificate), Some(key)) => Some(Tls::from_files(&certificate, &key)?),
+        _ => None,
+    };
+    Ok(ImagesConfig {
+        listen: arguments.images_bind_addr.0,
+        url: arguments.images_publish_addr,
+        tls,
+        cache_dir: arguments.cache_dir,
+        drain: Duration::from_secs(arguments.drain_seconds),
+    })
+}
+
+fn host_name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}

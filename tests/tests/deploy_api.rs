@@ -11,6 +11,8 @@ use acceptance::kustomize::{directory, each, kustomization, of_kind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+#[path = "deploy/run.rs"]
+mod run;
 #[path = "deploy/sites.rs"]
 mod sites;
 

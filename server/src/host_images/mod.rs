@@ -2,6 +2,7 @@
 //! PreprovisioningImages, and for the static server.
 
 pub mod discovery;
+mod drive;
 mod environment;
 pub mod kernel_arguments;
 mod recipe;
@@ -24,6 +25,7 @@ use discovery::{BasePatterns, Found, Slot};
 pub use environment::{Environment, EnvironmentError};
 use settings::SettingsError;
 
+pub use drive::{Document, DriveNetwork, DriveRequest};
 pub use request::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
 
 /// What the images are made with at the moment.
@@ -118,6 +120,11 @@ impl HostImages {
                 report,
             },
         })
+    }
+
+    /// Makes the drive that is asked for, and serves it in place of what the owner had before.
+    pub fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
+        drive::publish(&self.store, request)
     }
 
     /// Drops what this owner has, at once.

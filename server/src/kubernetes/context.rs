@@ -32,6 +32,23 @@ pub(super) struct Context<K: Kind> {
 }
 
 impl<K: Kind> Context<K> {
+    /// The same for the objects of another kind.
+    pub(super) fn beside<L: Kind>(&self, objects: Store<L>) -> Context<L> {
+        Context {
+            client: self.client.clone(),
+            images: Arc::clone(&self.images),
+            objects,
+            secrets: self.secrets.clone(),
+            leads: self.leads.clone(),
+            events: self.events.clone(),
+            metrics: self.metrics.clone(),
+            readiness: Readiness::default(),
+            retries: Retries::default(),
+            written: Written::default(),
+            memory: L::Memory::default(),
+        }
+    }
+
     /// Whether this replica writes.
     pub(super) fn leads(&self) -> bool {
         *self.leads.borrow()

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{Context, Written};
+use super::data_image::DataImage;
 use super::events::Announcer;
 use super::kind::Kind;
 use super::leadership::Leadership;
@@ -23,7 +24,7 @@ use super::provider::ImageProvider;
 use super::readiness::Readiness;
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
-use super::watching::{self, Desk};
+use super::watching::{self, Concerned, Desk};
 
 /// What is being done when dayone ends may take this long to come to its end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,6 +50,7 @@ pub struct Config {
 /// A controller that runs.
 pub struct Controller {
     context: Arc<Context<PreprovisioningImage>>,
+    drives: Arc<Context<DataImage>>,
     leadership: Leadership,
     stopping: CancellationToken,
     tasks: JoinSet<()>,
@@ -77,21 +79,25 @@ impl Controller {
         let mut tasks = JoinSet::new();
         let runtime = Runtime { namespace: config.namespace, concurrency: config.concurrency, stopping: &stopping };
         let images = runtime.look_after(&context, objects_writer, &mut tasks);
+        let (drives, drives_writer) = reflector::store();
+        let drives = Arc::new(context.beside::<DataImage>(drives));
+        let data_images = runtime.look_after(&drives, drives_writer, &mut tasks);
+        let concerned: Vec<Box<dyn Concerned>> = vec![Box::new(images), Box::new(data_images)];
         let secrets = api(&context.client, runtime.namespace.as_deref());
-        tasks.spawn(until(stopping.clone(), watching::secrets(secrets, secrets_writer, vec![Box::new(images)])));
-        Self { context, leadership: config.leadership, stopping, tasks }
+        tasks.spawn(until(stopping.clone(), watching::secrets(secrets, secrets_writer, concerned)));
+        Self { context, drives, leadership: config.leadership, stopping, tasks }
     }
 
     /// Whether everything is known, and every object that was there at first was looked at: its image is there, if it can
     /// be.
     pub fn ready(&self) -> bool {
-        self.context.readiness.is_ready()
+        self.readiness()()
     }
 
     /// Tells what [`ready`](Self::ready) does, for as long as anybody asks.
     pub fn readiness(&self) -> impl Fn() -> bool + Send + Sync + use<> {
-        let context = Arc::clone(&self.context);
-        move || context.readiness.is_ready()
+        let (images, drives) = (Arc::clone(&self.context), Arc::clone(&self.drives));
+        move || images.readiness.is_ready() && drives.readiness.is_ready()
     }
 
     /// Whether this replica writes.

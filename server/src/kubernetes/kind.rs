@@ -30,6 +30,9 @@ pub(super) trait Kind:
     /// Objects with this label, whatever its value, are somebody else's.
     const FOREIGN_LABEL: Option<&'static str>;
 
+    /// Whether a cluster may do without: then the API server does not know them, or this is not their controller's role.
+    const OPTIONAL: bool;
+
     /// Looks at the object, and does what it needs.
     fn look(
         object: &Arc<Self>,

@@ -36,6 +36,7 @@ pub struct KubernetesMetrics {
     duration: Histogram,
     failures: Family<Reason, Counter>,
     objects: Gauge,
+    data_images: Gauge,
     leader: Gauge,
     requests: Family<Request, Counter<u64, AtomicU64>>,
 }
@@ -47,6 +48,7 @@ impl Default for KubernetesMetrics {
             duration: Histogram::new(SECONDS),
             failures: Family::default(),
             objects: Gauge::default(),
+            data_images: Gauge::default(),
             leader: Gauge::default(),
             requests: Family::default(),
         }
@@ -66,6 +68,7 @@ impl KubernetesMetrics {
         );
         registry.register("failures", "Images not made, by the reason in the conditions", self.failures.clone());
         registry.register("objects", "PreprovisioningImages that are known", self.objects.clone());
+        registry.register("data_images", "DataImages that are known", self.data_images.clone());
         registry.register("leader", "Whether this replica writes (1) or follows (0)", self.leader.clone());
         registry.register("api_requests", "Requests to the API server", self.requests.clone());
     }
@@ -81,6 +84,10 @@ impl KubernetesMetrics {
 
     pub(super) fn objects(&self, count: usize) {
         self.objects.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn data_images(&self, count: usize) {
+        self.data_images.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     pub(super) fn leader(&self, leads: bool) {

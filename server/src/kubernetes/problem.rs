@@ -85,6 +85,14 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// The status code that a watch failed with; 0 where there was none.
+pub(super) fn watch_code(error: &kube::runtime::watcher::Error) -> u16 {
+    match error.source().and_then(|source| source.downcast_ref::<kube::Error>()) {
+        Some(kube::Error::Api(status)) => status.code,
+        _ => 0,
+    }
+}
+
 /// What a watch failed of.
 pub(super) fn describe_watch(error: &kube::runtime::watcher::Error) -> String {
     match error.source().and_then(|source| source.downcast_ref::<kube::Error>()) {

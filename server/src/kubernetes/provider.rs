@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use crate::host_images::HostImages;
 
-pub use crate::host_images::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
+pub use crate::host_images::{BuildError, DriveRequest, HostFormat, ImageRequest, NetworkData, PublishedImage};
 
 /// Makes images. All calls are quick enough to be made often: an order for what is published already changes nothing.
 pub trait ImageProvider: Send + Sync + 'static {
@@ -13,6 +13,9 @@ pub trait ImageProvider: Send + Sync + 'static {
 
     /// Publishes the image. May take as long as a build does.
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError>;
+
+    /// Publishes a drive with a host's configuration.
+    fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError>;
 
     /// Takes back what belongs to this owner.
     fn discard(&self, owner: &str);
@@ -31,6 +34,10 @@ impl ImageProvider for HostImages {
 
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
         self.publish(request)
+    }
+
+    fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
+        self.publish_drive(request)
     }
 
     fn discard(&self, owner: &str) {

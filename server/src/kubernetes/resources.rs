@@ -161,6 +161,7 @@ impl Kind for PreprovisioningImage {
     type Memory = ();
 
     const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
+    const OPTIONAL: bool = false;
 
     async fn look(object: &Arc<Self>, owner: &str, context: &Context<Self>) -> Result<Done, ReconcileError> {
         reconcile::look(object, owner, context).await

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::Stream;
@@ -20,6 +21,10 @@ use super::decide;
 use super::kind::Kind;
 use super::problem;
 use super::resources::SECRET_LABEL;
+
+/// How long to wait before a kind that the API server does not know is asked for again: so long, and longer each time.
+const ABSENT_FIRST: Duration = Duration::from_secs(1);
+const ABSENT_AT_MOST: Duration = Duration::from_mins(5);
 
 /// Objects to be looked at. The scheduler behind it holds each at most once.
 pub(super) type Queue<K> = UnboundedSender<ObjectRef<K>>;
@@ -55,9 +60,9 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
         Some(label) => config.labels(&format!("!{label}")),
         None => config,
     };
-    let events = watch(api, config).default_backoff();
-    let mut events = pin!(logged(events, K::plural(&()).into_owned()));
     let context = &desk.context;
+    let events = known(watch(api, config).default_backoff(), Arc::clone(context));
+    let mut events = pin!(logged(events, K::plural(&()).into_owned()));
     // Of the list that is coming in; those that cannot be read are there all the same.
     let mut listed = HashSet::new();
     while let Some(event) = events.next().await {
@@ -158,6 +163,41 @@ pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, concer
     }
 }
 
+/// The events, without errors that say that an optional kind is not there. It is asked for again: soon at first, since an
+/// API server that has just started does not know all of its own kinds.
+fn known<K: Kind, T: Send + 'static>(
+    events: impl Stream<Item = Result<Event<T>, watcher::Error>>,
+    context: Arc<Context<K>>,
+) -> impl Stream<Item = Result<Event<T>, watcher::Error>> {
+    let mut absent: Option<Duration> = None;
+    events.filter_map(move |event| {
+        let mut wait = Duration::ZERO;
+        match &event {
+            Err(error) if K::OPTIONAL && matches!(problem::watch_code(error), 403 | 404) => {
+                if absent.is_none() {
+                    // Nobody can wait for what may never be there.
+                    context.readiness.objects_listed(std::iter::empty());
+                    let error = problem::describe_watch(error);
+                    tracing::info!("{} are not looked after: {error}; asked for again", K::plural(&()));
+                }
+                wait = absent.map_or(ABSENT_FIRST, |wait| wait.saturating_mul(2).min(ABSENT_AT_MOST));
+                absent = Some(wait);
+            }
+            // Comes before each attempt.
+            Ok(Event::Init) => {}
+            Ok(_) if absent.take().is_some() => tracing::info!("{} are looked after", K::plural(&())),
+            _ => {}
+        }
+        async move {
+            if wait.is_zero() {
+                return Some(event);
+            }
+            tokio::time::sleep(wait).await;
+            None
+        }
+    })
+}
+
 /// The events, with a line in the log when the API server is away for another reason than before, and when it is back.
 fn logged<T>(
     events: impl Stream<Item = Result<Event<T>, watcher::Error>>,
@@ -167,7 +207,8 @@ fn logged<T>(
     events.filter_map(move |event| {
         let event = match event {
             Ok(event) => {
-                if away.take().is_some() {
+                // One comes before each attempt.
+                if !matches!(event, Event::Init) && away.take().is_some() {
                     tracing::info!("{what} are watched again");
                 }
                 Some(event)

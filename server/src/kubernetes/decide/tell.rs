@@ -53,7 +53,7 @@ pub(in crate::kubernetes) fn told(
 }
 
 /// The warnings about what this Secret holds.
-fn findings(report: &Report, secret: &str) -> impl Iterator<Item = Told> {
+pub(in crate::kubernetes) fn findings(report: &Report, secret: &str) -> impl Iterator<Item = Told> {
     let warnings = report.findings().iter().filter(|finding| finding.severity == Severity::Warning);
     warnings.take(FINDINGS).map(|finding| Told {
         warning: true,
@@ -68,6 +68,6 @@ fn find<'a>(status: &'a PreprovisioningImageStatus, kind: &str) -> Option<&'a Co
 }
 
 /// What the API server takes of a note.
-fn bounded(note: &str) -> String {
+pub(in crate::kubernetes) fn bounded(note: &str) -> String {
     note.get(..note.floor_char_boundary(NOTE_BYTES)).unwrap_or_default().to_owned()
 }

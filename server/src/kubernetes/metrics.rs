@@ -66,7 +66,11 @@ impl KubernetesMetrics {
             Unit::Seconds,
             self.duration.clone(),
         );
-        registry.register("failures", "Images not made, by the reason in the conditions", self.failures.clone());
+        registry.register(
+            "failures",
+            "Images not made, by the reason in the condition or the Event",
+            self.failures.clone(),
+        );
         registry.register("objects", "PreprovisioningImages that are known", self.objects.clone());
         registry.register("data_images", "DataImages that are known", self.data_images.clone());
         registry.register("leader", "Whether this replica writes (1) or follows (0)", self.leader.clone());

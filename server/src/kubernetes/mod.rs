@@ -2,7 +2,8 @@
 //!
 //! Every replica watches the same objects and computes the same images from them; the one that holds the Lease writes
 //! what came of it. `decide` says what a PreprovisioningImage needs, `reconcile` does it, `watching` says which objects to
-//! look at, and `controller` holds them together; these two are for objects of every kind. `data_image` is all of that for DataImages.
+//! look at, and `controller` holds them together; these two are for objects of every kind. `data_image` is the rest of it
+//! for DataImages.
 
 mod client;
 mod context;

@@ -280,7 +280,7 @@ fn the_container_file_makes_what_the_manifests_run() {
 fn what_the_page_shows_renders() {
     let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();
     let blocks: Vec<_> = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [own, sidecar, address] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let [own, sidecar, address, _data_image] = blocks[..] else { panic!("{} blocks", blocks.len()) };
     let objects = kustomization(&format!("{own}{address}"));
     let container = dayone(object(&objects, "Deployment", "dayone"));
     assert_eq!(named(&container["env"], "IMAGES_PUBLISH_ADDR")["value"], "http://192.0.2.20:8084/");

@@ -5,6 +5,7 @@ pub mod discovery;
 mod drive;
 mod environment;
 pub mod kernel_arguments;
+mod metrics;
 mod recipe;
 mod request;
 mod settings;
@@ -12,7 +13,7 @@ mod settings;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use imagelib::base::Role;
 use imagelib::image::FileName;
@@ -26,6 +27,7 @@ pub use environment::{Environment, EnvironmentError};
 use settings::SettingsError;
 
 pub use drive::{Document, DriveNetwork, DriveRequest};
+pub use metrics::HostImageMetrics;
 pub use request::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
 
 /// What the images are made with at the moment.
@@ -43,12 +45,13 @@ pub struct HostImages {
     patterns: BasePatterns,
     current: RwLock<Arc<Current>>,
     changes: watch::Sender<u64>,
+    metrics: HostImageMetrics,
     refreshing: Mutex<()>,
 }
 
 impl HostImages {
     /// Finds the bases and opens them, which takes long where one is new: call it where waiting is allowed.
-    pub fn open(store: Arc<Store>, environment: Environment) -> Self {
+    pub fn open(store: Arc<Store>, environment: Environment, metrics: HostImageMetrics) -> Self {
         let patterns = BasePatterns {
             iso: environment.iso.clone().unwrap_or_default(),
             initrd: environment.initrd.clone().unwrap_or_default(),
@@ -60,7 +63,8 @@ impl HostImages {
             error!(%error, "no image can be made until this is mended");
         }
         let (changes, _) = watch::channel(0);
-        Self { store, environment, patterns, current: RwLock::new(current), changes, refreshing: Mutex::default() }
+        let current = RwLock::new(current);
+        Self { store, environment, patterns, current, changes, metrics, refreshing: Mutex::default() }
     }
 
     /// The store that holds the images.
@@ -81,6 +85,13 @@ impl HostImages {
 
     /// Makes the image that is asked for, and serves it in place of the owner's one before. Some 100 µs for a usual host.
     pub fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
+        let started = Instant::now();
+        let outcome = self.make(request);
+        self.metrics.built(&outcome, started.elapsed());
+        outcome
+    }
+
+    fn make(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
         let current = self.current();
         let slot = Slot::new(request.stream, request.architecture);
         let is_host = current.found.is_host(&slot);

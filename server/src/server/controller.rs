@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::bind;
-use crate::host_images::{Environment, HostImages};
+use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
 use crate::listen::{Listener, Options, Tls};
 use crate::media::{self, MediaMetrics};
@@ -158,9 +158,11 @@ impl ControllerServer {
     /// key. That may take as long as it takes.
     pub async fn start(config: ControllerConfig) -> Result<Self, ControllerStartError> {
         let media_metrics = MediaMetrics::default();
+        let image_metrics = HostImageMetrics::default();
         let controller_metrics = KubernetesMetrics::default();
         let metrics = Metrics::new(|registry| {
             media_metrics.register(registry);
+            image_metrics.register(registry);
             controller_metrics.register(registry);
         });
         let stage = RwLock::new(Stage::Starting("asking the API server for the key of the images' URLs"));
@@ -185,7 +187,7 @@ impl ControllerServer {
         let (environment, urls) = (config.environment, config.urls);
         let opening = move || {
             let store = Arc::new(Store::in_memory(InMemory { digests, ..InMemory::new(key, url, urls) })?);
-            let images = Arc::new(HostImages::open(Arc::clone(&store), environment));
+            let images = Arc::new(HostImages::open(Arc::clone(&store), environment, image_metrics));
             Ok::<_, OpenError>((store, images))
         };
         let (store, images) = tokio::task::spawn_blocking(opening).await??;

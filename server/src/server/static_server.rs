@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::controller::{ImagesConfig, bind_images};
-use crate::host_images::{BuildError, Environment, HostFormat, HostImages, ImageRequest, NetworkData};
+use crate::host_images::{
+    BuildError, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkData,
+};
 use crate::media::{self, MediaMetrics};
 use crate::store::served::Published;
 use crate::store::{InMemory, InstallationKey, KeyError, OpenError, Store, UrlForm};
@@ -81,7 +83,7 @@ impl StaticServer {
             let settings =
                 InMemory { digests: cache_dir, replicated: false, ..InMemory::new(key, url, UrlForm::Named) };
             let store = Arc::new(Store::in_memory(settings)?);
-            publish(&HostImages::open(Arc::clone(&store), environment), &nmstate_dir)?;
+            publish(&HostImages::open(Arc::clone(&store), environment, HostImageMetrics::default()), &nmstate_dir)?;
             Ok::<_, StaticStartError>(store)
         };
         let store = tokio::task::spawn_blocking(publishing).await??;

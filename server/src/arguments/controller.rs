@@ -5,6 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 
 use crate::logging::LogFormat;
@@ -84,6 +85,11 @@ impl FromStr for SecretName {
     }
 }
 
+/// A path, which may be empty: deployments set to nothing what they do not use.
+fn path() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
 /// Where images are served; the same for both programs.
 #[derive(Debug, Args)]
 pub struct ImagesArguments {
@@ -96,15 +102,15 @@ pub struct ImagesArguments {
     pub images_publish_addr: MediaUrl,
 
     /// Certificate chain (PEM) of that address; it is read again when it changes. Without it, plain HTTP is served
-    #[arg(long, value_name = "FILE", requires = "images_tls_key_file")]
+    #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_key_file")]
     pub images_tls_cert_file: Option<PathBuf>,
 
     /// Private key (PEM) of that address
-    #[arg(long, value_name = "FILE", requires = "images_tls_cert_file")]
+    #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_cert_file")]
     pub images_tls_key_file: Option<PathBuf>,
 
     /// Directory where digests of bases are kept, so that a restart does not read the bases again
-    #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR")]
+    #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR", value_parser = path())]
     pub cache_dir: Option<PathBuf>,
 
     /// Seconds that running transfers get to finish when dayone is told to stop
@@ -134,7 +140,7 @@ pub struct ControllerArguments {
     pub metrics_addr: MetricsAddress,
 
     /// How to reach the API server, where dayone does not run in the cluster
-    #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "KUBECONFIG", value_name = "FILE", value_parser = path())]
     pub kubeconfig: Option<PathBuf>,
 
     /// Secret of the key that all images' URLs are made with; made where there is none
@@ -173,8 +179,8 @@ pub struct ControllerArguments {
                         IRONIC_BASE_URL, …): see docs/metal3.md")]
 pub struct StaticServerArguments {
     /// Directory with one NMState document a host; of worker-0.yaml are made worker-0.iso and worker-0.initramfs
-    #[arg(long, value_name = "DIR")]
-    pub nmstate_dir: PathBuf,
+    #[arg(long, value_name = "DIR", value_parser = path())]
+    pub nmstate_dir: Option<PathBuf>,
 
     /// Where images are served.
     #[command(flatten)]

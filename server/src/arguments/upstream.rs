@@ -10,7 +10,7 @@ use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
 
 /// `image-customization-controller`.
 #[derive(Debug, Parser)]
-#[command(name = "image-customization-controller", version, about = "dayone in its place")]
+#[command(name = "image-customization-controller", version, about = "dayone in its place", args_override_self = true)]
 struct Controller {
     #[command(flatten)]
     arguments: ControllerArguments,
@@ -18,7 +18,7 @@ struct Controller {
 
 /// `image-customization-server`.
 #[derive(Debug, Parser)]
-#[command(name = "image-customization-server", version, about = "dayone in its place")]
+#[command(name = "image-customization-server", version, about = "dayone in its place", args_override_self = true)]
 struct Server {
     #[command(flatten)]
     arguments: StaticServerArguments,
@@ -96,7 +96,7 @@ mod tests {
         let Command::StaticServer(server) = parsed("/image-customization-server -nmstate-dir /nmstate") else {
             panic!("not a server");
         };
-        assert_eq!(server.nmstate_dir, Path::new("/nmstate"));
+        assert_eq!(server.nmstate_dir.as_deref(), Some(Path::new("/nmstate")));
     }
 
     #[test]

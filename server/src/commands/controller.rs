@@ -1,5 +1,6 @@
 //! `dayone controller`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ fn config(arguments: ControllerArguments, environment: Environment) -> Result<Co
             MetricsAddress::Off => None,
             MetricsAddress::At(address) => Some(address.0),
         },
-        kubeconfig: arguments.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
+        kubeconfig: given_path(arguments.kubeconfig),
         namespace,
         key_secret: (key.namespace.unwrap_or_else(|| own_namespace.clone()), key.name),
         own_namespace,
@@ -74,9 +75,14 @@ fn config(arguments: ControllerArguments, environment: Environment) -> Result<Co
     })
 }
 
+/// A path that is not empty.
+pub(super) fn given_path(path: Option<PathBuf>) -> Option<PathBuf> {
+    path.filter(|path| !path.as_os_str().is_empty())
+}
+
 /// Where images are served.
 pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsError> {
-    let tls = match (arguments.images_tls_cert_file, arguments.images_tls_key_file) {
+    let tls = match (given_path(arguments.images_tls_cert_file), given_path(arguments.images_tls_key_file)) {
         (Some(certificate), Some(key)) => Some(Tls::from_files(&certificate, &key)?),
         _ => None,
     };
@@ -84,7 +90,7 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsErro
         listen: arguments.images_bind_addr.0,
         url: arguments.images_publish_addr,
         tls,
-        cache_dir: arguments.cache_dir,
+        cache_dir: given_path(arguments.cache_dir),
         drain: Duration::from_secs(arguments.drain_seconds),
     })
 }

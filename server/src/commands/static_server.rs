@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use tracing::error;
 
-use super::controller::{images, variable};
-use super::service::{self, FAILED, wrong_use};
+use super::controller::{given_path, images, variable};
+use super::service::{self, FAILED, WRONG_USE, wrong_use};
 use crate::arguments::StaticServerArguments;
 use crate::host_images::Environment;
 use crate::logging;
@@ -17,6 +17,10 @@ pub(super) fn run(arguments: StaticServerArguments) -> ExitCode {
     if let Err(error) = logging::start(arguments.log_format, &arguments.log) {
         return wrong_use(&error);
     }
+    let Some(nmstate_dir) = given_path(nmstate_dir) else {
+        error!("no directory of NMState documents: give --nmstate-dir DIR");
+        return ExitCode::from(if strict_environment { FAILED } else { WRONG_USE });
+    };
     let environment = match Environment::read(variable, strict_environment) {
         Ok(environment) => environment,
         Err(error) => {

@@ -30,6 +30,10 @@ pub use drive::{Document, DriveNetwork, DriveRequest};
 pub use metrics::HostImageMetrics;
 pub use request::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
 
+/// How long bases are waited for at first: an init container has often just written them, and what was written to a
+/// moment ago is not taken for complete.
+const SETTLING: Duration = Duration::from_secs(5);
+
 /// What the images are made with at the moment.
 struct Current {
     found: Found,
@@ -58,7 +62,13 @@ impl HostImages {
             kernel: environment.kernel.clone(),
             shared_dir: environment.shared_dir.clone(),
         };
-        let current = Arc::new(look(&store, &environment, &patterns, None));
+        let mut current = look(&store, &environment, &patterns, None);
+        let deadline = Instant::now() + SETTLING;
+        while !all_available(&store) && Instant::now() < deadline {
+            thread::sleep(SETTLING / 10);
+            current = look(&store, &environment, &patterns, Some(&current.found));
+        }
+        let current = Arc::new(current);
         if let Err(error) = &current.agent {
             error!(%error, "no image can be made until this is mended");
         }
@@ -197,6 +207,10 @@ impl fmt::Debug for HostImages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostImages").field("patterns", &self.patterns).finish_non_exhaustive()
     }
+}
+
+fn all_available(store: &Store) -> bool {
+    store.bases().iter().all(|base| matches!(base.state(), BaseState::Available(_)))
 }
 
 /// Looks for bases, opens the new ones, and reads the settings.

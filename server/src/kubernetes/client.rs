@@ -29,14 +29,30 @@ pub enum ConnectError {
 /// A client as this file says, or as clients usually find their way: by the user's file, or by what a Pod is given. Asks
 /// nothing yet.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path)?;
-            kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?
+    let file = match kubeconfig {
+        Some(path) => Some(Kubeconfig::read_from(path)?),
+        None => Kubeconfig::read().ok(),
+    };
+    let config = match file {
+        Some(file) => {
+            // The environment's proxies are for what hosts do. The library would take them for its own, too, and match
+            // NO_PROXY with the proxy's address instead of the API server's.
+            let proxy_url = proxy(&file);
+            let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+            config.proxy_url = proxy_url;
+            config
         }
         None => kube::Config::infer().await?,
     };
     Ok(Client::try_from(config)?)
+}
+
+/// The proxy that the file itself names for its cluster.
+fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
+    let context = file.contexts.iter().find(|context| Some(&context.name) == file.current_context.as_ref())?;
+    let name = &context.context.as_ref()?.cluster;
+    let cluster = file.clusters.iter().find(|cluster| cluster.name == *name)?;
+    cluster.cluster.as_ref()?.proxy_url.as_deref()?.parse().ok()
 }
 
 /// This client, with its requests counted and none waited for without end.
@@ -56,4 +72,24 @@ pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
         }
     });
     Client::new(service, namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxy_is_that_of_the_current_contexts_cluster() {
+        let file = |current: &str| {
+            let text = format!(
+                "current-context: {current}\ncontexts:\n- {{name: a, context: {{cluster: one, user: u}}}}\n\
+                 - {{name: b, context: {{cluster: two, user: u}}}}\nclusters:\n- name: one\n  cluster: {{server: 'https://a'}}\n\
+                 - name: two\n  cluster: {{server: 'https://b', proxy-url: 'http://proxy:3128'}}\n"
+            );
+            proxy(&Kubeconfig::from_yaml(&text).unwrap()).map(|url| url.to_string())
+        };
+        assert_eq!(file("b").as_deref(), Some("http://proxy:3128/"));
+        assert_eq!(file("a"), None);
+        assert_eq!(file("none"), None);
+    }
 }

@@ -10,6 +10,8 @@ echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench live_images | tee -a "$results"
 echo | tee -a "$results"
 cargo bench --locked --quiet -p acceptance --bench boots | tee -a "$results"
+echo | tee -a "$results"
+cargo bench --locked --quiet -p acceptance --bench metal3 | tee -a "$results"
 {
   cat <<HEADER
 # Benchmarks

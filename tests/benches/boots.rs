@@ -11,6 +11,7 @@ use acceptance::bases::coreos_iso;
 use acceptance::bmc::{Machine, Vendor};
 use acceptance::fleet::Fleet;
 use acceptance::server::free_address;
+use acceptance::usage::{peak_memory, processor_time};
 use reqwest::Client;
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ async fn main() -> Outcome<()> {
     let machine = Machine { reads: READS, starts_in: Duration::from_millis(500), ..Machine::default() };
     let vendor = Vendor::named("hpe-ilo6");
     let fleet = Fleet::start((0..HOSTS).map(|_| vendor.clone()), &machine).await;
-    let before = server.peak_memory()?;
+    let before = peak_memory(server.process.id());
 
     let begin = Instant::now();
     let url = format!("{}/v1/boots?base=coreos&wait_for=boot-progress", server.api);
@@ -44,7 +45,7 @@ async fn main() -> Outcome<()> {
         assert_eq!((boot.read, boot.end), (READS, Some(Ok(()))), "a machine has not booted from its image");
     }
     let to_boot: Vec<usize> = fleet.0.iter().map(|bmc| bmc.requests().len()).collect();
-    let memory = server.peak_memory()?;
+    let memory = peak_memory(server.process.id());
 
     let begin = Instant::now();
     for boot in &boots {
@@ -75,9 +76,8 @@ async fn main() -> Outcome<()> {
     println!("| dayone's memory before (RSS, peak) | {:.1} MiB |", mib(before));
     println!("| dayone's memory with {HOSTS} boots in flight (RSS, peak) | {:.1} MiB |", mib(memory));
     println!("| that is for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / HOSTS as f64);
-    let process = server.process.id().to_string();
-    println!("| dayone's processor time in all | {:.1} s |", processor_time(&process)?.as_secs_f64());
-    println!("| that of the BMCs and their machines | {:.1} s |", processor_time("self")?.as_secs_f64());
+    println!("| dayone's processor time in all | {:.1} s |", processor_time(server.process.id()).as_secs_f64());
+    println!("| that of the BMCs and their machines | {:.1} s |", processor_time(std::process::id()).as_secs_f64());
     println!("\n| step of a boot | median | longest |\n| --- | --- | --- |");
     for step in ["insert", "boot-override", "power", "reading", "booted"] {
         let mut times: Vec<f64> = boots.iter().filter_map(|boot| seconds(boot, step)).collect();
@@ -144,21 +144,6 @@ impl Server {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
-
-    /// In KiB.
-    fn peak_memory(&self) -> Outcome<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("VmHWM")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
-    }
-}
-
-fn processor_time(process: &str) -> Outcome<Duration> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // Behind the name of the program, which may hold anything (proc(5)), utime and stime are the 12th and the 13th.
-    let (_, fields) = stat.rsplit_once(") ").ok_or("a name")?;
-    let ticks = |field: usize| -> Outcome<u64> { Ok(fields.split(' ').nth(field).ok_or("a field")?.parse()?) };
-    Ok(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
 }
 
 /// The binary of `DAYONE_BIN`, or the one that was built beside the bench.

@@ -45,8 +45,13 @@ pub struct Ironic {
 }
 
 impl Ironic {
-    /// Starts it with an empty database.
+    /// Starts it with an empty database. BMCs get URLs of ISOs as they were given.
     pub fn start() -> Self {
+        Self::start_with(DownloadSource::Http)
+    }
+
+    /// Starts it with an empty database.
+    pub fn start_with(source: DownloadSource) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path();
         for name in ["state", "lock", "master", "tmp", "images", "instances", "tftp", "tftp-master", "web"] {
@@ -54,7 +59,7 @@ impl Ironic {
         }
         let (api, web) = (free_address(), free_address());
         let configuration = path.join("ironic.conf");
-        fs::write(&configuration, configuration_text(path, &api, &web)).expect("a configuration");
+        fs::write(&configuration, configuration_text(path, &api, &web, source)).expect("a configuration");
         run(program("ironic-dbsync").arg("--config-file").arg(&configuration).arg("create_schema"));
         let (_, web_port) = web.split_once(':').expect("host:port");
         let web_server = Group::start(
@@ -103,6 +108,11 @@ impl Ironic {
     /// Enrols the machine of an emulator, as a node whose disk is written by the agent that its ISO starts (`direct`):
     /// the way of Metal3.
     pub fn direct_node(&self, name: &str, bmc: &Emulator, deploy_iso: &str) -> Node<'_> {
+        self.agent_node(name, bmc, json!({"deploy_iso": deploy_iso}))
+    }
+
+    /// The same, of whatever its driver is told that the agent is in.
+    pub fn agent_node(&self, name: &str, bmc: &Emulator, driver: Value) -> Node<'_> {
         let disk = self.publish(&format!("{name}.raw"), &[0; 512]);
         let instance = json!({
             "image_source": disk,
@@ -110,7 +120,7 @@ impl Ironic {
             "image_os_hash_algo": "sha256",
             "image_os_hash_value": "076a27c79e5ace2a3d47f9dd2e83e4ff6ea8872b3c2218f66c92b89b55f36560",
         });
-        self.enrol(name, "direct", bmc, json!({"deploy_iso": deploy_iso}), &instance)
+        self.enrol(name, "direct", bmc, driver, &instance)
     }
 
     fn enrol(&self, name: &str, deploy: &str, bmc: &Emulator, more: Value, instance: &Value) -> Node<'_> {
@@ -131,7 +141,8 @@ impl Ironic {
             "instance_info": instance,
         });
         let answer = self.send(self.client.post(format!("{}/v1/nodes", self.api)).json(&node));
-        let node = Node { ironic: self, id: answer["uuid"].as_str().expect("a UUID").to_owned() };
+        let id = answer["uuid"].as_str().expect("a UUID").to_owned();
+        let node = Node { ironic: self, id, instance: instance.clone() };
         node.provision("manage", "manageable");
         node.provision("provide", "available");
         node
@@ -158,6 +169,7 @@ impl Drop for Ironic {
 pub struct Node<'a> {
     ironic: &'a Ironic,
     id: String,
+    instance: Value,
 }
 
 impl Node<'_> {
@@ -165,6 +177,12 @@ impl Node<'_> {
     pub fn provision(&self, target: &str, state: &str) {
         let node = self.ask(target, &[state, "deploy failed", "enroll", "error"], Duration::from_secs(120));
         assert_eq!(node["provision_state"], state, "{target}: {}", node["last_error"]);
+    }
+
+    /// Says again what is to be deployed: a node that is deleted forgets it.
+    pub fn set_instance(&self) {
+        let patch = json!([{"op": "add", "path": "/instance_info", "value": self.instance}]);
+        self.ironic.send(self.ironic.client.patch(self.url()).json(&patch));
     }
 
     /// Asks for a deployment that must fail, and returns what Ironic says about it: in the node's history, since it
@@ -245,9 +263,10 @@ fn program(name: &str) -> Command {
     Command::new(path)
 }
 
-fn configuration_text(directory: &Path, api: &str, web: &str) -> String {
+fn configuration_text(directory: &Path, api: &str, web: &str, source: DownloadSource) -> String {
     let directory = directory.display();
     let (_, api_port) = api.split_once(':').expect("host:port");
+    let source = source.name();
     format!(
         "[DEFAULT]
 auth_strategy = noauth
@@ -282,7 +301,7 @@ connection = sqlite:///{directory}/state/ironic.sqlite
 http_url = http://{web}
 http_root = {directory}/web
 iso_master_path = {directory}/master
-ramdisk_image_download_source = http
+ramdisk_image_download_source = {source}
 [dhcp]
 dhcp_provider = none
 [oslo_concurrency]

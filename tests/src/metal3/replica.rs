@@ -197,6 +197,11 @@ impl Replica {
         line().expect("it was there")
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// What the kubelet sends first.
     pub fn terminate(&self) {
         kill_process(Pid::from_child(&self.process), Signal::TERM).expect("it runs");

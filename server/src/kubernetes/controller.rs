@@ -88,8 +88,8 @@ impl Controller {
         Self { context, drives, leadership: config.leadership, stopping, tasks }
     }
 
-    /// Whether everything is known, and every object that was there at first was looked at: its image is there, if it can
-    /// be.
+    /// Whether everything is known, and every object that was there at first was looked at: its image is there, if it
+    /// can be.
     pub fn ready(&self) -> bool {
         self.readiness()()
     }

@@ -1,6 +1,6 @@
 //! The installation's key in Kubernetes: a Secret that the first replica makes and all others read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -13,6 +13,8 @@ use crate::store::{InstallationKey, KeyError};
 
 const KEY: &str = "key";
 const LENGTH: usize = 32;
+/// An API server that is just starting refuses everybody for a moment.
+const REFUSED: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -48,6 +50,7 @@ pub async fn installation_key(
 ) -> Result<InstallationKey, InstallationKeyError> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let mut wait = FIRST_WAIT;
+    let mut refused_since = None;
     loop {
         let error = match read_or_create(&api, name).await {
             Ok(secret) => return parse(&secret, namespace, name),
@@ -59,7 +62,9 @@ pub async fn installation_key(
             continue;
         }
         // 401: a token that was replaced is read anew after a while.
-        if matches!(error.code(), 400 | 403 | 404 | 422) {
+        if !matches!(error.code(), 400 | 403 | 404 | 422) {
+            refused_since = None;
+        } else if refused_since.get_or_insert_with(Instant::now).elapsed() >= REFUSED {
             return Err(InstallationKeyError::Refused(error.to_string()));
         }
         tracing::warn!(?wait, "{error}; tried again");

@@ -1,8 +1,8 @@
 //! Which replica writes: the one that holds the Lease.
 //!
-//! The rules are those of Kubernetes' own controllers (client-go's leader election): a Lease runs out by the clock of who
-//! looks at it, so that clocks may differ; each change carries the resourceVersion, so that of two who take it one does;
-//! and who cannot renew it stops before others may take it.
+//! The rules are those of Kubernetes' own controllers (client-go's leader election): a Lease runs out by the clock of
+//! who looks at it, so that clocks may differ; each change carries the resourceVersion, so that of two who take it one
+//! does; and who cannot renew it stops before others may take it.
 
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(2);
 const REQUEST: Duration = Duration::from_secs(4);
+/// An API server that is just starting refuses everybody for a moment.
+const REFUSALS: u32 = 3;
 /// Without the right to use Leases: it may be given.
 const FORBIDDEN: Duration = Duration::from_mins(1);
 
@@ -55,6 +57,7 @@ impl Leadership {
             seen: None,
             relied_upon: None,
             permitted: None,
+            refusals: 0,
         };
         let task = tokio::spawn(candidate.run(stopping.clone()));
         Self { leads, election: Some((stopping, task)), always: None }
@@ -97,6 +100,8 @@ struct Candidate {
     relied_upon: Option<Instant>,
     /// Whether Leases may be used, where that is known.
     permitted: Option<bool>,
+    /// How often in a row Leases were refused.
+    refusals: u32,
 }
 
 impl Candidate {
@@ -119,6 +124,10 @@ impl Candidate {
             Ok(Ok(true)) => (Some(true), RENEW),
             Ok(Ok(false)) => (Some(false), RETRY),
             Ok(Err(kube::Error::Api(status))) if status.code == 403 && self.permitted != Some(true) => {
+                self.refusals = self.refusals.saturating_add(1);
+                if self.refusals < REFUSALS {
+                    return RETRY;
+                }
                 self.forbidden(&status.message);
                 return FORBIDDEN;
             }
@@ -131,6 +140,7 @@ impl Candidate {
                 (None, RETRY)
             }
         };
+        self.refusals = 0;
         if held.is_some() {
             self.permitted = Some(true);
         }
@@ -176,7 +186,7 @@ impl Candidate {
     async fn take_or_renew(&mut self) -> kube::Result<bool> {
         let now = Timestamp::now();
         // Who holds the Lease knows it, and renews it in one request.
-        let renewed = self.relied_upon.and(self.seen.take());
+        let renewed = if self.relied_upon.is_some() { self.seen.take() } else { None };
         let mut lease = match renewed {
             Some((lease, _)) => lease,
             None => match self.api.get_opt(&self.name).await? {

@@ -124,7 +124,10 @@ async fn secret(
         return Ok(None);
     };
     if claims && context.leads() && !decide::is_claimed(&secret, &owner) {
-        decide::claim(&mut secret, &owner);
+        let others = context.objects.state_filter(|other| {
+            other.namespace() == object.namespace() && other.spec.network_data_name == name && !other.is_deleting()
+        });
+        decide::claim(&mut secret, [owner].into_iter().chain(others.iter().map(|other| other.owner_reference())));
         let parameters = PostParams::default();
         let replace = api.replace(name, &parameters, &secret);
         match request(|| format!("label the Secret {name}, and make it {}'s", object.name()), replace).await {

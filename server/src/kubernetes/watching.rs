@@ -110,9 +110,10 @@ fn readable<K: Kind>(event: Event<DeserializeGuard<K>>) -> (String, Option<Event
             *object.meta_mut() = invalid.metadata;
             let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
             tracing::warn!(%kind, namespace, name, "this object cannot be read, and is left alone: {}", invalid.error);
-            // That an object is gone is told by its metadata alone.
-            let deleted = matches!(wrap(K::default()), Event::Delete(_));
-            (object.owner(), deleted.then(|| Event::Delete(object)))
+            // That an object is gone, or to go, is told by its metadata alone.
+            let (owner, deleting) = (object.owner(), object.is_deleting());
+            let event = wrap(object);
+            (owner, Some(event).filter(|event| deleting || matches!(event, Event::Delete(_))))
         }
     }
 }

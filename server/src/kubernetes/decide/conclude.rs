@@ -102,8 +102,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// The image's content changed, and so its URL: first it is not ready any more, then the URL goes, then comes the new
-    /// one. Whoever sees a URL sees one that answers.
+    /// The image's content changed, and so its URL: first it is not ready any more, then the URL goes, then comes the
+    /// new one. Whoever sees a URL sees one that answers.
     fn withdraw(&mut self, ready: bool, made_of: &MadeOf) {
         self.set(READY, false, reason::SUCCESS, "Config changed");
         if ready {

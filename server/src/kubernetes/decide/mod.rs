@@ -1,7 +1,7 @@
 //! What a PreprovisioningImage needs next: no I/O, no clock, nothing but what is given.
 //!
-//! The order of the writes is that of the baremetal-operator's own controller, since its consumers rely on it: nobody may
-//! read a URL whose image is gone.
+//! The order of the writes is that of the baremetal-operator's own controller, since its consumers rely on it: nobody
+//! may read a URL whose image is gone.
 
 mod asked;
 mod conclude;

@@ -62,13 +62,15 @@ pub(in crate::kubernetes) fn is_claimed(secret: &Secret, owner: &OwnerReference)
         && secret.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner.uid)
 }
 
-/// Makes it so.
-pub(in crate::kubernetes) fn claim(secret: &mut Secret, owner: &OwnerReference) {
+/// Makes it so, for all these. Each change is a new version of the Secret, which all of them have in their status.
+pub(in crate::kubernetes) fn claim(secret: &mut Secret, all: impl IntoIterator<Item = OwnerReference>) {
     let (label, value) = SECRET_LABEL;
     secret.metadata.labels.get_or_insert_default().insert(label.to_owned(), value.to_owned());
     let owners = secret.metadata.owner_references.get_or_insert_default();
-    if !owners.iter().any(|reference| reference.uid == owner.uid) {
-        owners.push(owner.clone());
+    for owner in all {
+        if !owners.iter().any(|reference| reference.uid == owner.uid) {
+            owners.push(owner);
+        }
     }
 }
 
@@ -81,6 +83,67 @@ pub(in crate::kubernetes) fn reduce(secret: &mut Secret) {
     for (key, value) in secret.data.iter_mut().flatten() {
         if key != KEY {
             value.0 = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{object, secret};
+    use super::*;
+
+    #[test]
+    fn network_data_has_one_key_and_its_absence_names_those_that_are_there() {
+        assert_eq!(network_data(None), Ok(None));
+        assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
+        assert_eq!(network_data(Some(&Secret::default())), Ok(None));
+        assert_eq!(network_data(Some(&secret("1", &[("nmstate", "")]))), Ok(None));
+        assert_eq!(network_data(Some(&secret("1", &[("nmstate", "a"), ("x", "y")]))), Ok(Some(b"a".as_slice())));
+        let failure = network_data(Some(&secret("1", &[("networkData", "content"), ("a", "content")]))).unwrap_err();
+        assert_eq!(failure.reason, "ImageBuildInvalid");
+        let message = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
+        assert_eq!(failure.message, format!("{message}; keys found: a, networkData"));
+    }
+
+    #[test]
+    fn a_secret_is_claimed_once_and_other_owners_stay() {
+        let (one, mut other) = (object(), object());
+        other.metadata.uid = Some("v".to_owned());
+        let mut secret = secret("1", &[]);
+        assert!(!is_claimed(&secret, &one.owner_reference()));
+        claim(&mut secret, [one.owner_reference(), one.owner_reference()]);
+        assert!(is_claimed(&secret, &one.owner_reference()) && !is_claimed(&secret, &other.owner_reference()));
+        claim(&mut secret, [one.owner_reference(), other.owner_reference()]);
+        let owners = secret.metadata.owner_references.as_ref().unwrap();
+        assert_eq!(owners.len(), 2);
+        let first = serde_json::to_value(&owners[0]).unwrap();
+        let expected = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage", "name": "worker-0",
+            "uid": "u"});
+        assert_eq!(first, expected, "no controller, and nothing that holds up a deletion");
+        secret.metadata.labels = None;
+        assert!(!is_claimed(&secret, &one.owner_reference()));
+    }
+
+    #[test]
+    fn of_secrets_in_memory_there_is_the_network_data_and_the_names_of_other_keys() {
+        let mut secret = secret("1", &[("nmstate", "state"), ("password", "hunter2")]);
+        secret.metadata.annotations = Some([("last-applied".to_owned(), "hunter2".to_owned())].into());
+        reduce(&mut secret);
+        let kept = serde_json::to_string(&secret).unwrap();
+        assert!(!kept.contains("hunter2") && !kept.contains("aHVudGVyMg"), "{kept}");
+        assert_eq!(network_data(Some(&secret)), Ok(Some(b"state".as_slice())));
+        assert!(secret.data.unwrap().contains_key("password"));
+    }
+
+    #[test]
+    fn names_that_could_lead_elsewhere_are_none() {
+        for name in ["net", "a.b-c", "0"] {
+            assert!(is_object_name(name), "{name}");
+        }
+        for name in ["", "..", "a/b", "../x", "a?b", "A", "-a", "a-", "a..b", &"a".repeat(254)] {
+            assert!(!is_object_name(name), "{name}");
         }
     }
 }

@@ -59,7 +59,7 @@ pub(in crate::kubernetes) fn findings(report: &Report, secret: &str) -> impl Ite
         warning: true,
         reason: "NetworkDataFinding",
         note: bounded(&finding.to_string()),
-        place: Some(Place { secret: secret.to_owned(), path: finding.path.to_string() }),
+        place: Some(Place { secret: secret.to_owned(), path: bounded(&finding.path.to_string()) }),
     })
 }
 

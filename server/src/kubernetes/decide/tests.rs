@@ -15,7 +15,7 @@ use crate::kubernetes::resources::{FINALIZER, PreprovisioningImage, Preprovision
 
 const PROTECTION: &str = "baremetalhost.metal3.io/preprovisioningImage";
 
-fn object() -> PreprovisioningImage {
+pub(super) fn object() -> PreprovisioningImage {
     serde_json::from_value(json!({
         "metadata": {"namespace": "n", "name": "worker-0", "uid": "u", "generation": 3, "resourceVersion": "10",
             "finalizers": [FINALIZER]},
@@ -24,7 +24,7 @@ fn object() -> PreprovisioningImage {
     .unwrap()
 }
 
-fn secret(version: &str, keys: &[(&str, &str)]) -> Secret {
+pub(super) fn secret(version: &str, keys: &[(&str, &str)]) -> Secret {
     Secret {
         metadata: ObjectMeta {
             name: Some("net".to_owned()),
@@ -329,60 +329,6 @@ fn conditions_of_others_stay_and_times_have_no_fractions() {
     assert_eq!(object.condition("Cooking").unwrap().status, "Perhaps");
     let patch = patch("10", &object.status);
     assert_eq!(patch.pointer("/status/conditions/1/lastTransitionTime").unwrap(), "2023-11-14T22:13:20Z");
-}
-
-#[test]
-fn network_data_has_one_key_and_its_absence_names_those_that_are_there() {
-    assert_eq!(network_data(None), Ok(None));
-    assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
-    assert_eq!(network_data(Some(&Secret::default())), Ok(None));
-    assert_eq!(network_data(Some(&secret("1", &[("nmstate", "")]))), Ok(None));
-    assert_eq!(network_data(Some(&secret("1", &[("nmstate", "a"), ("x", "y")]))), Ok(Some(b"a".as_slice())));
-    let failure = network_data(Some(&secret("1", &[("networkData", "content"), ("a", "content")]))).unwrap_err();
-    assert_eq!(failure.reason, "ImageBuildInvalid");
-    let message = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
-    assert_eq!(failure.message, format!("{message}; keys found: a, networkData"));
-}
-
-#[test]
-fn a_secret_is_claimed_once_and_other_owners_stay() {
-    let (one, mut other) = (object(), object());
-    other.metadata.uid = Some("v".to_owned());
-    let mut secret = secret("1", &[]);
-    assert!(!is_claimed(&secret, &one.owner_reference()));
-    claim(&mut secret, &one.owner_reference());
-    claim(&mut secret, &one.owner_reference());
-    assert!(is_claimed(&secret, &one.owner_reference()) && !is_claimed(&secret, &other.owner_reference()));
-    claim(&mut secret, &other.owner_reference());
-    let owners = secret.metadata.owner_references.as_ref().unwrap();
-    assert_eq!(owners.len(), 2);
-    let first = serde_json::to_value(&owners[0]).unwrap();
-    let expected = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage", "name": "worker-0",
-        "uid": "u"});
-    assert_eq!(first, expected, "no controller, and nothing that holds up a deletion");
-    secret.metadata.labels = None;
-    assert!(!is_claimed(&secret, &one.owner_reference()));
-}
-
-#[test]
-fn of_secrets_in_memory_there_is_the_network_data_and_the_names_of_other_keys() {
-    let mut secret = secret("1", &[("nmstate", "state"), ("password", "hunter2")]);
-    secret.metadata.annotations = Some([("last-applied".to_owned(), "hunter2".to_owned())].into());
-    reduce(&mut secret);
-    let kept = serde_json::to_string(&secret).unwrap();
-    assert!(!kept.contains("hunter2") && !kept.contains("aHVudGVyMg"), "{kept}");
-    assert_eq!(network_data(Some(&secret)), Ok(Some(b"state".as_slice())));
-    assert!(secret.data.unwrap().contains_key("password"));
-}
-
-#[test]
-fn names_that_could_lead_elsewhere_are_none() {
-    for name in ["net", "a.b-c", "0"] {
-        assert!(is_object_name(name), "{name}");
-    }
-    for name in ["", "..", "a/b", "../x", "a?b", "A", "-a", "a-", "a..b", &"a".repeat(254)] {
-        assert!(!is_object_name(name), "{name}");
-    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod bmc;
 pub mod boots;
 pub mod chain;
 pub mod container;
+pub mod drives;
 pub mod extents;
 pub mod fat;
 pub mod fault_proxy;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use acceptance::bases::fixtures;
+use acceptance::drives::{self, cloud_init};
 use acceptance::peers::{run, run_text};
 use imagelib::data_image::{Combustion, ConfigDrive, DataImage, DataSpec, NoCloud};
 use imagelib::host::{HostSpec, NmstateDocument};
@@ -24,11 +25,7 @@ fn unpack(directory: &Path, spec: &DataSpec) -> PathBuf {
     overlay.read_at(&BTreeMap::<_, Vec<u8>>::new(), 0, &mut image).unwrap();
     let (path, tree) = (directory.join("data.iso"), directory.join("tree"));
     fs::write(&path, image).unwrap();
-    run(Command::new("xorriso")
-        .args(["-osirrox", "on:auto_chmod_on", "-indev"])
-        .arg(&path)
-        .args(["-extract", "/"])
-        .arg(&tree));
+    drives::unpack(&path, &tree);
     tree
 }
 
@@ -45,17 +42,10 @@ fn a_drive_of_fat_has_the_same_files() {
     let path = directory.join("data.img");
     fs::write(&path, image).unwrap();
     run(Command::new("fsck.fat").arg("-n").arg(&path));
-    let label = run_text(Command::new("blkid").args(["-p", "-s", "LABEL", "-o", "value"]).arg(&path));
-    assert_eq!(label.trim(), "CONFIG-2");
+    assert_eq!(drives::label(&path), "CONFIG-2");
     let file = "openstack/latest/meta_data.json";
     let found = run(Command::new("mtype").arg("-i").arg(&path).arg(format!("::{file}")));
     assert_eq!(found, fs::read(tree.join(file)).unwrap());
-}
-
-/// Runs Python code with cloud-init's modules; what it prints is JSON.
-fn cloud_init(code: &str, argument: &Path) -> Value {
-    let output = run(Command::new("/usr/bin/python3").args(["-c", code]).arg(argument));
-    serde_json::from_slice(&output).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output)))
 }
 
 #[test]
@@ -73,13 +63,7 @@ fn cloud_init_reads_a_config_drive() {
         ..ConfigDrive::default()
     });
     let tree = unpack(directory.path(), &spec);
-    let found = cloud_init(
-        "import sys, json
-from cloudinit.sources.helpers.openstack import ConfigDriveReader
-found = ConfigDriveReader(sys.argv[1]).read_v2()
-print(json.dumps({'metadata': found['metadata'], 'userdata': found['userdata'].decode(), 'networkdata': found['networkdata']}))",
-        &tree,
-    );
+    let found = drives::config_drive(&tree);
     assert_eq!(found["metadata"]["local-hostname"], "node-1.example.org");
     assert_eq!(found["metadata"]["instance-id"].as_str().unwrap().len(), 36);
     assert_eq!(found["userdata"], "#cloud-config\nssh_pwauth: false\n");
@@ -96,18 +80,11 @@ fn cloud_init_reads_a_seed() {
         ..NoCloud::default()
     });
     let tree = unpack(directory.path(), &spec);
-    let found = cloud_init(
-        "import sys, json
-from cloudinit import util
-found = util.pathprefix2dict(sys.argv[1], required=['user-data', 'meta-data'], optional=['vendor-data', 'network-config'])
-config = util.load_yaml(found['user-data'])
-print(json.dumps({'meta-data': util.load_yaml(found['meta-data']), 'config': config, 'network': found['network-config'].decode()}))",
-        &tree,
-    );
+    let found = drives::seed(&tree);
     assert_eq!(found["meta-data"]["local-hostname"], "123");
     assert_eq!(found["meta-data"]["instance-id"].as_str().unwrap().len(), 36);
-    assert_eq!(found["config"], json!({}));
-    assert_eq!(found["network"], config);
+    assert_eq!(found["user-data"], json!({}));
+    assert_eq!(found["text"]["network-config"], config);
 }
 
 /// What Combustion does with a drive: the script runs in its directory, for the initramfs and for the system, each with

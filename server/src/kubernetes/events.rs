@@ -15,12 +15,27 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Writes Events. That one cannot be written stops nothing.
 #[derive(Clone)]
-pub(super) struct Announcer(Recorder);
+pub(super) struct Announcer {
+    client: Client,
+    reporter: Reporter,
+    recorder: Recorder,
+}
 
 impl Announcer {
     pub(super) fn new(client: Client, identity: &str) -> Self {
         let reporter = Reporter { controller: "dayone".to_owned(), instance: Some(identity.to_owned()) };
-        Self(Recorder::new(client, reporter))
+        Self::with(client, reporter)
+    }
+
+    fn with(client: Client, reporter: Reporter) -> Self {
+        let recorder = Recorder::new(client.clone(), reporter.clone());
+        Self { client, reporter, recorder }
+    }
+
+    /// Writes Events of their own. Otherwise those with the same reason as one before are counted upon that, and its note
+    /// stays: fit for what a condition says, too.
+    pub(super) fn anew(&self) -> Self {
+        Self::with(self.client.clone(), self.reporter.clone())
     }
 
     /// Tells about an object, in the log and by Events.
@@ -52,7 +67,7 @@ impl Announcer {
                     action: "Reconcile".to_owned(),
                     secondary,
                 };
-                if let Err(error) = self.0.publish(&event, &regarding).await {
+                if let Err(error) = self.recorder.publish(&event, &regarding).await {
                     tracing::debug!(reason = told.reason, "an Event was not written: {}", problem::describe(&error));
                 }
             }

@@ -61,6 +61,7 @@ pub(super) async fn look(object: &Arc<DataImage>, owner: &str, context: &Context
                 let note = decide::bounded(&failure.message);
                 context
                     .events
+                    .anew()
                     .tell(&**object, &[Told { warning: true, reason: failure.reason, note, place: None }])
                     .await;
             }
@@ -142,7 +143,7 @@ async fn write(
     let (api, parameters) = (context.api(object), PatchParams::default());
     let write = api.patch(object.name(), &parameters, &patch);
     if context.wrote(request(|| "write where the drive is".to_owned(), write).await, object, owner)? {
-        context.events.tell(object, &told(wanted, &image.report)).await;
+        context.events.anew().tell(object, &told(wanted, &image.report)).await;
     }
     Ok(())
 }

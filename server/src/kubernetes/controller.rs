@@ -24,6 +24,7 @@ use super::provider::ImageProvider;
 use super::readiness::Readiness;
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
+use super::waiting::Waiting;
 use super::watching::{self, Concerned, Desk};
 
 /// What is being done when dayone ends may take this long to come to its end.
@@ -72,7 +73,7 @@ impl Controller {
             readiness: Readiness::default(),
             retries: Retries::default(),
             written: Written::default(),
-            memory: (),
+            memory: Waiting::default(),
             client,
         });
         let stopping = CancellationToken::new();

@@ -91,7 +91,3 @@ pub(super) trait Memory: Default + Send + Sync + 'static {
     /// The object is gone.
     fn forget(&self, owner: &str);
 }
-
-impl Memory for () {
-    fn forget(&self, _: &str) {}
-}

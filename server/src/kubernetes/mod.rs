@@ -22,6 +22,7 @@ mod readiness;
 mod reconcile;
 pub mod resources;
 mod retries;
+mod waiting;
 mod watching;
 
 pub use client::{ConnectError, connect, counted};

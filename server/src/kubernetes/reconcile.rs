@@ -1,6 +1,7 @@
 //! One look at one object: what [`super::decide`] says, done.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
@@ -40,6 +41,9 @@ pub(super) async fn look(
         Ok(wanted) => make(object, owner, wanted, context).await?,
         Err(failure) => Outcome::Failed(failure),
     };
+    if !matches!(outcome, Outcome::NotReady(..)) {
+        context.memory.is_over(owner);
+    }
     // Between the order and here the object may have gone, and what belonged to it with it.
     if context.is_gone(object) {
         context.images.discard(owner);
@@ -81,24 +85,26 @@ async fn make(
         return Ok(Outcome::Failed(failure));
     }
     let made_of = decide::made_of(&wanted, secret.as_deref());
-    let (object, owner, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
+    let (object, holder, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
     let build = move || {
-        let path = wanted.secret.as_deref().map(decide::data_path).unwrap_or_default();
         let network = decide::network_data(secret.as_deref()).ok().flatten();
+        let name = wanted.secret.as_deref().unwrap_or_default();
         images.publish(&ImageRequest {
-            owner: &owner,
+            owner: &holder,
             host: object.name(),
             format: wanted.format,
             architecture: &wanted.architecture,
             stream: wanted.stream.as_deref(),
-            network: network.map(|bytes| NetworkData { bytes, path }),
+            network: network.map(|document| NetworkData { bytes: document.bytes, path: document.path(name) }),
             kernel_arguments: &wanted.kernel_arguments,
         })
     };
     match tokio::task::spawn_blocking(build).await {
         Ok(Ok(image)) => Ok(Outcome::Published(image, made_of)),
         Ok(Err(BuildError::Invalid { message, .. })) => Ok(Outcome::Failed(Failure::invalid(&message))),
-        Ok(Err(BuildError::NotReady(message))) => Ok(Outcome::NotReady(message, made_of)),
+        Ok(Err(BuildError::NotReady(message))) => {
+            Ok(Outcome::NotReady(message, made_of, context.memory.for_how_long(owner, Instant::now())))
+        }
         Ok(Err(BuildError::Other(message))) => Err(ReconcileError::Build(message)),
         Err(_) => Err(ReconcileError::Build("dayone failed; its log has a panic".to_owned())),
     }

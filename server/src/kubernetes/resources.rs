@@ -15,6 +15,7 @@ use super::kind::Kind;
 use super::look::{Done, ReconcileError};
 use super::metrics::KubernetesMetrics;
 use super::reconcile;
+use super::waiting::Waiting;
 
 /// Holds the object until its image is discarded.
 pub const FINALIZER: &str = "preprovisioningimage.metal3.io";
@@ -158,7 +159,7 @@ impl PreprovisioningImage {
 }
 
 impl Kind for PreprovisioningImage {
-    type Memory = ();
+    type Memory = Waiting;
 
     const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
     const OPTIONAL: bool = false;

@@ -119,7 +119,7 @@ fn what_cannot_be_made_is_told_and_made_once_it_can() {
     namespace.create_secret("later", "nmstate", "a", &label);
     namespace.accepted("missing");
 
-    namespace.create_secret("wrong", "networkData", "hunter2", &label);
+    namespace.create_secret("wrong", "password", "hunter2", &label);
     namespace.create_image("wrong", &json!({}), &spec("wrong"));
     let image = namespace.refused("wrong", "ImageBuildInvalid");
     let message = condition(&image, "Error")["message"].as_str().unwrap().to_owned();

@@ -13,6 +13,8 @@ use crate::kubernetes::resources::{Condition, NetworkDataStatus, Preprovisioning
 /// The API server takes no longer one.
 const MESSAGE_BYTES: usize = 32_768;
 const RETRY: Duration = Duration::from_secs(10);
+/// How long a base may take to be read, on a disk of 50 MB/s.
+const READING_ANEW: Duration = Duration::from_mins(1);
 const RETRY_AT_MOST: Duration = Duration::from_mins(10);
 
 /// What the image was made of, as the status has it.
@@ -42,8 +44,8 @@ impl MadeOf {
 pub(in crate::kubernetes) enum Outcome {
     /// The image is there.
     Published(PublishedImage, MadeOf),
-    /// It will be there after a while.
-    NotReady(String, MadeOf),
+    /// It will be there after a while. This is for how long it has not been.
+    NotReady(String, MadeOf, Duration),
     /// Somebody has to change something.
     Failed(Failure),
 }
@@ -76,9 +78,12 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
                 draft.publish(image, made_of);
             }
         }
-        // After a restart bases are read anew. The image that the status names will be the same.
-        Outcome::NotReady(_, made_of) if ready && made_of.is_in(&object.status) => again = Some(RETRY),
-        Outcome::NotReady(message, _) => {
+        // A base that was touched is read anew, and the image that the status names will be the same. One that stays
+        // away takes the image with it.
+        Outcome::NotReady(_, made_of, waited) if ready && made_of.is_in(&object.status) && *waited < READING_ANEW => {
+            again = Some(RETRY);
+        }
+        Outcome::NotReady(message, ..) => {
             let message = if message.is_empty() { "Image is not ready yet" } else { message };
             draft.set(READY, false, reason::SUCCESS, message);
             draft.set(ERROR, false, reason::SUCCESS, "");

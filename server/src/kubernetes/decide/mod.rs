@@ -12,7 +12,7 @@ mod tests;
 
 pub(super) use asked::{Asked, Wanted, asked, finalizers};
 pub(super) use conclude::{Outcome, conclude, patch};
-pub(super) use secret::{claim, data_path, is_claimed, is_object_name, made_of, network_data, reduce};
+pub(super) use secret::{claim, is_claimed, is_object_name, made_of, network_data, reduce};
 pub(super) use tell::{Told, bounded, findings, told};
 
 /// Reasons of the conditions.

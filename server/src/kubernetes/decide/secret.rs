@@ -1,7 +1,6 @@
 //! Secrets with a host's network data.
 
 use imagelib::report::DocumentPath;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -9,8 +8,9 @@ use super::conclude::MadeOf;
 use super::{Failure, Wanted};
 use crate::kubernetes::resources::{NetworkDataStatus, SECRET_LABEL};
 
-/// The key whose value is the host's NMState.
-const KEY: &str = "nmstate";
+/// The keys whose value may be the host's NMState. The first that is there counts; the second is what the
+/// baremetal-operator calls network data.
+const KEYS: [&str; 2] = ["nmstate", "networkData"];
 
 /// Whether an object can have this name. What is no name must not become part of a request's path.
 pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
@@ -24,22 +24,33 @@ pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
         })
 }
 
-/// Where a Secret's network data is, for people.
-pub(in crate::kubernetes) fn data_path(name: &str) -> DocumentPath {
-    DocumentPath::document(&format!("Secret/{name}")).key("data").key(KEY).embedded_document()
+/// The host's NMState, as a Secret has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kubernetes) struct Document<'a> {
+    key: &'static str,
+    pub(in crate::kubernetes) bytes: &'a [u8],
+}
+
+impl Document<'_> {
+    /// Where it is, for people.
+    pub(in crate::kubernetes) fn path(&self, secret: &str) -> DocumentPath {
+        DocumentPath::document(&format!("Secret/{secret}")).key("data").key(self.key).embedded_document()
+    }
 }
 
 /// The host's NMState. A Secret without anything in it is no network data, as is none.
-pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<&[u8]>, Failure> {
+pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<Document<'_>>, Failure> {
     let Some(data) = secret.and_then(|secret| secret.data.as_ref()).filter(|data| !data.is_empty()) else {
         return Ok(None);
     };
-    if let Some(ByteString(bytes)) = data.get(KEY) {
-        return Ok(Some(bytes.as_slice()).filter(|bytes| !bytes.is_empty()));
+    let found = KEYS.into_iter().find_map(|key| data.get(key).map(|value| Document { key, bytes: &value.0 }));
+    if found.is_some() {
+        return Ok(found.filter(|document| !document.bytes.is_empty()));
     }
     let keys: Vec<&str> = data.keys().map(String::as_str).collect();
     Err(Failure::invalid(&format!(
-        "network data Secret provided but missing required '{KEY}' key; keys found: {}",
+        "network data Secret provided but missing required '{}' key; keys found: {}",
+        KEYS[0],
         keys.join(", ")
     )))
 }
@@ -81,7 +92,7 @@ pub(in crate::kubernetes) fn reduce(secret: &mut Secret) {
     secret.metadata.annotations = None;
     secret.string_data = None;
     for (key, value) in secret.data.iter_mut().flatten() {
-        if key != KEY {
+        if !KEYS.contains(&key.as_str()) {
             value.0 = Vec::new();
         }
     }
@@ -100,11 +111,16 @@ mod tests {
         assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
         assert_eq!(network_data(Some(&Secret::default())), Ok(None));
         assert_eq!(network_data(Some(&secret("1", &[("nmstate", "")]))), Ok(None));
-        assert_eq!(network_data(Some(&secret("1", &[("nmstate", "a"), ("x", "y")]))), Ok(Some(b"a".as_slice())));
-        let failure = network_data(Some(&secret("1", &[("networkData", "content"), ("a", "content")]))).unwrap_err();
+        let document = |key, bytes| Ok(Some(Document { key, bytes }));
+        let secret_of = |keys: &[(&str, &str)]| Some(secret("1", keys));
+        let both = secret_of(&[("networkData", "b"), ("nmstate", "a"), ("x", "y")]);
+        assert_eq!(network_data(both.as_ref()), document("nmstate", b"a".as_slice()));
+        let other = secret_of(&[("networkData", "b"), ("x", "y")]);
+        assert_eq!(network_data(other.as_ref()), document("networkData", b"b".as_slice()));
+        let failure = network_data(Some(&secret("1", &[("userData", "content"), ("a", "content")]))).unwrap_err();
         assert_eq!(failure.reason, "ImageBuildInvalid");
         let message = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
-        assert_eq!(failure.message, format!("{message}; keys found: a, networkData"));
+        assert_eq!(failure.message, format!("{message}; keys found: a, userData"));
     }
 
     #[test]
@@ -133,7 +149,7 @@ mod tests {
         reduce(&mut secret);
         let kept = serde_json::to_string(&secret).unwrap();
         assert!(!kept.contains("hunter2") && !kept.contains("aHVudGVyMg"), "{kept}");
-        assert_eq!(network_data(Some(&secret)), Ok(Some(b"state".as_slice())));
+        assert_eq!(network_data(Some(&secret)).unwrap().unwrap().bytes, b"state");
         assert!(secret.data.unwrap().contains_key("password"));
     }
 

@@ -220,7 +220,7 @@ fn another_generation_of_the_same_is_observed() {
 fn every_write_observes_the_generation_on_both_conditions() {
     let mut ready = ready_object();
     ready.metadata.generation = Some(9);
-    let not_ready = Outcome::NotReady(String::new(), made_of(&wanted(&ready), None));
+    let not_ready = Outcome::NotReady(String::new(), made_of(&wanted(&ready), None), Duration::ZERO);
     for outcome in [published(&ready, "http://d/two", "8"), Outcome::Failed(Failure::missing_secret()), not_ready] {
         let mut object = ready.clone();
         while write(&mut object, &outcome, 300) {
@@ -295,11 +295,18 @@ fn a_missing_secret_is_asked_for_after_10_s_then_half_as_often_each_time_and_at_
 #[test]
 fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
     let mut ready = ready_object();
-    let same =
-        Outcome::NotReady("the base is being read".to_owned(), made_of(&wanted(&ready), Some(&secret("7", &[]))));
+    let made_of_version = |version| made_of(&wanted(&ready_object()), Some(&secret(version, &[])));
+    let not_ready = |seconds| {
+        let waited = Duration::from_secs(seconds);
+        Outcome::NotReady("the base is being read".to_owned(), made_of_version("7"), waited)
+    };
+    let same = not_ready(59);
     let conclusion = conclude(&ready, &same, at(300));
     assert_eq!((conclusion.status, conclusion.again), (None, Some(Duration::from_secs(10))));
-    let changed = Outcome::NotReady(String::new(), made_of(&wanted(&ready), Some(&secret("8", &[]))));
+    let mut gone = ready.clone();
+    assert!(write(&mut gone, &not_ready(60), 300));
+    assert_eq!(condition(&gone, "Ready"), ("False", "ImageSuccess", "the base is being read"));
+    let changed = Outcome::NotReady(String::new(), made_of_version("8"), Duration::ZERO);
     assert!(write(&mut ready, &changed, 300));
     assert_eq!(condition(&ready, "Ready"), ("False", "ImageSuccess", "Image is not ready yet"));
 

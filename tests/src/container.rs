@@ -59,11 +59,13 @@ impl Container {
         self.root.path().join(path.trim_start_matches('/'))
     }
 
-    /// A file that only its owner can read.
+    /// A file that only its owner can read, in place of what is there: at once, as Kubernetes does it.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let file = self.place(path);
-        fs::write(&file, content).expect("a file");
-        fs::set_permissions(file, Permissions::from_mode(0o400)).expect("our file");
+        let new = file.with_file_name(".new");
+        fs::write(&new, content).expect("a file");
+        fs::set_permissions(&new, Permissions::from_mode(0o400)).expect("our file");
+        fs::rename(new, file).expect("our directory");
     }
 
     /// A symbolic link.

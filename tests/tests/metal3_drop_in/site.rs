@@ -30,7 +30,7 @@ const ENCODED_PULL_SECRET: &str =
 
 const REGISTRIES: &str = "[[registry]]\n  location = \"registry.example.com\"\n  insecure = false\n";
 
-const CERTIFICATES: &str = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUexample\n-----END CERTIFICATE-----\n";
+pub const CERTIFICATES: &str = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUexample\n-----END CERTIFICATE-----\n";
 
 pub const NMSTATE: &str = "
 interfaces:
@@ -43,6 +43,8 @@ interfaces:
     - ip: 192.0.2.20
       prefix-length: 24
 ";
+
+pub const CA_BUNDLE: &str = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt";
 
 /// What the cluster-baremetal-operator's account may do.
 const RIGHTS: &str = "
@@ -89,7 +91,7 @@ pub fn with_copied_images(site: &Site<'_>) -> Container {
 /// The environment that cluster-baremetal-operator gives, and the files that it mounts.
 pub fn operator_environment(container: &Container) -> Vec<(&'static str, &'static str)> {
     container.write("/etc/containers/registries.conf", REGISTRIES);
-    container.write("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", CERTIFICATES);
+    container.write(CA_BUNDLE, CERTIFICATES);
     container.write("/run/secrets/pull-secret", ENCODED_PULL_SECRET);
     vec![
         ("DEPLOY_ISO", "/shared/html/images/ironic-python-agent.iso"),
@@ -101,7 +103,7 @@ pub fn operator_environment(container: &Container) -> Vec<(&'static str, &'stati
         ("REGISTRIES_CONF_PATH", "/etc/containers/registries.conf"),
         ("IP_OPTIONS", "ip=dhcp,dhcp6"),
         ("ADDITIONAL_NTP_SERVERS", "ntp.example.com,192.0.2.123"),
-        ("CA_BUNDLE", "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"),
+        ("CA_BUNDLE", CA_BUNDLE),
         ("IRONIC_ROOTFS_URL", "http://192.0.2.10:6180/images/ironic-python-agent.rootfs"),
         ("IRONIC_RAMDISK_SSH_KEY", KEY),
         ("HTTP_PROXY", "http://proxy.example.com:3128"),

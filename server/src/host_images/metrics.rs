@@ -48,7 +48,7 @@ impl HostImageMetrics {
         let result = match outcome {
             Ok(_) => "published",
             Err(BuildError::Invalid { .. }) => "invalid",
-            Err(BuildError::NotReady(_)) => "not_ready",
+            Err(BuildError::NotReady(_) | BuildError::Kept(_)) => "not_ready",
             Err(BuildError::Other(_)) => "error",
         };
         self.builds.get_or_create(&Outcome { result }).inc();

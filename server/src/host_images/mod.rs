@@ -10,6 +10,7 @@ mod recipe;
 mod request;
 mod settings;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
@@ -17,8 +18,9 @@ use std::time::{Duration, Instant};
 
 use imagelib::base::Role;
 use imagelib::image::FileName;
+use imagelib::report::Report;
 use tokio::sync::watch;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::ironic_agent::{self, AgentSettings};
 use crate::store::{BaseName, BaseState, Store, StoreError};
@@ -50,6 +52,8 @@ pub struct HostImages {
     current: RwLock<Arc<Current>>,
     changes: watch::Sender<u64>,
     metrics: HostImageMetrics,
+    /// What was said of bases.
+    told: Mutex<BTreeSet<String>>,
     refreshing: Mutex<()>,
 }
 
@@ -74,7 +78,16 @@ impl HostImages {
         }
         let (changes, _) = watch::channel(0);
         let current = RwLock::new(current);
-        Self { store, environment, patterns, current, changes, metrics, refreshing: Mutex::default() }
+        Self {
+            store,
+            environment,
+            patterns,
+            current,
+            changes,
+            metrics,
+            told: Mutex::default(),
+            refreshing: Mutex::default(),
+        }
     }
 
     /// The store that holds the images.
@@ -122,15 +135,19 @@ impl HostImages {
             let message = format!("no kernel file available for architecture {}", request.architecture);
             return Err(BuildError::invalid(message));
         }
-        let settings = current.agent.as_ref().map_err(|error| BuildError::NotReady(error.to_string()))?;
+        let unreadable = |error: &SettingsError| {
+            let why = if self.store.serves(request.owner) { BuildError::Kept } else { BuildError::NotReady };
+            why(error.to_string())
+        };
+        let settings = current.agent.as_ref().map_err(unreadable)?;
         // An image that starts no agent may still be for a ramdisk that has one.
         let agent = (self.environment.agent_image.is_some() || !settings.ironic_urls.is_empty()).then_some(settings);
-        let (recipe, mut report) = recipe::recipe(request, &open, agent)?;
+        let (recipe, report) = recipe::recipe(request, &open, agent)?;
         let label = Some(request.host.to_owned());
         let published = self.store.publish_for(request.owner, name.as_str(), recipe, label);
         let (image, _) = published.map_err(|error| refused(&error))?;
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
-        report.append(planned.image.report.clone());
+        self.tell_of_base(name.as_str(), &planned.image.report);
         let url = |file| self.store.url(request.owner, &image, file);
         Ok(match request.format {
             HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), report, ..PublishedImage::default() },
@@ -156,6 +173,16 @@ impl HostImages {
     /// Drops what others than these owners have.
     pub fn retain(&self, is_there: impl Fn(&str) -> bool) {
         self.store.retain(is_there);
+    }
+
+    /// What is to be said of a base is the same for all its hosts: it is said once, and in the log.
+    fn tell_of_base(&self, base: &str, report: &Report) {
+        for finding in report.findings() {
+            let text = format!("{base}: {finding}");
+            if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text) {
+                warn!(base, "{finding}");
+            }
+        }
     }
 
     fn extra_kernel_parameters(&self, request: &ImageRequest<'_>, is_host: bool) -> String {

@@ -83,6 +83,9 @@ pub enum BuildError {
     /// It will be possible after a while.
     #[error("{0}")]
     NotReady(String),
+    /// It cannot be made at the moment, and the one that its owner has is served on.
+    #[error("{0}")]
+    Kept(String),
     /// Something failed that is worth another try.
     #[error("{0}")]
     Other(String),

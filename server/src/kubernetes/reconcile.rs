@@ -1,7 +1,7 @@
 //! One look at one object: what [`super::decide`] says, done.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
@@ -105,6 +105,7 @@ async fn make(
         Ok(Err(BuildError::NotReady(message))) => {
             Ok(Outcome::NotReady(message, made_of, context.memory.for_how_long(owner, Instant::now())))
         }
+        Ok(Err(BuildError::Kept(message))) => Ok(Outcome::NotReady(message, made_of, Duration::ZERO)),
         Ok(Err(BuildError::Other(message))) => Err(ReconcileError::Build(message)),
         Err(_) => Err(ReconcileError::Build("dayone failed; its log has a panic".to_owned())),
     }

@@ -66,6 +66,12 @@ impl Store {
         Ok(published)
     }
 
+    /// Whether the owner has an image that can be served.
+    pub fn serves(&self, owner: &str) -> bool {
+        let held = self.holders.image_of(owner).and_then(|(id, _)| self.images.get(&id));
+        held.is_some_and(|image| image.available().is_some())
+    }
+
     /// The owner is gone: its image and what lingers of it are released at once, unless another owner has them.
     pub fn discard(&self, owner: &str) {
         self.release_unheld(self.holders.discard(owner));

@@ -57,7 +57,11 @@ impl Store {
         let reason = error.to_string();
         let known = matches!(base.state(), BaseState::Unavailable { reason: known } if known == reason);
         if !known {
-            error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");
+            if let OpenBaseError::BeingWritten(_) = error {
+                info!(base = %base.name(), %error, "base is not available yet");
+            } else {
+                error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");
+            }
             base.set_state(BaseState::Unavailable { reason });
             self.bases.tell();
             self.plan_images();

@@ -107,7 +107,9 @@ async fn publish(
     match tokio::task::spawn_blocking(build).await {
         Ok(Ok(Ok(image))) => Ok(Ok(image)),
         Ok(Ok(Err(BuildError::Invalid { message, .. }))) => Ok(Err(Failure { reason: reason::INVALID, message })),
-        Ok(Ok(Err(BuildError::NotReady(message) | BuildError::Other(message)))) => Err(ReconcileError::Build(message)),
+        Ok(Ok(Err(BuildError::NotReady(message) | BuildError::Kept(message) | BuildError::Other(message)))) => {
+            Err(ReconcileError::Build(message))
+        }
         Ok(Err(failure)) => Ok(Err(failure)),
         Err(_) => Err(ReconcileError::Build("dayone failed; its log has a panic".to_owned())),
     }

@@ -6,6 +6,10 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
+/// Libraries whose lines say less than ours about the same: the client of the API server has an error for each of its
+/// attempts to reach it. A filter that names them brings them back.
+const SAID_BY_US: &str = "kube_client=off,kube_runtime=off";
+
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -64,7 +68,7 @@ fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
     let failed = |error| LoggingError::Filter { filter: filter.to_owned(), error };
     // By itself first, so that an error is about what the user wrote.
     EnvFilter::try_new(filter).map_err(failed)?;
-    EnvFilter::try_new(format!("{filter},nmstate=off")).map_err(failed)
+    EnvFilter::try_new(format!("{SAID_BY_US},{filter},nmstate=off")).map_err(failed)
 }
 
 #[cfg(test)]
@@ -76,6 +80,10 @@ mod tests {
         for filter in ["info", "trace", "dayone=debug,hyper=off"] {
             assert!(without_nmstate(filter).unwrap().to_string().contains("nmstate=off"), "{filter}");
         }
+        let shown = |filter: &str| without_nmstate(filter).unwrap().to_string();
+        assert!(shown("info").contains("kube_client=off"));
+        assert!(shown("info,kube_client=debug").contains("kube_client=debug"));
+        assert!(!shown("info,kube_client=debug").contains("kube_client=off"));
         assert!(matches!(without_nmstate("nmstate::nm=trace"), Err(LoggingError::Nmstate)));
         assert!(matches!(without_nmstate("dayone=loud"), Err(LoggingError::Filter { .. })));
     }

@@ -1,6 +1,7 @@
 //! A namespace with hosts: their PreprovisioningImages, the Secrets with their network data, and who may do what.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -65,8 +66,10 @@ impl<'a> Site<'a> {
         self.server.kubeconfig(&self.user(account))
     }
 
-    /// Applies a Role and its RoleBinding for this account instead of the one that is written there.
+    /// Applies a Role and its RoleBinding for this account instead of the one that is written there, and waits until they
+    /// are in force.
     pub fn grant(&self, account: &str, documents: &str) {
+        let mut rule = Value::Null;
         for document in serde_yaml::Deserializer::from_str(documents) {
             let mut document = Value::deserialize(document).expect("YAML");
             if document.is_null() {
@@ -79,8 +82,19 @@ impl<'a> Site<'a> {
                 document["roleRef"]["name"] = json!(name);
                 document["subjects"] =
                     json!([{"kind": "ServiceAccount", "name": account, "namespace": self.namespace}]);
+            } else {
+                rule = document["rules"][0].clone();
             }
             self.admin().apply(&document.to_string());
+        }
+        let resource = json!({"namespace": self.namespace, "group": rule["apiGroups"][0],
+            "resource": rule["resources"][0], "name": rule["resourceNames"][0], "verb": rule["verbs"][0]});
+        let review = json!({"spec": {"user": self.user(account), "resourceAttributes": resource}});
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        while self.admin().create(reviews, &review)["status"]["allowed"] != true {
+            assert!(Instant::now() < deadline, "{review} is not allowed");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 

@@ -1,0 +1,154 @@
+//! `dayone controller` beside an API server that goes away, refuses, or holds what nobody has thought of.
+
+use std::time::Duration;
+
+use acceptance::kubernetes::ApiServer;
+use acceptance::metal3::{FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, condition, image_url, is_true};
+use serde_json::{Value, json};
+
+const NMSTATE: &str = "interfaces: [{name: eno1, type: ethernet, state: up}]";
+
+fn spec(format: &str) -> Value {
+    json!({"architecture": "x86_64", "acceptFormats": [format]})
+}
+
+fn with_network(secret: &str) -> Value {
+    json!({"architecture": "x86_64", "acceptFormats": ["iso"], "networkDataName": secret})
+}
+
+#[test]
+fn while_the_api_server_is_away_images_are_served_and_afterwards_changes_are_taken_up() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    let replica = site.start();
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    site.create_image("host", &with_network("network"));
+    let first = image_url(&site.wait_until_ready("host")).to_owned();
+    let whole = replica.fetch(&first);
+
+    server.stop_api_server();
+    replica.wait_for_log(&["WARN", "preprovisioningimages cannot be watched"]);
+    assert!(replica.fetch(&first) == whole);
+    assert!(replica.is_ready(), "what is known is served on");
+    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
+
+    server.start_api_server();
+    site.patch_secret("network", &json!({"stringData": {"nmstate": NMSTATE.replace("eno1", "eno2")}}));
+    site.create_image("next", &spec("initrd"));
+    let changed =
+        site.wait_for_image("host", "another image", |image| is_true(image, "Ready") && image_url(image) != first);
+    assert_eq!(replica.status(image_url(&changed)), Ok(200));
+    site.wait_until_ready("next");
+    assert!(replica.fetch(&first) == whole, "what a BMC reads comes to its end");
+    replica.wait_for_log(&["preprovisioningimages are watched again"]);
+    let log = replica.log();
+    let complaints: Vec<_> = log.lines().filter(|line| line.contains("\"ERROR\"")).collect();
+    assert!(complaints.is_empty(), "an attempt that fails is not news: {complaints:#?}");
+}
+
+#[test]
+fn a_replica_that_starts_before_the_api_server_waits_for_it() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    site.create_image("host", &spec("iso"));
+    let settings = site.settings("dayone");
+    server.stop_api_server();
+    let mut replica = settings.start("dayone-0");
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(replica.ended().is_none(), "{}", replica.log());
+    let (status, why) = replica.probe("readyz").expect("an answer");
+    assert_eq!(status, 503);
+    assert!(why.contains("API server"), "{why}");
+    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
+    server.start_api_server();
+    replica.wait_until_ready();
+    let ready = site.wait_until_ready("host");
+    assert_eq!(replica.status(image_url(&ready)), Ok(200));
+}
+
+#[test]
+fn what_nobody_has_thought_of_does_not_hide_the_other_objects() {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    // A definition of another time: formats that are not known here, and what is no object where one should be.
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/preprovisioningimages.metal3.io";
+    let mut definition = server.admin().get(path);
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        version["schema"]["openAPIV3Schema"] = open.clone();
+    }
+    server.admin().replace(path, &definition);
+    // It is in force a moment later.
+    let strange = json!({"architecture": "x86_64", "acceptFormats": ["floppy", "iso"], "later": {"a": 1}});
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let images = format!("/apis/metal3.io/v1alpha1/namespaces/{}/preprovisioningimages", site.namespace);
+    let object = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage",
+        "metadata": {"name": "strange"}, "spec": strange});
+    while server.admin().request(reqwest::Method::POST, &images, Some(&object)).status != 201 {
+        assert!(std::time::Instant::now() < deadline, "the definition does not change");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    site.create_image("no-spec", &Value::Null);
+    site.create_image("text", &json!("no object"));
+    site.create_image("number", &json!({"acceptFormats": 7}));
+    site.create_image("ours", &spec("iso"));
+
+    // They are there at the start, and come later.
+    let replica = site.start();
+    let ready = site.wait_until_ready("ours");
+    assert_eq!(replica.status(image_url(&ready)), Ok(200));
+    assert_eq!(site.wait_until_ready("strange")["spec"], strange, "what is not known is kept");
+    let image = site.wait_for_error("no-spec", "ConfigurationError");
+    assert_eq!(condition(&image, "Error")["message"], "No acceptable image format supported");
+    let warning = replica.wait_for_log(&["WARN", "cannot be read", "number"]);
+    assert!(warning.contains(&site.namespace), "{warning}");
+    site.create_image("later", &json!("neither"));
+    site.create_image("ours-too", &spec("initrd"));
+    site.wait_until_ready("ours-too");
+    for name in ["text", "number", "later"] {
+        assert!(site.image(name)["metadata"]["finalizers"].is_null(), "{name} is left alone");
+    }
+    // Mended, it is an object as others are.
+    site.patch_image("number", &json!({"spec": spec("iso")}));
+    site.wait_until_ready("number");
+    // And spoilt, its image is not taken away from who reads it.
+    let url = image_url(&ready).to_owned();
+    site.patch_image("ours", &json!({"spec": {"acceptFormats": 7}}));
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(replica.status(&url), Ok(200));
+    assert_eq!(site.image("ours")["metadata"]["finalizers"], json!([FINALIZER]));
+}
+
+#[test]
+fn without_rights_on_secrets_it_is_not_ready_and_says_which_are_missing() {
+    let server = ApiServer::shared();
+    let site = Site::new(server);
+    let without = |rules: &str| rules.replace("resources: [secrets]", "resources: [no-secrets]");
+    // None at all.
+    site.grant("none", &without(RIGHTS_ON_OBJECTS));
+    site.grant("none", &without(RIGHTS_OF_REPLICAS));
+    let mut none = site.bare_settings("none").start("dayone-none");
+    // None on hosts' network data.
+    site.grant("key-only", &without(RIGHTS_ON_OBJECTS));
+    site.grant("key-only", RIGHTS_OF_REPLICAS);
+    let mut key_only = site.bare_settings("key-only").start("dayone-key-only");
+
+    key_only.wait_for_log(&["secrets", "forbidden", "Role"]);
+    none.wait_for_log(&["secrets", "forbidden", "dayone-key", "Role"]);
+    std::thread::sleep(Duration::from_secs(1));
+    for replica in [&none, &key_only] {
+        assert!(!replica.is_ready());
+        // Not one a millisecond.
+        assert!(replica.log().lines().count() < 60, "{}", replica.log());
+    }
+    // Waiting for the right, or over with an error: not in between.
+    assert!(none.ended().is_none_or(|status| !status.success()));
+    assert!(key_only.ended().is_none());
+    // What was missing may be given while it runs.
+    site.grant("key-only", RIGHTS_ON_OBJECTS);
+    key_only.wait_until_ready();
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    site.create_image("host", &with_network("network"));
+    let ready = site.wait_until_ready("host");
+    assert_eq!(key_only.status(image_url(&ready)), Ok(200));
+}

@@ -90,15 +90,25 @@ fn a_secret_may_come_after_its_image_and_is_claimed() {
 fn a_secret_without_the_key_is_refused_unless_it_is_empty() {
     let (site, _replica) = start();
     let required = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
-    for (name, data) in [("network-data", json!({"networkData": "{}"})), ("value", json!({"value": NMSTATE}))] {
-        site.create_secret(name, &data);
+    site.create_secret("value", &json!({"value": NMSTATE}));
+    site.create_image("value", &spec("value"));
+    let image = site.wait_for_error("value", "ImageBuildInvalid");
+    assert!(message(&image).starts_with(required), "{}", message(&image));
+    assert_eq!(condition(&image, "Ready")["reason"], "ImageBuildInvalid");
+
+    // As the baremetal-operator calls it; beside the other, it does not count.
+    let (other, wrong) = ("networkData", json!({"interfaces": "none"}).to_string());
+    site.create_secret("other-key", &json!({other: NMSTATE}));
+    site.create_secret("both-keys", &json!({other: wrong, "nmstate": NMSTATE}));
+    site.create_secret("wrong", &json!({other: wrong}));
+    for name in ["other-key", "both-keys", "wrong"] {
         site.create_image(name, &spec(name));
     }
-    for name in ["network-data", "value"] {
-        let image = site.wait_for_error(name, "ImageBuildInvalid");
-        assert!(message(&image).starts_with(required), "{}", message(&image));
-        assert_eq!(condition(&image, "Ready")["reason"], "ImageBuildInvalid");
-    }
+    wait_until_acceptable(&site, "other-key", "other-key");
+    wait_until_acceptable(&site, "both-keys", "both-keys");
+    let image = site.wait_for_error("wrong", "ImageBuildInvalid");
+    assert!(message(&image).contains("Secret/wrong: data.networkData: interfaces"), "{}", message(&image));
+
     for (name, data) in [("empty", json!({})), ("empty-key", json!({"nmstate": ""}))] {
         site.create_secret(name, &data);
         site.create_image(name, &spec(name));

@@ -106,6 +106,11 @@ impl Controller {
         *self.context.leads.borrow()
     }
 
+    /// Gives the Lease back, and follows from now on: for a replica that is about to end, and is still asked for images.
+    pub async fn follow(&mut self) {
+        self.leadership.stop().await;
+    }
+
     /// Gives the Lease back, and ends. What is published stays with who publishes it.
     pub async fn stop(mut self) {
         self.leadership.stop().await;

@@ -90,4 +90,9 @@ pub(super) trait Kind:
 pub(super) trait Memory: Default + Send + Sync + 'static {
     /// The object is gone.
     fn forget(&self, owner: &str);
+
+    /// Whether the object was looked at, and its image is still to come in a moment.
+    fn is_waiting(&self, _owner: &str) -> bool {
+        false
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kube::runtime::controller::Action;
 
 use super::context::Context;
-use super::kind::Kind;
+use super::kind::{Kind, Memory as _};
 use super::problem::RequestError;
 
 /// Every object is looked at again after this time, whatever events have come.
@@ -50,7 +50,9 @@ pub(super) async fn reconcile<K: Kind>(object: Arc<K>, context: Arc<Context<K>>)
     let started = Instant::now();
     let owner = object.owner();
     let outcome = K::look(&object, &owner, &context).await;
-    context.readiness.seen(&owner);
+    if !context.memory.is_waiting(&owner) {
+        context.readiness.seen(&owner);
+    }
     let result = match &outcome {
         Ok(done) => done.result,
         Err(error) if error.is_conflict() => "conflict",

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::kind::Memory;
 
+/// How long a base may take to be read, on a slow disk: so long, what is not ready is taken for what will be.
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+
 /// Since when images have not been ready, by their owners' names.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Mutex<HashMap<String, Instant>>);
@@ -30,6 +33,10 @@ impl Memory for Waiting {
     fn forget(&self, owner: &str) {
         self.is_over(owner);
     }
+
+    fn is_waiting(&self, owner: &str) -> bool {
+        self.lock().get(owner).is_some_and(|since| since.elapsed() < PATIENCE)
+    }
 }
 
 #[cfg(test)]
@@ -43,7 +50,9 @@ mod tests {
         assert_eq!(waiting.for_how_long("a", now), Duration::ZERO);
         assert_eq!(waiting.for_how_long("a", later(7)), Duration::from_secs(7));
         assert_eq!(waiting.for_how_long("b", later(7)), Duration::ZERO);
+        assert!(waiting.is_waiting("a"));
         waiting.is_over("a");
+        assert!(!waiting.is_waiting("a"));
         assert_eq!(waiting.for_how_long("a", later(9)), Duration::ZERO);
     }
 }

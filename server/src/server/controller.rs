@@ -212,12 +212,13 @@ impl ControllerServer {
         Ok(Self { controller, observed, shutdown_delay: config.shutdown_delay, stopping, planes, observers })
     }
 
-    /// Stops: another replica may write from now on; Services learn that this one goes, while it still listens; then no
-    /// connection is accepted any more, and transfers that are running may end until the drain limit.
+    /// Stops: another replica may write from now on; Services learn that this one goes, while it still listens and learns of
+    /// new images; then no connection is accepted any more, and transfers that are running may end until the drain limit.
     pub async fn stop(mut self) {
         self.observed.enter(Stage::Stopping);
-        self.controller.stop().await;
+        self.controller.follow().await;
         tokio::time::sleep(self.shutdown_delay).await;
+        self.controller.stop().await;
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
         self.observers.abort_all();

@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use super::{ERROR, Failure, READY, reason};
 use crate::kubernetes::provider::PublishedImage;
 use crate::kubernetes::resources::{Condition, NetworkDataStatus, PreprovisioningImage, PreprovisioningImageStatus};
+use crate::kubernetes::waiting::PATIENCE;
 
 /// The API server takes no longer one.
 const MESSAGE_BYTES: usize = 32_768;
 const RETRY: Duration = Duration::from_secs(10);
-/// How long a base may take to be read, on a disk of 50 MB/s.
-const READING_ANEW: Duration = Duration::from_mins(1);
 const RETRY_AT_MOST: Duration = Duration::from_mins(10);
 
 /// What the image was made of, as the status has it.
@@ -80,7 +79,7 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
         }
         // A base that was touched is read anew, and the image that the status names will be the same. One that stays
         // away takes the image with it.
-        Outcome::NotReady(_, made_of, waited) if ready && made_of.is_in(&object.status) && *waited < READING_ANEW => {
+        Outcome::NotReady(_, made_of, waited) if ready && made_of.is_in(&object.status) && *waited < PATIENCE => {
             again = Some(RETRY);
         }
         Outcome::NotReady(message, ..) => {

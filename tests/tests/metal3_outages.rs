@@ -67,6 +67,29 @@ fn a_replica_that_starts_before_the_api_server_waits_for_it() {
 }
 
 #[test]
+fn a_replica_whose_base_is_still_to_come_is_not_ready_and_takes_nothing_back() {
+    let site = Site::new(ApiServer::shared());
+    site.create_image("host", &spec("iso"));
+    let mut replica = site.start();
+    let ready = site.wait_until_ready("host");
+    replica.kill();
+    let iso = site.bases.path("ironic-python-agent.iso");
+    let whole = std::fs::read(&iso).unwrap();
+    std::fs::write(&iso, "the first bytes of an ISO").unwrap();
+
+    let replica = site.settings("dayone").start("dayone-0");
+    replica.wait("it has looked at the image", Duration::from_secs(40), || {
+        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("not all images"))
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(!replica.is_ready());
+    assert_eq!(site.image("host")["status"], ready["status"], "the image will be the same");
+    std::fs::write(&iso, whole).unwrap();
+    replica.wait_until_ready();
+    assert_eq!(replica.status(image_url(&ready)), Ok(200));
+}
+
+#[test]
 fn what_nobody_has_thought_of_does_not_hide_the_other_objects() {
     let server = ApiServer::start();
     let site = Site::new(&server);

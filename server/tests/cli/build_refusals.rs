@@ -72,7 +72,7 @@ fn what_is_no_base_is_refused() {
         (&empty, 1, "empty is empty"),
         ("/nonexistent.iso", 2, "cannot open /nonexistent.iso"),
         ("/", 2, "neither a file nor a block device"),
-        ("kernel:/k", 2, "both a kernel and an initrd"),
+        ("kernel:/k", 2, "either an ISO, or an initrd and its kernel"),
     ];
     for (base, code, sentence) in cases {
         refused(&place, &["build", "--host", &host(), "--base", base, "-o", &out], code, sentence);

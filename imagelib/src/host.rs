@@ -1,16 +1,23 @@
 //! A host as the user's documents describe it.
 
 mod bmc;
+mod cluster;
+mod network;
+mod nic;
+mod places;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::DocumentPath;
 use crate::text::checked_text;
 
 pub use bmc::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
+pub use cluster::{Cluster, VirtualIp, VirtualIpRole};
+pub use network::{KeyfileDocument, NetworkDocument, NmstateDocument};
+pub use nic::NamedNic;
+pub use places::HostPlaces;
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +73,18 @@ impl FromStr for HostName {
 /// An Ethernet address of six bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress([u8; 6]);
+
+impl MacAddress {
+    /// Whether it is a group's: multicast or broadcast.
+    pub fn is_group(self) -> bool {
+        self.0[0] & 1 == 1
+    }
+
+    /// Whether it is `00:00:00:00:00:00`, which is nobody's.
+    pub fn is_zero(self) -> bool {
+        self.0 == [0; 6]
+    }
+}
 
 impl FromStr for MacAddress {
     type Err = HostError;
@@ -138,22 +157,6 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// An NMState document that has been read but not yet understood.
-#[derive(Clone, PartialEq)]
-pub struct NmstateDocument {
-    /// The document.
-    pub value: serde_yaml::Value,
-    /// Where it stands in what the user handed over.
-    pub path: DocumentPath,
-}
-
-impl fmt::Debug for NmstateDocument {
-    /// Without the content, which may hold 802.1X passwords.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NmstateDocument").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
 /// One host, as unwrapped from whatever document described it. Nothing is interpreted yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostSpec {
@@ -169,14 +172,35 @@ pub struct HostSpec {
     pub boot_mode: Option<BootMode>,
     /// Its BMC, where the documents say.
     pub bmc: Option<BmcSpec>,
+    /// What it is in its cluster, where the documents say: `master`, `worker`, `arbiter`, …
+    pub role: Option<String>,
+    /// Which disk the system shall be installed to, in the words of the documents (`rootDeviceHints`), which Metal3 and
+    /// `OpenShift` share.
+    pub root_device_hints: Option<serde_yaml::Mapping>,
+    /// The NICs by the names that the network calls them, where the documents say which is which.
+    pub nics: Vec<NamedNic>,
+    /// Where the documents say all this.
+    pub places: HostPlaces,
     /// The network that the host shall have.
-    pub network: NmstateDocument,
+    pub network: NetworkDocument,
 }
 
 impl HostSpec {
     /// A host of which nothing is known but its network.
-    pub fn with_network(network: NmstateDocument) -> Self {
-        Self { name: None, hostname: None, boot_mac: None, architecture: None, boot_mode: None, bmc: None, network }
+    pub fn with_network(network: impl Into<NetworkDocument>) -> Self {
+        Self {
+            name: None,
+            hostname: None,
+            boot_mac: None,
+            architecture: None,
+            boot_mode: None,
+            bmc: None,
+            role: None,
+            root_device_hints: None,
+            nics: Vec::new(),
+            places: HostPlaces::default(),
+            network: network.into(),
+        }
     }
 }
 

@@ -1,8 +1,18 @@
 //! What dayone has to say about a user's documents: findings, each with the path of what it is about.
 
+mod catalogue;
+mod origins;
+mod path;
+mod position;
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+
+pub use catalogue::{Explanation, explain, explanations};
+pub use origins::Origins;
+pub use path::DocumentPath;
+pub use position::{LineColumn, Position};
 
 /// How much a [`Finding`] weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -23,67 +33,6 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Where in the user's documents something stands, as a person would write it:
-/// `Secret/worker-0-network: stringData.nmstate: interfaces[0].ipv4.address[1].ip`.
-///
-/// A colon separates documents: an object in a stream from what is inside it, and a document that is
-/// held as text in another (NMState in a Secret) from the key that holds it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DocumentPath(String);
-
-impl DocumentPath {
-    /// The top of a document that has no name of its own.
-    pub fn root() -> Self {
-        Self::default()
-    }
-
-    /// The top of a named document, such as `BareMetalHost/worker-0`.
-    pub fn document(name: &str) -> Self {
-        Self(format!("{name}:"))
-    }
-
-    /// The member `key` of the mapping at this path. Keys that hold anything but letters, digits, `-`, `_` and `/`
-    /// are quoted, so that the path stays readable and on one line.
-    #[must_use]
-    pub fn key(&self, key: &str) -> Self {
-        let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/'));
-        let separator = match self.0.chars().last() {
-            Some(':') => " ",
-            Some(_) if plain => ".",
-            _ => "",
-        };
-        if plain {
-            Self(format!("{}{separator}{key}", self.0))
-        } else {
-            Self(format!("{}{separator}[{key:?}]", self.0))
-        }
-    }
-
-    /// The element `index` (from 0) of the sequence at this path.
-    #[must_use]
-    pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
-    }
-
-    /// The top of the document that is held as text at this path.
-    #[must_use]
-    pub fn embedded_document(&self) -> Self {
-        if self.0.is_empty() || self.0.ends_with(':') { self.clone() } else { Self(format!("{}:", self.0)) }
-    }
-}
-
-impl fmt::Display for DocumentPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.trim_end_matches(':'))
-    }
-}
-
-impl Serialize for DocumentPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 /// One thing about the user's documents that the user should know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
@@ -96,34 +45,58 @@ pub struct Finding {
     /// A sentence without its subject, which is the path: `is missing; keys found: networkData`.
     /// Never a secret's content.
     pub message: String,
+    /// Where the user's text says so; none until [`locate`](crate::input::locate) has found it.
+    pub position: Option<Position>,
+    /// Where it is in the text that stands at the path.
+    pub(crate) in_text: Option<LineColumn>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.0.ends_with(':') { &self.path.0 } else { &self.path.to_string() };
+        let path = self.path.as_subject();
         if path.is_empty() { f.write_str(&self.message) } else { write!(f, "{path} {}", self.message) }
     }
 }
 
 impl Serialize for Finding {
-    /// `{"severity", "code", "path", "message"}`, where `message` is the whole sentence, path included.
+    /// `{"severity", "code", "path", "message", "position", "consequence", "mend"}`, where `message` is the whole sentence,
+    /// path included, and the last two are the [`Explanation`]'s.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut object = serializer.serialize_struct("Finding", 4)?;
+        let mut object = serializer.serialize_struct("Finding", 7)?;
         object.serialize_field("severity", &self.severity)?;
         object.serialize_field("code", self.code)?;
         object.serialize_field("path", &self.path)?;
         object.serialize_field("message", &self.to_string())?;
+        match &self.position {
+            Some(position) => object.serialize_field("position", position)?,
+            None => object.skip_field("position")?,
+        }
+        let explanation = explain(self.code);
+        object.serialize_field("consequence", &explanation.map(|explanation| explanation.consequence))?;
+        object.serialize_field("mend", &explanation.map(|explanation| explanation.mend))?;
         object.end()
     }
 }
 
 /// All findings about a set of documents, in the order in which they were made.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(transparent)]
 pub struct Report {
     findings: Vec<Finding>,
+    /// What findings call a document, and where that document stands.
+    #[serde(skip)]
+    names: Vec<(DocumentPath, DocumentPath)>,
 }
+
+/// Reports that say the same are equal, wherever the documents stand.
+impl PartialEq for Report {
+    fn eq(&self, other: &Self) -> bool {
+        self.findings == other.findings
+    }
+}
+
+impl Eq for Report {}
 
 impl Report {
     /// An empty report.
@@ -152,7 +125,45 @@ impl Report {
     }
 
     fn push(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: String) {
-        self.findings.push(Finding { severity, code, path: path.clone(), message });
+        debug_assert!(explain(code).is_some(), "{code} has no entry in report/catalogue");
+        self.findings.push(Finding { severity, code, path: path.clone(), message, position: None, in_text: None });
+    }
+
+    /// Adds an error about the text that stands at `path`, which is at a line and a column of that text.
+    pub(crate) fn error_in_text(
+        &mut self,
+        code: &'static str,
+        path: &DocumentPath,
+        message: impl Into<String>,
+        at: Option<LineColumn>,
+    ) {
+        self.error(code, path, message);
+        if let Some(finding) = self.findings.last_mut() {
+            finding.in_text = at;
+        }
+    }
+
+    /// Notes that the document at `place`, such as `document 2: items[0]`, is what findings call `name`, such as
+    /// `Secret/worker-0-network`: so the line of a finding about it can be found.
+    pub(crate) fn name_place(&mut self, name: &DocumentPath, place: &DocumentPath) {
+        if name != place {
+            self.names.push((name.clone(), place.clone()));
+        }
+    }
+
+    pub(crate) fn names(&self) -> &[(DocumentPath, DocumentPath)] {
+        &self.names
+    }
+
+    pub(crate) fn findings_mut(&mut self) -> &mut [Finding] {
+        &mut self.findings
+    }
+
+    /// Names the file of positions that have none: for a single text, which needs no name in its paths.
+    pub fn in_file(&mut self, file: &str) {
+        for position in self.findings.iter_mut().filter_map(|finding| finding.position.as_mut()) {
+            position.file.get_or_insert_with(|| file.to_owned());
+        }
     }
 
     /// Takes the findings of a kind out, which have been settled since.
@@ -160,9 +171,26 @@ impl Report {
         self.findings.retain(|finding| finding.code != code);
     }
 
+    /// With every finding at the place that its part of the document comes from.
+    #[must_use]
+    pub fn at_origins(mut self, origins: &Origins) -> Self {
+        for finding in &mut self.findings {
+            if let Some(origin) = origins.of(&finding.path) {
+                finding.path = origin;
+            }
+        }
+        self
+    }
+
+    /// The findings from number `at` on, which are then another report's.
+    pub(crate) fn split_off(&mut self, at: usize) -> Report {
+        Self { findings: self.findings.split_off(at.min(self.findings.len())), names: Vec::new() }
+    }
+
     /// Adds all findings of `other` behind those of this report.
     pub fn append(&mut self, mut other: Report) {
         self.findings.append(&mut other.findings);
+        self.names.append(&mut other.names);
     }
 
     /// Whether any finding is an error.
@@ -190,7 +218,7 @@ mod tests {
         let mut report = Report::new();
         let secret = DocumentPath::document("Secret/worker-0-network");
         report.error("secret-key-missing", &secret.key("data").key("nmstate"), "is missing; keys found: networkData");
-        report.warning("unused", &secret, "is not used");
+        report.warning("secret-unused", &secret, "is not used");
         let text: Vec<String> = report.findings().iter().map(ToString::to_string).collect();
         assert_eq!(
             text,
@@ -199,16 +227,5 @@ mod tests {
                 "Secret/worker-0-network: is not used",
             ]
         );
-    }
-
-    #[test]
-    fn paths_name_embedded_documents_indices_and_odd_keys() {
-        let path = DocumentPath::document("Secret/s").key("stringData").key("nmstate").embedded_document();
-        assert_eq!(path.to_string(), "Secret/s: stringData.nmstate");
-        assert_eq!(
-            path.key("interfaces").index(2).key("a\nb").key("ip").to_string(),
-            "Secret/s: stringData.nmstate: interfaces[2][\"a\\nb\"].ip"
-        );
-        assert_eq!(DocumentPath::root().key("interfaces").to_string(), "interfaces");
     }
 }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing)]
 
+mod nics;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -27,12 +29,14 @@ fn yaml(path: &Path) -> Value {
     serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The host that the document at `path` describes; a file `boot-mac` beside it says which NIC it boots from.
+/// The host that the document at `path` describes. Beside it, a file `boot-mac` says which NIC it boots from, and
+/// `nics.yaml`, or `NAME.nics`, which NICs are meant by names.
 fn host(path: &Path) -> HostSpec {
     let boot_mac = fs::read_to_string(path.with_file_name("boot-mac")).ok();
     HostSpec {
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        ..HostSpec::with_network(NmstateDocument { value: yaml(path), path: DocumentPath::root() })
+        nics: nics::beside(path),
+        ..HostSpec::with_network(NmstateDocument::new(yaml(path), DocumentPath::root()))
     }
 }
 
@@ -167,6 +171,22 @@ fn the_same_host_written_in_two_ways_gives_the_same_bytes() {
     let install_config = convert(&host(&cases.join("static-ipv4-install-config-ostest-master-0/nmstate.yaml"))).0;
     assert!(bare_metal_host.is_some());
     assert_eq!(bare_metal_host, install_config);
+}
+
+/// `by-mac.yaml` says by hand, in NMState's own words, what the list beside the document says.
+#[test]
+fn a_list_of_nics_gives_what_identification_by_mac_address_gives() {
+    let mut compared = 0;
+    for case in cases().iter().filter(|case| case.join("nics.yaml").exists()) {
+        let by_hand = case.join("by-mac.yaml");
+        let document = NmstateDocument::new(yaml(&by_hand), DocumentPath::root());
+        let by_hand = convert(&HostSpec::with_network(document)).0.unwrap();
+        let by_list = convert(&host(&case.join("nmstate.yaml"))).0.unwrap();
+        assert_eq!(contents(&by_list), contents(&by_hand), "{}", case.display());
+        assert_eq!(by_list.keyfiles, by_hand.keyfiles, "{}", case.display());
+        compared += 1;
+    }
+    assert!(compared > 3);
 }
 
 /// nmstate keeps some things in hash sets, whose order differs between sets even within a process.

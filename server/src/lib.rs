@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod boots;
 pub mod commands;
 pub mod doctor;
+mod error_chain;
 pub mod host_images;
 pub mod ironic_agent;
 pub mod kubernetes;

@@ -4,9 +4,13 @@ use std::ops::Range;
 
 use super::live::{LiveIso, NotCustomisable};
 use super::{BaseError, Format, Role};
+use crate::delivery;
+use crate::initramfs;
 use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
 use crate::iso::el_torito::{self, Platform};
 use crate::iso::{FileEntry, Volume};
+use crate::network::NetworkManagerVersion;
+use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::report::{DocumentPath, Report};
 use crate::source::Source;
 
@@ -69,6 +73,8 @@ pub struct CoreosBase {
     pub minimal: Result<MinimalIso, String>,
     /// The files that boot the same system over the network.
     pub live: Option<LiveFiles>,
+    /// The release of NetworkManager in its initramfs, as far as it shows and has been looked for.
+    pub network_manager_version: Option<NetworkManagerVersion>,
 }
 
 /// Where on a CoreOS ISO the files for network boot lie: ranges of the ISO, so that they need no copy.
@@ -174,13 +180,24 @@ impl CoreosBase {
             Ok(minimal) => minimal.ok_or_else(|| "it has no /coreos/miniso.dat, as ISOs from before 2022".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)? })
+        Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)?, network_manager_version: None })
     }
 
     pub(super) fn verify(&mut self, source: &dyn Source) {
         if let Some(Err(error)) = self.minimal.as_ref().ok().map(|minimal| minimal.verify(source)) {
             self.minimal = Err(error.to_string());
         }
+    }
+
+    /// Looks for NetworkManager in the initramfs, which is read to its end. One that cannot be read does not tell.
+    pub(super) fn find_network_manager(&mut self, source: &dyn Source) {
+        let Some(Range { start, end }) = self.live.as_ref().map(|live| live.initrd.clone()) else { return };
+        let segment = Segment::Base { file: Role::Iso, offset: start, length: end.saturating_sub(start) };
+        let Ok(initrd) = Overlay::concatenated(&Sizes::from([(Role::Iso, source.size())]), vec![segment]) else {
+            return;
+        };
+        let survey = initramfs::survey(&OverlaySource::new(&initrd, (Role::Iso, source)), &[], 0);
+        self.network_manager_version = survey.ok().and_then(|survey| delivery::network_manager_version(&survey.tree));
     }
 
     fn formats(&self) -> Vec<Format> {

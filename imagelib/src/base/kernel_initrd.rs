@@ -5,6 +5,7 @@ use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
 use crate::initramfs::{self, Ending, Tree};
+use crate::network::NetworkManagerVersion;
 use crate::overlay::Sizes;
 use crate::source::{Source, Sources};
 
@@ -27,6 +28,8 @@ pub struct KernelInitrdBase {
     /// Whether NetworkManager is in the initramfs. Without it, keyfiles have no effect, unless a root file system that
     /// is fetched later brings it.
     pub has_network_manager: bool,
+    /// Its release, as far as it shows.
+    pub network_manager_version: Option<NetworkManagerVersion>,
     /// Whether the initramfs already carries a configuration that somebody put there.
     pub customised: bool,
     /// The file system that it unpacks to, which decides where members can be added.
@@ -55,6 +58,7 @@ impl KernelInitrdBase {
             profile,
             evidence,
             has_network_manager: delivery::has_network_manager(&tree),
+            network_manager_version: delivery::network_manager_version(&tree),
             customised: delivery::is_handed_over(&tree)
                 || profile == DeliveryProfile::Coreos && COREOS_CONFIGURATION.iter().any(|path| has(path)),
             tree,

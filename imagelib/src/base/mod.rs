@@ -26,6 +26,7 @@ use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError};
+use crate::network::NetworkManagerVersion;
 pub use crate::source::Role;
 use crate::source::Sources;
 
@@ -154,6 +155,30 @@ impl Base {
             (self, files.source(Role::Iso))
         {
             coreos.verify(iso);
+        }
+    }
+
+    /// Looks for NetworkManager where probing has not: in the initramfs of a CoreOS live ISO, of some hundred MB when it is
+    /// unpacked.
+    pub fn find_network_manager(&mut self, files: &dyn Sources) {
+        if let (Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }), Some(iso)) =
+            (self, files.source(Role::Iso))
+        {
+            coreos.find_network_manager(iso);
+        }
+    }
+
+    /// The release of NetworkManager in its initramfs, as far as it shows; of several, the one that all of them have. Of a
+    /// CoreOS live ISO it is known once it was looked for.
+    pub fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
+        match self {
+            Self::Iso(base) => match &base.system {
+                IsoSystem::Coreos(coreos) => coreos.network_manager_version,
+                IsoSystem::Live(live) => live.network_manager_version(),
+                IsoSystem::Other(_) => None,
+            },
+            Self::KernelInitrd(base) => base.network_manager_version,
+            Self::Nothing => None,
         }
     }
 

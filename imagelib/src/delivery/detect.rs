@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::DeliveryProfile;
 use super::signs::{
     DEBIAN_INSTALLER, dracut_hooks, has_directory, has_file, has_network_manager, is_debian_installer, starts_networkd,
 };
+use super::{DeliveryProfile, network_manager_version};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
 
@@ -55,8 +55,11 @@ pub fn detect(survey: &Survey) -> Detected {
     }
     let profile = kind(tree, release.as_ref(), &mut evidence);
     if profile != DeliveryProfile::Unknown {
-        let found = if has_network_manager(tree) { "NetworkManager is in it" } else { "NetworkManager is not in it" };
-        evidence.push(found.to_owned());
+        evidence.push(match network_manager_version(tree) {
+            Some(version) => format!("NetworkManager {version} is in it"),
+            None if has_network_manager(tree) => "NetworkManager is in it".to_owned(),
+            None => "NetworkManager is not in it".to_owned(),
+        });
     }
     Detected { profile, evidence }
 }

@@ -3,33 +3,31 @@
 //! Source: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go`; the key `nmstate` is what
 //! openshift/image-customization-controller reads.
 
-use std::str::FromStr;
-
 use super::bmc::bmc;
-use super::nmstate;
+use super::network_secret::{self, NMSTATE};
 use super::object::{Fields, Object, Reported};
+use super::part::{HostPart, Placed, WithoutNetwork};
 use super::secret::Secrets;
 use super::yaml::Budget;
-use crate::host::{Architecture, BootMode, HostBmc, HostError, HostSpec, MacAddress};
-use crate::report::Report;
+use crate::host::{Architecture, BootMode, HostBmc, HostName, MacAddress, NetworkDocument};
+use crate::report::{Report, Severity};
 
 pub(super) const KIND: &str = "BareMetalHost";
-pub(super) const API_VERSION: &str = "metal3.io/v1alpha1";
+pub(super) const API_VERSIONS: [&str; 1] = ["metal3.io/v1alpha1"];
 
-/// The member that names the Secret, and the Secret's key.
+/// The member that names the Secret.
 const NETWORK_SECRET: &str = "preprovisioningNetworkDataName";
-const NETWORK_KEY: &str = "nmstate";
 
 /// References to Secrets that whoever installs the system reads; they are no business of the first boot.
 const FOR_THE_INSTALLED_SYSTEM: [&str; 3] = ["userData", "metaData", "networkData"];
 
-/// The host that `object` describes. What keeps it from being unwrapped is reported.
-pub(super) fn host(
+/// What `object` says of its host. What keeps it from being read is reported.
+pub(super) fn part(
     object: &Object,
     secrets: &mut Secrets,
     budget: &mut Budget,
     report: &mut Report,
-) -> Result<HostSpec, Reported> {
+) -> Result<HostPart, Reported> {
     let top = object.fields();
     let Some(spec) = top.mapping("spec", report)? else {
         return Err(top.wrong("spec", "spec-missing", "is missing", report));
@@ -43,19 +41,53 @@ pub(super) fn host(
         }
     }
     // All that is wrong is said at once, so that nobody has to mend and try in turns.
-    let boot_mac = parsed::<MacAddress>(&spec, "bootMACAddress", report);
-    let architecture = parsed::<Architecture>(&spec, "architecture", report);
-    let boot_mode = parsed::<BootMode>(&spec, "bootMode", report);
+    let annotated = annotated(&top, report);
+    let boot_mac = spec.parsed::<MacAddress>("bootMACAddress", report);
+    let architecture = spec.parsed::<Architecture>("architecture", report);
+    let boot_mode = spec.parsed::<BootMode>("bootMode", report);
     let bmc = bmc(&spec, namespace, secrets, budget, report);
+    let root_device_hints = spec.mapping("rootDeviceHints", report);
     let network = network(&spec, namespace, secrets, budget, report);
-    let (boot_mac, architecture, boot_mode) = (boot_mac?, architecture?, boot_mode?);
-    let (bmc, network) = (bmc?, network?);
-    let hostname = object.name.parse().map_err(|error: HostError| {
-        let message = format!("cannot be the host name, so none will be set: {error}");
-        report.warning("hostname-not-derivable", &top.path.key("metadata").key("name"), message);
-    });
-    let (name, hostname) = (Some(object.name.clone()), hostname.ok());
-    Ok(HostSpec { name, hostname, boot_mac, architecture, boot_mode, bmc, network })
+    let at = |key| spec.path.key(key);
+    let whole = || {
+        let (hostname, role) = annotated?;
+        Ok(HostPart {
+            name: Some((object.name.clone(), top.path.key("metadata").key("name"))),
+            namespace: object.namespace.clone(),
+            hostname,
+            role,
+            boot_mac: boot_mac?.map(|mac| (mac, at("bootMACAddress"))),
+            architecture: architecture?.map(|architecture| (architecture, at("architecture"))),
+            boot_mode: boot_mode?.map(|mode| (mode, at("bootMode"))),
+            bmc: bmc?.map(|bmc| (bmc, at("bmc"))),
+            root_device_hints: root_device_hints?.map(|hints| (hints.mapping.clone(), hints.path)),
+            without_network: Some(without_network(&spec)),
+            ..HostPart::new(KIND, object.path.clone())
+        })
+    };
+    match (whole(), network) {
+        (Ok(part), Ok(network)) => Ok(HostPart { network, ..part }),
+        (Err(Reported), Ok(None)) => {
+            without_network(&spec).say(report);
+            Err(Reported)
+        }
+        _ => Err(Reported),
+    }
+}
+
+/// The host name and the role that assisted-service takes from annotations
+/// (openshift/assisted-service, `internal/controller/controllers/bmh_agent_controller.go`).
+fn annotated(top: &Fields<'_>, report: &mut Report) -> Result<(Option<HostName>, Placed<String>), Reported> {
+    const HOSTNAME: &str = "bmac.agent-install.openshift.io/hostname";
+    const ROLE: &str = "bmac.agent-install.openshift.io/role";
+    let annotations = match top.mapping("metadata", report)? {
+        Some(metadata) => metadata.mapping("annotations", report)?,
+        None => None,
+    };
+    let Some(annotations) = annotations else { return Ok((None, None)) };
+    let hostname = annotations.parsed(HOSTNAME, report);
+    let role = annotations.text(ROLE, report)?.map(|role| (role.to_owned(), annotations.path.key(ROLE)));
+    Ok((hostname?, role))
 }
 
 /// The BMC of the host that `object` describes, if it has one. Nothing else of the host is looked at.
@@ -69,19 +101,10 @@ pub(super) fn host_bmc(
     let Some(spec) = top.mapping("spec", report)? else {
         return Err(top.wrong("spec", "spec-missing", "is missing", report));
     };
-    let boot_mode = parsed::<BootMode>(&spec, "bootMode", report);
+    let boot_mode = spec.parsed::<BootMode>("bootMode", report);
     let bmc = bmc(&spec, object.namespace.as_deref(), secrets, budget, report);
     let (boot_mode, bmc) = (boot_mode?, bmc?);
     Ok(bmc.map(|bmc| HostBmc { name: object.name.clone(), boot_mode, bmc }))
-}
-
-fn parsed<T: FromStr<Err = HostError>>(
-    spec: &Fields<'_>,
-    key: &str,
-    report: &mut Report,
-) -> Result<Option<T>, Reported> {
-    let Some(text) = spec.text(key, report)? else { return Ok(None) };
-    text.parse().map(Some).map_err(|error: HostError| spec.wrong(key, "invalid-value", error.to_string(), report))
 }
 
 fn network(
@@ -90,20 +113,26 @@ fn network(
     secrets: &mut Secrets,
     budget: &mut Budget,
     report: &mut Report,
-) -> Result<crate::host::NmstateDocument, Reported> {
-    let Some(name) = spec.text(NETWORK_SECRET, report)? else {
-        let beside = if spec.mapping.contains_key("networkData") {
-            "; spec.networkData is for the installed system and is not read"
-        } else {
-            ""
-        };
-        let message = format!("is missing: it names the Secret whose key {NETWORK_KEY} holds the network{beside}");
-        return Err(spec.wrong(NETWORK_SECRET, "network-secret-not-named", message, report));
-    };
+) -> Result<Option<NetworkDocument>, Reported> {
+    let Some(name) = spec.text(NETWORK_SECRET, report)? else { return Ok(None) };
     secrets.mark_used(name, namespace);
     let secret = secrets
         .find(name, namespace)
         .map_err(|message| spec.wrong(NETWORK_SECRET, "network-secret-missing", message, report))?;
-    let (text, path) = secret.get(NETWORK_KEY, budget, report)?;
-    nmstate::embedded(&text, &path, budget, report).ok_or(Reported)
+    let mut get = |key: &str, budget: &mut Budget, report: &mut Report| secret.get(key, budget, report);
+    network_secret::network(&secret.keys(report)?, &mut get, budget, report).map(Some)
+}
+
+fn without_network(spec: &Fields<'_>) -> WithoutNetwork {
+    let beside = if spec.mapping.contains_key("networkData") {
+        "; spec.networkData is for the installed system and is not read"
+    } else {
+        ""
+    };
+    WithoutNetwork {
+        severity: Severity::Error,
+        code: "network-secret-not-named",
+        path: spec.path.key(NETWORK_SECRET),
+        message: format!("is missing: it names the Secret whose key {NMSTATE} holds the network{beside}"),
+    }
 }

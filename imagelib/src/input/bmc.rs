@@ -3,11 +3,17 @@
 //! Source: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go` (`BMCDetails`); the keys
 //! `username` and `password` are those of its `docs/api.md`.
 
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
 use super::object::{Fields, Reported};
+use super::part::HostPart;
 use super::secret::Secrets;
+use super::stream::kind_of;
 use super::yaml::Budget;
-use crate::host::{BmcCredentials, BmcSpec, NoCredentials};
-use crate::report::Report;
+use crate::host::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
+use crate::report::{DocumentPath, Report};
 
 const CREDENTIALS: &str = "credentialsName";
 
@@ -36,6 +42,70 @@ pub(super) fn bmc(
         credentials: credentials(&bmc, name, namespace, secrets, budget),
         disable_certificate_verification: disable_certificate_verification.unwrap_or_default(),
     }))
+}
+
+/// The BMC under `bmc` of a host in `OpenShift`'s own files, where its credentials stand beside its address (openshift/installer,
+/// `pkg/types/baremetal/platform.go`, `BMC`).
+pub(super) fn inline(host: &Fields<'_>, report: &mut Report) -> Result<Option<BmcSpec>, Reported> {
+    let Some(bmc) = host.mapping("bmc", report)? else { return Ok(None) };
+    let address = bmc.text("address", report);
+    let disable_certificate_verification = bmc.boolean("disableCertificateVerification", report);
+    let (address, disable_certificate_verification) = (address?, disable_certificate_verification?);
+    let Some(address) = address else { return Ok(None) };
+    let credentials = match (written(&bmc, "username"), written(&bmc, "password")) {
+        (Ok(username), Ok(password)) => Ok(BmcCredentials { username, password }),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason),
+    };
+    Ok(Some(BmcSpec {
+        address: address.to_owned(),
+        credentials_name: None,
+        credentials,
+        disable_certificate_verification: disable_certificate_verification.unwrap_or_default(),
+    }))
+}
+
+/// A credential that stands in the document. What is wrong with it is said without showing it.
+fn written(bmc: &Fields<'_>, key: &str) -> Result<String, NoCredentials> {
+    let what = match bmc.mapping.get(key) {
+        Some(Value::String(text)) if !text.is_empty() => return Ok(text.clone()),
+        None | Some(Value::Null | Value::String(_)) => "is missing".to_owned(),
+        Some(other) => format!("is {}; a text belongs here", kind_of(other)),
+    };
+    Err(NoCredentials(format!("{} {what}", bmc.path.key(key))))
+}
+
+/// The BMC of such a host, and where it stands; none, with the reason reported, where it has none or it cannot be read.
+pub(super) fn inline_of_host(host: &Fields<'_>, name: &str, report: &mut Report) -> Option<(HostBmc, DocumentPath)> {
+    let called = host.text(name, report);
+    let boot_mode = host.parsed::<BootMode>("bootMode", report);
+    let bmc = inline(host, report);
+    let (called, boot_mode, bmc) = (called.ok()?, boot_mode.ok()?, bmc.ok()??);
+    let name = called.map_or_else(|| host.path.to_string(), str::to_owned);
+    Some((HostBmc { name, boot_mode, bmc }, host.path.key("bmc")))
+}
+
+/// The BMCs of hosts, each host once: several documents may name a host's BMC, and have to mean the same.
+pub(super) fn one_a_host(all: Vec<(HostBmc, DocumentPath)>, report: &mut Report) -> Vec<HostBmc> {
+    let mut hosts: Vec<HostPart> = Vec::new();
+    let mut by_name = BTreeMap::new();
+    for (HostBmc { name, boot_mode, bmc }, path) in all {
+        let part = HostPart {
+            name: Some((name.clone(), path.clone())),
+            boot_mode: boot_mode.map(|mode| (mode, path.clone())),
+            bmc: Some((bmc, path.clone())),
+            ..HostPart::new("BMC", path)
+        };
+        let index = *by_name.entry(name).or_insert(hosts.len());
+        match hosts.get_mut(index) {
+            Some(known) => known.absorb(part, report),
+            None => hosts.push(part),
+        }
+    }
+    let bmc = |part: HostPart| {
+        let boot_mode = part.boot_mode.map(|(mode, _)| mode);
+        Some(HostBmc { name: part.name?.0, boot_mode, bmc: part.bmc?.0 })
+    };
+    hosts.into_iter().filter_map(bmc).collect()
 }
 
 fn credentials(

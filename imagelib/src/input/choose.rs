@@ -6,7 +6,7 @@ use crate::host::{HostName, HostSpec};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChooseError {
     /// There are none.
-    #[error("the documents describe no host: there is neither a BareMetalHost nor NMState in them")]
+    #[error("the documents describe no host that has a network")]
     NoHost,
     /// There are several, and no name was given.
     #[error("an image is for one host, and the documents describe several; name one of: {}", .names.join(", "))]
@@ -72,7 +72,7 @@ mod tests {
     fn host(name: Option<&str>) -> HostSpec {
         HostSpec {
             name: name.map(str::to_owned),
-            ..HostSpec::with_network(NmstateDocument { value: serde_yaml::Value::Null, path: DocumentPath::root() })
+            ..HostSpec::with_network(NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root()))
         }
     }
 

@@ -1,66 +1,68 @@
 //! From the documents that users have to [`HostSpec`]s. Nothing of a network is interpreted here.
 //!
 //! A document says what it is by its `kind` and `apiVersion`, or by the members that only NMState has; there is no
-//! guessing. Each shape has a file of its own; a new one is that file, an arm in [`read`] and a line in
-//! [`UNDERSTOOD`].
+//! guessing ([`shape`]). Each shape has a file of its own; a new one is that file, an arm in [`sorted`] and a line in
+//! [`UNDERSTOOD`]. Texts that are no documents (keyfiles, tables) are told by their names ([`text`]).
 
+mod agent_config;
 mod bare_metal_host;
+mod beside;
 mod bmc;
 mod brackets;
 mod choose;
+mod cluster;
+mod fleet;
+mod gzip;
+mod install_config;
+mod join;
+mod keyfiles;
+mod limits;
+mod network_data;
+mod network_secret;
+mod nics;
 mod nmstate;
+mod nmstate_config;
+mod node_network_policy;
 mod object;
+mod part;
+mod places;
 mod secret;
+mod shape;
+mod sorted;
 mod stream;
+mod text;
 mod yaml;
 
 pub use choose::{ChooseError, choose};
+pub use limits::Limits;
+pub use network_secret::is_network_key;
+pub(crate) use object::is_object_name;
+pub use places::{locate, locate_within};
+pub use text::Text;
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
-use serde_yaml::Value;
-
-use crate::host::{HostBmc, HostSpec};
+use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
 use crate::report::{DocumentPath, Report};
-use object::{Object, Reported};
-use secret::Secrets;
-use stream::Document;
+use object::Reported;
+use sorted::Sorted;
 use yaml::Budget;
 
 /// The shapes that describe hosts, for sentences.
-const UNDERSTOOD: &str = "an NMState document (a mapping with interfaces, routes, dns-resolver, …, without kind) and \
-     BareMetalHost (metal3.io/v1alpha1) with its Secret (v1)";
+const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolver, …, without kind), OpenStack's network \
+     data (a mapping with links, networks, services), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
+     (platform.baremetal), agent-config.yaml, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
+     profiles (.nmconnection)";
 
 /// What was found in a user's documents.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The hosts that could be unwrapped, in the order of their documents.
     pub hosts: Vec<HostSpec>,
+    /// The cluster that they are of, where the documents say.
+    pub cluster: Option<Cluster>,
     /// What the user should know; an error for each host that could not be unwrapped.
     pub report: Report,
-}
-
-/// One of several texts that belong together.
-#[derive(Clone, Copy)]
-pub struct Text<'a> {
-    /// What the user calls it, for findings: the name of a file. A single text needs none.
-    pub name: Option<&'a str>,
-    /// Its content.
-    pub text: &'a [u8],
-}
-
-impl Text<'_> {
-    fn top(&self) -> DocumentPath {
-        self.name.map_or_else(DocumentPath::root, DocumentPath::document)
-    }
-
-    /// Where its document `number` (from 1) stands.
-    fn document(&self, number: usize) -> DocumentPath {
-        match self.name {
-            Some(name) => DocumentPath::document(&format!("{name}: document {number}")),
-            None => DocumentPath::document(&format!("document {number}")),
-        }
-    }
 }
 
 /// Reads a text of documents: a YAML stream, a JSON object or list, or a Kubernetes `List` of either; 4 MiB at most.
@@ -73,10 +75,15 @@ pub fn read(text: &[u8]) -> Input {
 
 /// Reads several texts as one set of documents: the Secret of a host may stand in another text than the host.
 pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
+    read_within(Limits::REQUEST, texts)
+}
+
+/// [`read_all`], within other limits.
+pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     let mut input = Input::default();
-    let mut budget = Budget::new();
-    if let Some(sorted) = sorted(texts, &mut budget, &mut input.report) {
-        input.hosts = sorted.unwrap_hosts(&mut budget, &mut input.report);
+    let mut budget = Budget::within(limits);
+    if let Some(sorted) = Sorted::read(texts, &mut budget, &mut input.report) {
+        (input.hosts, input.cluster) = sorted.unwrap_hosts(&mut budget, &mut input.report);
     }
     input
 }
@@ -84,153 +91,46 @@ pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
 /// Reads NMState that an object holds at `path`, where its place says what it is: a host of which nothing is known but
 /// its network.
 pub fn read_nmstate(text: &[u8], path: &DocumentPath) -> (Option<HostSpec>, Report) {
-    let (mut budget, mut report) = (Budget::new(), Report::new());
+    let (mut budget, mut report) = (Budget::within(Limits::REQUEST), Report::new());
     let document = nmstate::embedded(text, path, &mut budget, &mut report);
     (document.map(HostSpec::with_network), report)
 }
 
-/// Reads only the BMCs of hosts, for those who drive them and build nothing: networks may be missing.
+/// The NMState that a text is, with its bytes as they are when they are unpacked, if it is that and nothing else. Of any
+/// other text, [`read_all`] says what it is. Where the document is, is noted in `report`.
+pub fn bare_nmstate(text: &Text<'_>, report: &mut Report) -> Option<(NmstateDocument, Vec<u8>)> {
+    let (mut budget, mut found) = (Budget::within(Limits::REQUEST), Report::new());
+    let content = text.content(&mut budget).ok()?;
+    let mut documents = stream::documents(text, &mut budget, &mut found).ok()?;
+    let document = documents.pop().filter(|_| documents.is_empty() && found.is_empty())?;
+    if shape::of(&document.value) != Ok(shape::Shape::Nmstate) {
+        return None;
+    }
+    report.append(found);
+    Some((NmstateDocument::new(document.value.into(), text.top()), content.into_owned()))
+}
+
+/// Reads the network that a Secret holds: its keys and what is under them, all of which stand at `path`. A host of which
+/// nothing is known but its network.
+pub fn read_network_secret(data: &[(&str, &[u8])], path: &DocumentPath) -> (Option<HostSpec>, Report) {
+    let (mut budget, mut report) = (Budget::within(Limits::REQUEST), Report::new());
+    let keys: Vec<&str> = data.iter().map(|(key, _)| *key).collect();
+    let mut get = |wanted: &str, _: &mut Budget, report: &mut Report| {
+        let path = path.key(wanted);
+        let Some((_, bytes)) = data.iter().find(|(key, _)| *key == wanted) else {
+            report.error("secret-key-missing", &path, format!("is missing; keys found: {}", keys.join(", ")));
+            return Err(Reported);
+        };
+        Ok((Cow::Borrowed(*bytes), path))
+    };
+    let network = network_secret::network(&keys, &mut get, &mut budget, &mut report);
+    (network.ok().map(HostSpec::with_network), report)
+}
+
+/// Reads only the BMCs of hosts from a user's files, for those who drive them and build nothing: networks may be missing.
 pub fn read_bmcs<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> (Vec<HostBmc>, Report) {
-    let (mut budget, mut report) = (Budget::new(), Report::new());
-    let sorted = sorted(texts, &mut budget, &mut report);
+    let (mut budget, mut report) = (Budget::within(Limits::FILES), Report::new());
+    let sorted = Sorted::read(texts, &mut budget, &mut report);
     let bmcs = sorted.map(|sorted| sorted.unwrap_bmcs(&mut budget, &mut report));
     (bmcs.unwrap_or_default(), report)
-}
-
-/// The documents in texts; none, with the reason reported, where there are none or some cannot be read.
-fn sorted<'a>(texts: impl IntoIterator<Item = Text<'a>>, budget: &mut Budget, report: &mut Report) -> Option<Sorted> {
-    let mut documents = Vec::new();
-    let mut unreadable = false;
-    for text in texts {
-        match stream::documents(&text, budget, report) {
-            Ok(mut found) => {
-                if let [Document { value, position }] = found.as_mut_slice()
-                    && nmstate::is_nmstate(value)
-                {
-                    *position = text.top();
-                }
-                documents.append(&mut found);
-            }
-            Err(problem) => {
-                unreadable = true;
-                report.error(problem.code, &text.top(), format!("the input {problem}"));
-            }
-        }
-    }
-    if unreadable {
-        return None;
-    }
-    if documents.is_empty() && report.is_empty() {
-        let message = format!("the input holds no document; understood are {UNDERSTOOD}");
-        report.error("no-document", &DocumentPath::root(), message);
-        return None;
-    }
-    Some(Sorted::new(documents, report))
-}
-
-/// A document that describes a host.
-enum HostDocument {
-    Nmstate(Document),
-    BareMetalHost(Object),
-}
-
-/// Documents by what they are. Hosts wait here until all Secrets are known.
-#[derive(Default)]
-struct Sorted {
-    hosts: Vec<HostDocument>,
-    /// The names of the hosts that have one.
-    names: BTreeSet<String>,
-    secrets: Secrets,
-    /// What was of no kind that is understood: where, and a sentence about it.
-    others: Vec<(DocumentPath, String)>,
-    /// Whether any document was of a host's kind, well-formed or not.
-    any_host: bool,
-}
-
-impl Sorted {
-    fn new(documents: Vec<Document>, report: &mut Report) -> Self {
-        let mut sorted = Self::default();
-        for document in documents {
-            // What is wrong with one document keeps nobody from reading the others.
-            let _: Result<(), Reported> = sorted.add(document, report);
-        }
-        sorted
-    }
-
-    fn add(&mut self, document: Document, report: &mut Report) -> Result<(), Reported> {
-        if nmstate::is_nmstate(&document.value) {
-            self.any_host = true;
-            if self.hosts.iter().any(|host| matches!(host, HostDocument::Nmstate(_))) {
-                let message = "is a second NMState document; having no names, the two hosts cannot be told apart";
-                report.error("nmstate-second-document", &document.position, message);
-                return Err(Reported);
-            }
-            self.hosts.push(HostDocument::Nmstate(document));
-            return Ok(());
-        }
-        match document.value.get("kind").and_then(Value::as_str) {
-            Some(bare_metal_host::KIND) => {
-                self.any_host = true;
-                let object = Object::read(document, bare_metal_host::KIND, bare_metal_host::API_VERSION, report)?;
-                if !self.names.insert(object.name.clone()) {
-                    let message = "is there twice; hosts are told apart by their names alone, not by namespaces";
-                    report.error("duplicate-object", &object.path, message);
-                    return Err(Reported);
-                }
-                self.hosts.push(HostDocument::BareMetalHost(object));
-            }
-            Some(secret::KIND) => {
-                self.secrets.add(Object::read(document, secret::KIND, secret::API_VERSION, report)?, report);
-            }
-            Some(kind) => {
-                let name = document.value.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
-                let named = object::listed([kind].into_iter().chain(name)).replace(", ", "/");
-                self.others.push((document.position, format!("is {named}, a kind that is not read")));
-            }
-            None => {
-                let keys = object::keys([&document.value]);
-                let message = format!("has neither a kind nor members of NMState; keys found: {keys}");
-                self.others.push((document.position, message));
-            }
-        }
-        Ok(())
-    }
-
-    fn unwrap_bmcs(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostBmc> {
-        let mut bmcs = Vec::new();
-        for document in self.hosts {
-            if let HostDocument::BareMetalHost(object) = document {
-                bmcs.extend(bare_metal_host::host_bmc(&object, &mut self.secrets, budget, report).ok().flatten());
-            }
-        }
-        bmcs
-    }
-
-    fn unwrap_hosts(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostSpec> {
-        for (position, message) in self.others {
-            if self.any_host {
-                report.warning("document-not-read", &position, message);
-            } else {
-                report.error("document-not-read", &position, format!("{message}; read are {UNDERSTOOD}"));
-            }
-        }
-        if !self.any_host && !report.has_errors() {
-            let message = format!("the input holds Secrets, but no host; hosts are {UNDERSTOOD}");
-            report.error("no-host", &DocumentPath::root(), message);
-        }
-        let mut hosts = Vec::new();
-        for document in self.hosts {
-            match document {
-                HostDocument::Nmstate(document) => hosts.push(nmstate::host(document.value, document.position)),
-                HostDocument::BareMetalHost(object) => {
-                    hosts.extend(bare_metal_host::host(&object, &mut self.secrets, budget, report));
-                }
-            }
-        }
-        // Where a host could not be read, its Secret is not used either, and to say so would only distract.
-        if !report.has_errors() {
-            self.secrets.report_unused(report);
-        }
-        hosts
-    }
 }

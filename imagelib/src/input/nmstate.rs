@@ -1,28 +1,16 @@
 //! NMState: as a document of its own, and as the text that other documents hold.
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
 
 use super::stream::kind_of;
 use super::yaml::{self, Budget};
-use crate::host::{HostSpec, NmstateDocument};
+use crate::host::NmstateDocument;
 use crate::report::{DocumentPath, Report};
 
 /// The members of NMState's `NetworkState`, and those of nmpolicy, of which the checks of the network say more than that
 /// they are unknown. One of them makes a mapping without `kind` and `apiVersion` NMState.
 pub(super) const MEMBERS: [&str; 9] =
     ["interfaces", "routes", "dns-resolver", "route-rules", "hostname", "ovs-db", "ovn", "capture", "desiredState"];
-
-/// Whether `document` is NMState and nothing else.
-pub(super) fn is_nmstate(document: &Mapping) -> bool {
-    !document.contains_key("kind")
-        && !document.contains_key("apiVersion")
-        && MEMBERS.iter().any(|member| document.contains_key(member))
-}
-
-/// The host that a document of NMState describes: nothing is known of it but its network.
-pub(super) fn host(document: Mapping, path: DocumentPath) -> HostSpec {
-    HostSpec::with_network(NmstateDocument { value: Value::Mapping(document), path })
-}
 
 /// The NMState in `text`, which is held at `path`. What keeps it from being read is reported.
 pub(super) fn embedded(
@@ -34,12 +22,12 @@ pub(super) fn embedded(
     let mut documents = match yaml::documents(text, budget) {
         Ok(documents) => documents,
         Err(problem) => {
-            report.error(problem.code, path, format!("{problem}"));
+            report.error_in_text(problem.code, path, format!("{problem}"), problem.position);
             return None;
         }
     };
     match (documents.pop(), documents.len()) {
-        (Some(value @ Value::Mapping(_)), 0) => Some(NmstateDocument { value, path: path.embedded_document() }),
+        (Some(value @ Value::Mapping(_)), 0) => Some(NmstateDocument::new(value, path.embedded_document())),
         (None, _) => {
             report.error("nmstate-empty", path, "is empty; the network of a host belongs here");
             None

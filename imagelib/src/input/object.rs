@@ -1,8 +1,11 @@
 //! A Kubernetes object: what all of them have, and their members by type.
 
+use std::str::FromStr;
+
 use serde_yaml::{Mapping, Value};
 
 use super::stream::{Document, kind_of};
+use crate::host::HostError;
 use crate::report::{DocumentPath, Report};
 
 /// That something is wrong and has been reported.
@@ -21,20 +24,15 @@ pub(super) struct Object {
 
 impl Object {
     /// Reads the version and the metadata of a document of the kind `kind`.
-    pub(super) fn read(document: Document, kind: &str, version: &str, report: &mut Report) -> Result<Self, Reported> {
+    pub(super) fn read(
+        document: Document,
+        kind: &str,
+        versions: &[&str],
+        report: &mut Report,
+    ) -> Result<Self, Reported> {
         let Document { value, position } = document;
         let top = Fields::new(&value, position);
-        match top.text("apiVersion", report)? {
-            Some(found) if found == version => {}
-            None => {
-                let message = format!("is missing; for a {kind} it is {version}");
-                return Err(top.wrong("apiVersion", "api-version-not-read", message, report));
-            }
-            Some(found) => {
-                let message = format!("is {found:?}; of {kind}, {version} is read");
-                return Err(top.wrong("apiVersion", "api-version-not-read", message, report));
-            }
-        }
+        check_version(&top, kind, versions, report)?;
         let Some(metadata) = top.mapping("metadata", report)? else {
             return Err(top.wrong(
                 "metadata",
@@ -46,17 +44,19 @@ impl Object {
         let Some(name) = metadata.text("name", report)? else {
             return Err(metadata.wrong("name", "object-name-missing", "is missing", report));
         };
-        if !is_subdomain(name) {
+        if !is_object_name(name) {
             let message = format!("is not the name of an object: {name:?} (a-z, 0-9, '-' and '.', 253 at most)");
             return Err(metadata.wrong("name", "object-name-invalid", message, report));
         }
         let namespace = metadata.text("namespace", report)?;
-        if let Some(namespace) = namespace.filter(|namespace| !is_subdomain(namespace)) {
+        if let Some(namespace) = namespace.filter(|namespace| !is_object_name(namespace)) {
             let message = format!("is not the name of a namespace: {namespace:?}");
             return Err(metadata.wrong("namespace", "object-name-invalid", message, report));
         }
         let (name, namespace) = (name.to_owned(), namespace.map(ToOwned::to_owned));
-        Ok(Self { path: DocumentPath::document(&format!("{kind}/{name}")), value, name, namespace })
+        let path = DocumentPath::document(&format!("{kind}/{name}"));
+        report.name_place(&path, &top.path);
+        Ok(Self { value, name, namespace, path })
     }
 
     /// The object's members.
@@ -74,8 +74,24 @@ impl Object {
     }
 }
 
+/// Whether a document of the kind `kind` is of one of the versions that are read. They are one shape.
+pub(super) fn check_version(
+    top: &Fields<'_>,
+    kind: &str,
+    versions: &[&str],
+    report: &mut Report,
+) -> Result<(), Reported> {
+    let read = versions.join(" or ");
+    let message = match top.text("apiVersion", report)? {
+        Some(found) if versions.contains(&found) => return Ok(()),
+        None => format!("is missing; for a {kind} it is {read}"),
+        Some(found) => format!("is {found:?}; of {kind}, {read} is read"),
+    };
+    Err(top.wrong("apiVersion", "api-version-not-read", message, report))
+}
+
 /// RFC 1123 §2.1 in the lower case that Kubernetes demands of names.
-fn is_subdomain(name: &str) -> bool {
+pub(crate) fn is_object_name(name: &str) -> bool {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     (1..=253).contains(&name.len())
         && name.split('.').all(|label| {
@@ -127,6 +143,24 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The short text at `key`, which has to be there: `what` it says.
+    pub(super) fn required_text(&self, key: &str, what: &str, report: &mut Report) -> Result<&'a str, Reported> {
+        match self.text(key, report)? {
+            Some(text) => Ok(text),
+            None => Err(self.wrong(key, "member-missing", format!("is missing: it says {what}"), report)),
+        }
+    }
+
+    /// What the short text at `key` means.
+    pub(super) fn parsed<T: FromStr<Err = HostError>>(
+        &self,
+        key: &str,
+        report: &mut Report,
+    ) -> Result<Option<T>, Reported> {
+        let Some(text) = self.text(key, report)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|error: HostError| self.wrong(key, "invalid-value", error.to_string(), report))
+    }
+
     /// The boolean at `key`.
     pub(super) fn boolean(&self, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
         match self.mapping.get(key) {
@@ -144,6 +178,42 @@ impl<'a> Fields<'a> {
             Some(other) => Err(self.wrong_type(key, other, "a mapping", report)),
         }
     }
+
+    /// The list at `key`, each element with its place; empty where there is none.
+    fn list(&self, key: &str, report: &mut Report) -> Result<Vec<(&'a Value, DocumentPath)>, Reported> {
+        match self.mapping.get(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Sequence(items)) => {
+                let path = self.path.key(key);
+                Ok(items.iter().enumerate().map(|(index, item)| (item, path.index(index))).collect())
+            }
+            Some(other) => Err(self.wrong_type(key, other, "a list", report)),
+        }
+    }
+
+    /// The mappings in the list at `key`. What is none is reported, and the others are read.
+    pub(super) fn mappings(&self, key: &str, report: &mut Report) -> Result<Vec<Fields<'a>>, Reported> {
+        let mut all = Vec::new();
+        for (item, path) in self.list(key, report)? {
+            match item {
+                Value::Mapping(mapping) => all.push(Fields::new(mapping, path)),
+                other => report.error("wrong-type", &path, format!("is {}; a mapping belongs here", kind_of(other))),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The texts in the list at `key`, each with its place.
+    pub(super) fn texts(&self, key: &str, report: &mut Report) -> Result<Vec<(&'a str, DocumentPath)>, Reported> {
+        let mut all = Vec::new();
+        for (item, path) in self.list(key, report)? {
+            match item {
+                Value::String(text) => all.push((text.as_str(), path)),
+                other => report.error("wrong-type", &path, format!("is {}; a text belongs here", kind_of(other))),
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// The keys of `mapping` for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
@@ -160,7 +230,12 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         let plain = !short.is_empty() && short.chars().all(|c| c.is_alphanumeric() || "-._/?".contains(c));
         all.push(if plain { short } else { format!("{short:?}") });
     }
-    match names.count() {
+    // Maps know how many there are: to count them for each of ten thousand hosts would take longer than all else.
+    let more = match names.size_hint() {
+        (least, Some(most)) if least == most => least,
+        _ => names.count(),
+    };
+    match more {
         0 if all.is_empty() => "none".to_owned(),
         0 => all.join(", "),
         more => format!("{} and {more} more", all.join(", ")),

@@ -8,13 +8,15 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_yaml::Value;
 
+use super::gzip;
+use super::limits::Limits;
 use super::object::{Object, Reported, keys, listed};
 use super::stream::kind_of;
 use super::yaml::Budget;
 use crate::report::{DocumentPath, Report};
 
 pub(super) const KIND: &str = "Secret";
-pub(super) const API_VERSION: &str = "v1";
+pub(super) const API_VERSIONS: [&str; 1] = ["v1"];
 
 /// Kubernetes takes standard base64 with its padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -82,9 +84,14 @@ impl Secrets {
         }
     }
 
-    /// Warns of the Secrets that nobody has a use for.
+    /// Warns of the Secrets that nobody has a use for. Those of Kubernetes' own types (pull secrets, certificates, …) are
+    /// for others.
     pub(super) fn report_unused(&self, report: &mut Report) {
-        for secret in self.by_name.values().flatten().filter(|secret| !secret.used) {
+        let ours = |secret: &&Secret| {
+            let kind = secret.object.fields().mapping.get("type").and_then(Value::as_str);
+            !kind.is_some_and(|kind| kind.starts_with("kubernetes.io/"))
+        };
+        for secret in self.by_name.values().flatten().filter(|secret| !secret.used).filter(ours) {
             let namespace = secret.object.namespace.as_deref().unwrap_or("not given");
             let message = format!("is not used: no host here names it (namespace: {namespace})");
             report.warning("secret-unused", &secret.object.path, message);
@@ -93,6 +100,18 @@ impl Secrets {
 }
 
 impl Secret {
+    /// The keys of the Secret, each once.
+    pub(super) fn keys(&self, report: &mut Report) -> Result<Vec<&str>, Reported> {
+        let top = self.object.fields();
+        let mut keys = Vec::new();
+        for fields in [top.mapping("stringData", report)?, top.mapping("data", report)?].into_iter().flatten() {
+            keys.extend(fields.mapping.keys().filter_map(Value::as_str));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(keys)
+    }
+
     /// What the Secret holds under `key` and where: `stringData` before `data`, as in Kubernetes.
     pub(super) fn get(
         &self,
@@ -143,5 +162,11 @@ fn decode(
         report.error("secret-not-base64", &path, "is not base64; plain text belongs under stringData");
         return Err(Reported);
     };
-    Ok((Cow::Owned(bytes), path))
+    match gzip::unpacked(Cow::Owned(bytes), Limits::HELD, budget) {
+        Ok(bytes) => Ok((bytes, path)),
+        Err(problem) => {
+            report.error(problem.code, &path, problem.to_string());
+            Err(Reported)
+        }
+    }
 }

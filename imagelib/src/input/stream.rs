@@ -2,14 +2,10 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::Text;
+use super::shape::{self, Shape};
+use super::text::Text;
 use super::yaml::{self, Budget, Problem};
 use crate::report::{DocumentPath, Report};
-
-/// The longest text that is read: a thousand hosts with their Secrets, at 4 KB each.
-const MAX_BYTES: usize = 4 << 20;
-/// How many documents are read. A host with its Secrets is three.
-const MAX_DOCUMENTS: usize = 20_000;
 
 /// A document and where it stands.
 pub(super) struct Document {
@@ -20,14 +16,17 @@ pub(super) struct Document {
 
 /// The documents in `text`, lists taken apart. What is no mapping is reported and left out.
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
-    if text.text.len() > MAX_BYTES {
-        let message = format!("is {} bytes long; at most {MAX_BYTES} are read", text.text.len());
-        return Err(Problem::new("input-too-large", message));
-    }
-    let values = yaml::documents(text.text, budget)?;
+    let values = yaml::documents(&text.content(budget)?, budget)?;
     let mut documents = Vec::new();
     for (index, value) in values.into_iter().enumerate() {
-        take_apart(value, text.document(index + 1), &mut documents, report)?;
+        take_apart(value, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
+    }
+    // A document that has its text to itself needs no number, unless it has a name of its own.
+    if let [Document { value, position }] = documents.as_mut_slice()
+        && matches!(shape::of(value), Ok(Shape::Nmstate | Shape::NetworkData | Shape::Inventory | Shape::InstallConfig))
+    {
+        report.name_place(&text.top(), position);
+        *position = text.top();
     }
     Ok(documents)
 }
@@ -36,6 +35,7 @@ fn take_apart(
     value: Value,
     position: DocumentPath,
     documents: &mut Vec<Document>,
+    most: usize,
     report: &mut Report,
 ) -> Result<(), Problem> {
     match value {
@@ -49,14 +49,14 @@ fn take_apart(
                         item.entry("kind".into()).or_insert_with(|| kind.as_str().into());
                         item.entry("apiVersion".into()).or_insert_with(|| api_version.clone().unwrap_or_default());
                     }
-                    take_apart(item, items.index(index).embedded_document(), documents, report)?;
+                    take_apart(item, items.index(index).embedded_document(), documents, most, report)?;
                 }
             }
             None => documents.push(Document { value: mapping, position }),
         },
         Value::Sequence(items) => {
             for (index, item) in items.into_iter().enumerate() {
-                take_apart(item, position.index(index).embedded_document(), documents, report)?;
+                take_apart(item, position.index(index).embedded_document(), documents, most, report)?;
             }
         }
         Value::Null => {}
@@ -65,8 +65,8 @@ fn take_apart(
             report.error("document-not-mapping", &position, message);
         }
     }
-    if documents.len() + report.findings().len() > MAX_DOCUMENTS {
-        return Err(Problem::new("input-too-large", format!("holds more than {MAX_DOCUMENTS} documents")));
+    if documents.len() + report.findings().len() > most {
+        return Err(Problem::new("input-too-large", format!("holds more than {most} documents")));
     }
     Ok(())
 }

@@ -12,22 +12,25 @@ use serde::de::{DeserializeSeed, EnumAccess, Error as _, MapAccess, SeqAccess, V
 use serde_yaml::{Mapping, Value};
 
 use super::brackets;
+use super::limits::Limits;
+use crate::report::LineColumn;
 
 /// How much one call may read, all documents together: those in the stream and those that they hold as text.
 #[derive(Debug)]
 pub(super) struct Budget {
+    limits: Limits,
     nodes: usize,
     bytes: usize,
 }
 
 impl Budget {
-    /// Values: a host has 100 to 300.
-    const NODES: usize = 500_000;
-    /// Bytes of text to parse, and of text in values after aliases have been resolved.
-    const BYTES: usize = 32 << 20;
+    pub(super) fn within(limits: Limits) -> Self {
+        Self { limits, nodes: limits.values, bytes: limits.bytes }
+    }
 
-    pub(super) fn new() -> Self {
-        Self { nodes: Self::NODES, bytes: Self::BYTES }
+    /// What bounds the parts by themselves.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Takes `count` bytes out of the budget, or says that it is used up.
@@ -46,8 +49,7 @@ impl Budget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) code: &'static str,
-    /// Line and column, both from 1.
-    pub(super) position: Option<(usize, usize)>,
+    pub(super) position: Option<LineColumn>,
     /// A sentence without its subject, which is the document. Holds keys of the document, never its values.
     pub(super) message: String,
 }
@@ -69,7 +71,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match self.position {
-            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            Some(LineColumn { line, column }) => write!(f, " (line {line}, column {column})"),
             None => Ok(()),
         }
     }
@@ -89,7 +91,8 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
         match (value, builder.problem.into_inner()) {
             (Ok(value), _) if json.end().is_ok() => return Ok(vec![value]),
             (Err(error), Some(problem)) => {
-                return Err(Problem { position: Some((error.line(), error.column())), ..problem });
+                let position = Some(LineColumn { line: error.line(), column: error.column() });
+                return Err(Problem { position, ..problem });
             }
             _ => {}
         }
@@ -108,7 +111,7 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
     Ok(documents)
 }
 
-fn readable(text: &[u8]) -> Result<&str, Problem> {
+pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
     let text = str::from_utf8(text).map_err(|error| {
         let line = text.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
         Problem::new("not-utf-8", format!("is not UTF-8 text: byte {} (in line {line})", error.valid_up_to()))
@@ -120,7 +123,8 @@ fn readable(text: &[u8]) -> Result<&str, Problem> {
     for (number, line) in text.split('\n').enumerate() {
         if let Some((column, c)) = line.chars().enumerate().find(|(_, c)| bad(*c)) {
             let message = format!("holds the control character U+{:04X}", u32::from(c));
-            return Err(Problem { position: Some((number + 1, column + 1)), ..Problem::new("invalid-yaml", message) });
+            let position = Some(LineColumn { line: number + 1, column: column + 1 });
+            return Err(Problem { position, ..Problem::new("invalid-yaml", message) });
         }
     }
     Ok(text)
@@ -128,12 +132,13 @@ fn readable(text: &[u8]) -> Result<&str, Problem> {
 
 /// `error` in words that hold no values of the document.
 fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Problem {
-    let position = error.location().map(|at| (at.line(), at.column()));
+    let position = error.location().map(|at| LineColumn { line: at.line(), column: at.column() });
     if let Some(problem) = builder.problem.into_inner() {
         return Problem { position, ..problem };
     }
-    let at =
-        position.and_then(|(line, column)| text.lines().nth(line.checked_sub(1)?)?.chars().nth(column.checked_sub(1)?));
+    let at = position.and_then(|LineColumn { line, column }| {
+        text.lines().nth(line.checked_sub(1)?)?.chars().nth(column.checked_sub(1)?)
+    });
     let said = error.to_string();
     let message = if at == Some('\t') {
         "is not YAML: a tab where YAML wants spaces".to_owned()
@@ -273,7 +278,12 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
         let (tag, _) = access.variant::<String>()?;
         let tag: String = tag.chars().take(80).collect();
-        let message = format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}"));
+        let message = match tag.as_str() {
+            "vault" => {
+                "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it before".to_owned()
+            }
+            _ => format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}")),
+        };
         self.builder.check(Err(Problem::new("unknown-tag", message)))?;
         Err(A::Error::custom("stopped"))
     }

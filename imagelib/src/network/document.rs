@@ -19,13 +19,13 @@ const SECRET_SECTIONS: &[&str] = &["802.1x", "macsec", "libreswan"];
 
 /// One step from a value to one inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub(crate) enum Step<'a> {
     Key(&'a str),
     Index(usize),
 }
 
 /// The path that `steps` lead to from `path`.
-pub(super) fn descend(path: &DocumentPath, steps: &[Step<'_>]) -> DocumentPath {
+pub(crate) fn descend(path: &DocumentPath, steps: &[Step<'_>]) -> DocumentPath {
     steps.iter().fold(path.clone(), |path, step| match step {
         Step::Key(key) => path.key(key),
         Step::Index(index) => path.index(*index),
@@ -33,17 +33,17 @@ pub(super) fn descend(path: &DocumentPath, steps: &[Step<'_>]) -> DocumentPath {
 }
 
 /// The text at `key`, where there is text.
-pub(super) fn text<'a>(map: &'a Mapping, key: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(map: &'a Mapping, key: &str) -> Option<&'a str> {
     map.get(key).and_then(Value::as_str)
 }
 
 /// The mapping at `key`, where there is one.
-pub(super) fn mapping<'a>(map: &'a Mapping, key: &str) -> Option<&'a Mapping> {
+pub(crate) fn mapping<'a>(map: &'a Mapping, key: &str) -> Option<&'a Mapping> {
     map.get(key).and_then(Value::as_mapping)
 }
 
 /// The elements of the sequence at the end of `keys`; none where any of them is missing or something else.
-pub(super) fn elements<'a>(map: &'a Mapping, keys: &[&str]) -> &'a [Value] {
+pub(crate) fn elements<'a>(map: &'a Mapping, keys: &[&str]) -> &'a [Value] {
     let found = keys.split_last().and_then(|(last, way)| {
         let map = way.iter().try_fold(map, |map, key| mapping(map, key))?;
         map.get(*last)?.as_sequence()
@@ -52,7 +52,7 @@ pub(super) fn elements<'a>(map: &'a Mapping, keys: &[&str]) -> &'a [Value] {
 }
 
 /// Whether a value is true in the ways that NMState writes it.
-pub(super) fn is_true(value: Option<&Value>) -> bool {
+pub(crate) fn is_true(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(value)) => *value,
         Some(Value::Number(number)) => number.as_u64() == Some(1),
@@ -62,7 +62,7 @@ pub(super) fn is_true(value: Option<&Value>) -> bool {
 }
 
 /// The number that a value is in the ways that NMState writes it.
-pub(super) fn number(value: Option<&Value>) -> Option<u64> {
+pub(crate) fn number(value: Option<&Value>) -> Option<u64> {
     match value? {
         Value::Number(number) => number.as_u64(),
         Value::String(text) => match text.strip_prefix("0x") {
@@ -74,7 +74,7 @@ pub(super) fn number(value: Option<&Value>) -> Option<u64> {
 }
 
 /// What a name found in the document looks like in a message.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(64).collect();
     if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
@@ -82,7 +82,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// Checks what must hold before anything else may look at a document: that it is small, that its keys are text,
 /// and that no text holds a control character, so that each setting of a keyfile is one line. Says how many values
 /// there are.
-pub(super) fn check(document: &Value, path: &DocumentPath, report: &mut Report) -> usize {
+pub(crate) fn check(document: &Value, path: &DocumentPath, report: &mut Report) -> usize {
     let mut walk = Walk { path, report, steps: Vec::new(), values: 0, text: 0 };
     walk.value(document);
     walk.values

@@ -40,7 +40,7 @@ fn generate(document: &Value) -> Result<Vec<(String, String)>, Refusal> {
 ///
 /// nmstate's errors carry no position. The place is found by leaving parts of the document out: where a part is
 /// missing and the error with it, there it is. `values` is how many values the document holds.
-pub(super) fn convert(
+pub(crate) fn convert(
     document: &Value,
     values: usize,
     path: &DocumentPath,

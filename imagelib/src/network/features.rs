@@ -134,10 +134,14 @@ const FEATURES: &[Feature] = &[
     newer(&["interfaces", "*", "link-aggregation", "ports-config", "*", "priority"], NEWER_THAN_1_42),
     newer(&["interfaces", "*", "link-aggregation", "options", "lacp_active"], NEWER_THAN_1_42),
     newer(&["interfaces", "*", "link-aggregation", "options", "arp_missed_max"], NEWER_THAN_1_42),
+    newer(&["interfaces", "*", "vlan", "ingress-qos-map"], VLAN_MAPS),
+    newer(&["interfaces", "*", "vlan", "egress-qos-map"], VLAN_MAPS),
 ];
 
 const OPENVSWITCH_REASON_IS: &str =
     "is refused: openvswitch does not run in the ramdisk; configure it in the second step, after the installation";
+const VLAN_MAPS: &str = "takes effect with a later NetworkManager only: of what 1.42 hands over, kernels of 2024 and later \
+    take one entry at most";
 const NEWER_THAN_1_42: &str = "takes effect with a later NetworkManager only: 1.42 does not know it and ignores it";
 const NO_VERIFICATION: &str = "has no effect: it steers a check against a running system, and none runs yet";
 
@@ -189,6 +193,12 @@ const RANGES: &[(Pattern, u64, u64)] = &[
     (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "max"], 1, 4094),
 ];
 
+/// Masks of which NetworkManager refuses some bits.
+const FORWARD_MASKS: &[Pattern] = &[
+    &["interfaces", "*", "bridge", "options", "group-forward-mask"],
+    &["interfaces", "*", "bridge", "options", "group-fwd-mask"],
+];
+
 /// How long a list may be: nmstate's time grows with the square of these, and beyond is no host that exists.
 const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
@@ -231,6 +241,15 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
         visit(document, at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
                 let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
+                report.error("out-of-range", &descend(path, steps), message);
+            }
+        });
+    }
+    for at in FORWARD_MASKS {
+        visit(document, at, &mut |steps, value| {
+            if number(Some(value)).is_some_and(|mask| mask & 0b111 != 0 || mask > 0xffff) {
+                let message = "has one of the bits 0, 1 and 2 (STP, pause frames, LACP), or is beyond 65535, and NetworkManager \
+                               refuses the profile";
                 report.error("out-of-range", &descend(path, steps), message);
             }
         });

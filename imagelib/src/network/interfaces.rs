@@ -11,7 +11,7 @@ use crate::report::{DocumentPath, Report};
 
 /// How a profile finds its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Identifier {
+pub(crate) enum Identifier {
     Name,
     Mac(MacAddress),
     Pci,
@@ -19,18 +19,18 @@ pub(super) enum Identifier {
 
 /// An entry of `interfaces` that nmstate will make a profile of.
 #[derive(Debug)]
-pub(super) struct Interface<'a> {
-    pub(super) map: &'a Mapping,
-    pub(super) path: DocumentPath,
-    pub(super) index: usize,
-    pub(super) name: &'a str,
-    pub(super) kind: &'a str,
-    pub(super) identifier: Identifier,
+pub(crate) struct Interface<'a> {
+    pub(crate) map: &'a Mapping,
+    pub(crate) path: DocumentPath,
+    pub(crate) index: usize,
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) identifier: Identifier,
 }
 
 impl Interface<'_> {
     /// Whether its name is only what the document calls it: the device has a name of its own, not known yet.
-    pub(super) fn is_alias(&self) -> bool {
+    pub(crate) fn is_alias(&self) -> bool {
         self.identifier != Identifier::Name
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str>
 }
 
 /// Reads and checks the entries of `interfaces`. Those that get no profile are left out.
-pub(super) fn read<'a>(document: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Vec<Interface<'a>> {
+pub(crate) fn read<'a>(document: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Vec<Interface<'a>> {
     let at = path.key("interfaces");
     let entries = match document.get("interfaces") {
         Some(Value::Sequence(entries)) => entries.as_slice(),
@@ -216,7 +216,7 @@ fn check_names(interface: &Interface<'_>, report: &mut Report) {
 }
 
 /// Why the kernel (`dev_valid_name`) or NetworkManager (`nm_utils_ifname_valid_kernel`) refuses a name.
-pub(super) fn kernel_name_problem(name: &str) -> Option<&'static str> {
+pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("it is empty")
     } else if name.len() > 15 {

@@ -15,9 +15,9 @@ use crate::host::MacAddress;
 use crate::report::Report;
 
 /// A NIC of the document, and what the document says of its own address.
-struct Nic<'a> {
+pub(super) struct Nic<'a> {
     name: &'a str,
-    own: Option<MacAddress>,
+    pub(super) own: Option<MacAddress>,
 }
 
 /// Writes `mac-address` for each `copy-mac-from` that nmstate could not follow.
@@ -70,7 +70,7 @@ fn certain(boot_mac: MacAddress, source: &str, nics: &[Nic<'_>]) -> Result<MacAd
 }
 
 /// The ethernet devices of the document: those with an entry, and ports without one, which nmstate adds.
-fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
+pub(super) fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
     let mut nics: Vec<Nic<'a>> = interfaces
         .iter()
         .filter(|interface| interface.kind == "ethernet" && !interface.map.contains_key("veth"))

@@ -6,28 +6,39 @@
 //! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
 //! cloud-init reads it.
 
+mod boot_nic;
 pub mod cloud;
-mod document;
-mod engine;
+mod dns;
+pub(crate) mod document;
+pub(crate) mod engine;
 mod escape;
 mod features;
 mod fields;
-mod interfaces;
+mod given;
+pub(crate) mod interfaces;
 mod keyfile;
+pub(crate) mod keyfile_format;
 mod mac;
+mod manager_version;
 mod names;
 pub mod networkd;
 mod networkd_unit;
+pub(crate) mod nics;
+mod ports;
 mod references;
 mod rules;
 
 use serde_yaml::{Mapping, Value};
 
+pub(crate) use interfaces::kernel_name_problem;
 pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};
+pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
 pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
 
-use crate::host::{HostName, HostSpec};
+use crate::check::{self, CheckedHost};
+use crate::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use crate::report::{DocumentPath, Report};
+use crate::topology::{Topology, from_nmstate};
 
 /// The release of the nmstate crate that does the conversion, for every report: another one may write other
 /// keyfiles.
@@ -40,20 +51,64 @@ pub struct HostNetwork {
     pub keyfiles: Vec<Keyfile>,
     /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
     pub hostname: Option<HostName>,
+    /// What these profiles make of the host, with the places in the user's documents.
+    pub topology: Topology,
 }
 
-/// Converts a host's NMState document to keyfiles.
+/// Converts a host's network to keyfiles.
 ///
 /// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
 /// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
 pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
-    let mut report = Report::new();
-    let network = convert_into(host, &mut report).filter(|_| !report.has_errors());
-    (network, report)
+    match &host.network {
+        NetworkDocument::Nmstate(document) => reported(host, document, |_, network, _, _| Some(network)),
+        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles),
+    }
 }
 
-fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
-    check(host, report)?.keyfiles(&host.network.path, report)
+/// What `convert` makes of the NMState of a host, with the NICs that are known by MAC address. There is something exactly
+/// when the report has no errors; each finding is at the place that its part of the document comes from, and those about
+/// the network as such come before those about a form of it.
+fn reported<T>(
+    host: &HostSpec,
+    document: &NmstateDocument,
+    convert: impl FnOnce(&Checked, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
+) -> (Option<T>, Report) {
+    let mut report = Report::new();
+    let document = nics::identify(document, &host.nics, &mut report);
+    let (path, origins) = (&document.path, &document.origins);
+    let mut checks = Report::new();
+    let network = check(host, &document, &mut report).and_then(|checked| {
+        let mut network = checked.keyfiles(path, &mut report)?;
+        network.topology = checked.topology(path).at_origins(origins);
+        check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
+        Some((checked, network))
+    });
+    let network = network.filter(|_| !report.has_errors() && !checks.has_errors());
+    let about_network = report.findings().len();
+    let converted = network.and_then(|(checked, network)| convert(&checked, network, path, &mut report));
+    let converted = converted.filter(|_| !report.has_errors());
+    let about_form = report.split_off(about_network).at_origins(origins);
+    let mut report = report.at_origins(origins);
+    report.append(checks);
+    report.append(about_form);
+    (converted, report)
+}
+
+/// [`reported`], in a form that can be made of NMState only: `form` is what it is called.
+fn from_nmstate<T>(
+    host: &HostSpec,
+    form: &str,
+    convert: impl FnOnce(&Checked, &DocumentPath, &mut Report) -> Option<T>,
+) -> (Option<T>, Report) {
+    if let Some(document) = host.network.as_nmstate() {
+        // The keyfiles are not used: nmstate's engine is the check that a document is one.
+        return reported(host, document, |checked, _, path, report| convert(checked, path, report));
+    }
+    let mut report = Report::new();
+    let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");
+    report.error("keyfiles-need-networkmanager", &host.network.path(), message);
+    (None, report)
 }
 
 /// A document that passed every check that needs no engine.
@@ -65,14 +120,17 @@ struct Checked {
     hostname: Option<HostName>,
 }
 
-fn check(host: &HostSpec, report: &mut Report) -> Option<Checked> {
-    let path = &host.network.path;
-    let values = document::check(&host.network.value, path, report);
-    if report.has_errors() {
+fn check(host: &HostSpec, document: &NmstateDocument, report: &mut Report) -> Option<Checked> {
+    let NmstateDocument { value, path, .. } = document;
+    let mut bounds = Report::new();
+    let values = document::check(value, path, &mut bounds);
+    let in_bounds = !bounds.has_errors();
+    report.append(bounds);
+    if !in_bounds {
         return None;
     }
     let empty = Mapping::new();
-    let document = match &host.network.value {
+    let document = match value {
         Value::Mapping(document) => document,
         Value::Null => &empty,
         _ => {
@@ -84,8 +142,11 @@ fn check(host: &HostSpec, report: &mut Report) -> Option<Checked> {
     let hostname = hostname(document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(document, path, report);
     interfaces::check_settings(&interfaces, report);
-    references::check(document, &interfaces, path, report);
+    references::check(document, &interfaces, &host.nics, path, report);
     rules::check_routes(document, path, report);
+    if let Some(boot_mac) = host.boot_mac {
+        boot_nic::check(document, &interfaces, boot_mac, path, report);
+    }
     if report.has_errors() {
         return None;
     }
@@ -106,21 +167,34 @@ impl Checked {
         interfaces::read(&self.document, path, &mut Report::new())
     }
 
+    /// What the document makes of the host.
+    fn topology(&self, path: &DocumentPath) -> Topology {
+        from_nmstate::read(&self.document, &self.interfaces(path), self.hostname.clone(), path)
+    }
+
     fn keyfiles(&self, path: &DocumentPath, report: &mut Report) -> Option<HostNetwork> {
         let mut prepared = self.document.clone();
         let holders = rules::assign(&mut prepared, &self.interfaces(path), path, report);
         if report.has_errors() {
             return None;
         }
-        let files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        let named = ports::by_name(&prepared, &self.interfaces(path));
+        let mut files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        if let Some(named) = named {
+            ports::complete(&mut files, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
+        }
+        dns::check(&files, &self.document, path, report);
         holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+        if report.has_errors() {
+            return None;
+        }
         let finish = |(name, content): (String, String)| (name, escape::escape(&holders.settle(&content)));
         let keyfiles = names::name_files(files.into_iter().map(finish).collect());
         if keyfiles.is_empty() {
             report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
             return None;
         }
-        Some(HostNetwork { keyfiles, hostname: self.hostname.clone() })
+        Some(HostNetwork { keyfiles, hostname: self.hostname.clone(), topology: Topology::default() })
     }
 }
 

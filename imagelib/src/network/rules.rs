@@ -21,6 +21,7 @@ const KEY: &str = "routing-rule";
 /// Refuses routes that no profile can hold.
 pub(super) fn check_routes(document: &Mapping, path: &DocumentPath, report: &mut Report) {
     let path = path.key("routes").key("config");
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
         if matches!(text_of(route, "state"), Some("absent" | "ignore")) {
             let message = "asks to leave or to remove a route, and before first boot there is none";
@@ -28,6 +29,19 @@ pub(super) fn check_routes(document: &Mapping, path: &DocumentPath, report: &mut
         } else if route.is_mapping() && route.get("next-hop-interface").is_none() && route.get("route-type").is_none() {
             let message = "has no next-hop-interface, so no profile can hold it; add next-hop-interface";
             report.error("route-without-interface", &path.index(index), message);
+        } else if let Some(map) = route.as_mapping() {
+            // What nmstate compares is all but the metric.
+            let rest: Mapping = map
+                .iter()
+                .filter(|(key, _)| *key != "metric")
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            if let Some(first) = seen.insert(format!("{rest:?}"), index) {
+                let message = format!(
+                    "differs from [{first}] in its metric at most, and nmstate keeps one of the two; remove one of them"
+                );
+                report.warning("route-lost", &path.index(index), message);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use imagelib::base::live::{LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
+use imagelib::network::NetworkManagerVersion;
 use imagelib::source::Source as _;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -81,6 +82,10 @@ pub(super) struct BaseDetails {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(example = json!({"live-initrd-network": true}))]
     features: BTreeMap<&'static str, bool>,
+    /// The release of NetworkManager in its initramfs, as far as it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "1.54.0")]
+    network_manager_version: Option<NetworkManagerVersion>,
     /// How the kind of its system shows, as lines for a person to read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<String>,
@@ -140,6 +145,9 @@ pub(super) struct InitrdBody {
     profile: String,
     /// How that shows.
     evidence: Vec<String>,
+    /// The release of NetworkManager in it, as far as it shows.
+    #[schema(example = "1.54.0")]
+    network_manager_version: Option<String>,
     /// Why it cannot be extended, where it cannot.
     problem: Option<String>,
 }
@@ -210,6 +218,7 @@ fn details(open: &OpenBase) -> BaseDetails {
         kernel_arguments_area: None,
         kernel_arguments: None,
         features: BTreeMap::new(),
+        network_manager_version: open.base.network_manager_version(),
         evidence: Vec::new(),
         live: None,
         not_customisable: None,

@@ -1,8 +1,9 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
+use imagelib::check;
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
-use imagelib::input::{self, ChooseError, Input};
+use imagelib::input::{self, ChooseError, Input, Text};
 use imagelib::network::{self, HostNetwork};
 use imagelib::report::Report;
 
@@ -10,22 +11,24 @@ use super::problem::{Problem, ProblemKind};
 
 /// The one host that `documents` describe, or the one of them that is called `name`, with warnings.
 pub(super) fn one_host(documents: &[u8], name: Option<&str>) -> Result<(HostSpec, Report), Problem> {
-    let Input { hosts, report } = input::read(documents);
-    if report.has_errors() {
-        return Err(refused(&report));
-    }
+    let Input { hosts, report, .. } = read(documents)?;
     Ok((choose(hosts, name, &report)?, report))
 }
 
-/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report.
+/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report,
+/// with its places in the documents, where these are given.
 pub(super) fn network(
     host: &HostSpec,
+    documents: Option<&[u8]>,
     files: NetworkFiles,
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Problem> {
     let (network, findings) = delivery::convert_network(host, files, no_auto_default);
     report.append(findings);
+    if let Some(documents) = documents {
+        locate(documents, report);
+    }
     network.ok_or_else(|| refused(report))
 }
 
@@ -39,10 +42,7 @@ pub(super) struct Converted {
 
 /// All hosts that `documents` describe, or the one of them that is called `name`, with warnings.
 pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpec>, Report), Problem> {
-    let Input { mut hosts, report } = input::read(documents);
-    if report.has_errors() {
-        return Err(refused(&report));
-    }
+    let Input { mut hosts, report, .. } = read(documents)?;
     if name.is_some() || hosts.is_empty() {
         hosts = vec![choose(hosts, name, &report)?];
     }
@@ -58,11 +58,25 @@ pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converte
         report.append(findings);
         converted.extend(network.map(|network| (host.name, network)));
     }
+    locate(documents, &mut report);
     if report.has_errors() { Err(refused(&report)) } else { Ok(Converted { hosts: converted, report }) }
 }
 
+/// What `documents` say, with warnings. There is nothing wrong between the hosts.
+fn read(documents: &[u8]) -> Result<Input, Problem> {
+    let mut input = input::read(documents);
+    input.report.append(check::between_hosts(&input));
+    locate(documents, &mut input.report);
+    if input.report.has_errors() { Err(refused(&input.report)) } else { Ok(input) }
+}
+
+/// Says of findings where in the documents they are.
+pub(super) fn locate(documents: &[u8], report: &mut Report) {
+    input::locate([Text { name: None, text: documents }], report);
+}
+
 /// [`input::choose`], with a problem for an error.
-fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<HostSpec, Problem> {
+pub(super) fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<HostSpec, Problem> {
     input::choose(hosts, name).map_err(|error| {
         let kind = match error {
             ChooseError::NoHost => ProblemKind::NoHost,

@@ -5,8 +5,10 @@ mod access;
 mod bases;
 mod body;
 mod boots;
+mod check;
 mod content;
 mod documents;
+mod explanations;
 mod health;
 mod images;
 mod json;
@@ -102,6 +104,8 @@ fn protected() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(openapi::description())
         .merge(bases::router())
         .merge(boots::router())
+        .merge(check::router())
+        .merge(explanations::router())
         .merge(images::router())
         .merge(keyfiles::router())
         .merge(problems::router())

@@ -26,6 +26,7 @@ use super::{Api, protected, unprotected};
         (name = "images", description = "Boot images: one for each host"),
         (name = "boots", description = "Hosts, booted from images by way of their BMCs"),
         (name = "keyfiles", description = "What becomes of NMState, without an image"),
+        (name = "findings", description = "What is wrong with documents, before anything boots"),
         (name = "bases", description = "What images are made over"),
         (name = "service", description = "The server itself"),
     ),

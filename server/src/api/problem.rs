@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use imagelib::report::{Report, Severity};
+use imagelib::report::{LineColumn, Position, Report, Severity, explain};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -149,17 +149,61 @@ pub struct FindingBody {
     path: String,
     /// The whole sentence, path included.
     message: String,
+    /// Where that is in the text that was handed over, if it is found there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<PositionBody>,
+    /// What will happen on the host.
+    consequence: &'static str,
+    /// How to mend it.
+    mend: &'static str,
+}
+
+/// A place in the text that was handed over. Lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Position)]
+pub struct PositionBody {
+    /// The line.
+    #[schema(example = 31)]
+    line: usize,
+    /// The column.
+    #[schema(example = 9)]
+    column: usize,
+    /// The place within the text that begins here, where a document is held as text whose lines are not those of the whole:
+    /// in base64, in quotes, folded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<LineColumnBody>,
+}
+
+/// A line and a column, both from 1.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = LineColumn)]
+pub struct LineColumnBody {
+    /// The line.
+    line: usize,
+    /// The column.
+    column: usize,
 }
 
 /// The findings of `report`, as the API shows them.
 pub fn findings(report: &Report) -> Vec<FindingBody> {
-    let body = |finding: &imagelib::report::Finding| FindingBody {
-        severity: finding.severity,
-        code: finding.code,
-        path: finding.path.to_string(),
-        message: finding.to_string(),
+    let body = |finding: &imagelib::report::Finding| {
+        let explanation = explain(finding.code);
+        FindingBody {
+            severity: finding.severity,
+            code: finding.code,
+            path: finding.path.to_string(),
+            message: finding.to_string(),
+            position: finding.position.as_ref().map(position),
+            consequence: explanation.map_or("", |explanation| explanation.consequence),
+            mend: explanation.map_or("", |explanation| explanation.mend),
+        }
     };
     report.findings().iter().map(body).collect()
+}
+
+fn position(Position { line, column, within, .. }: &Position) -> PositionBody {
+    let within = within.map(|LineColumn { line, column }| LineColumnBody { line, column });
+    PositionBody { line: *line, column: *column, within }
 }
 
 /// Why a request is refused: what the client is told, and apart from it, what only the log is told.

@@ -27,8 +27,8 @@ Examples:
   dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081
   dayone boot worker-0.yaml --base fcos --server https://dayone.example:8080 --token-file token --wait")]
 pub struct BootArguments {
-    /// Every host in these documents: BareMetalHost objects with their Secrets, or NMState, in YAML or JSON; several files
-    /// are one set; - is standard input
+    /// Every host in these documents (BareMetalHost objects with their Secrets, install-config.yaml, …), or in directories
+    /// of them: all are one set; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub documents: Vec<InputFile>,
 

@@ -26,8 +26,8 @@ cannot be read or written, 130 interrupted.
 
 Example: dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso")]
 pub struct BuildArguments {
-    /// NMState, or a BareMetalHost with its Secret, in YAML or JSON; repeatable: several files are one set of documents;
-    /// - is standard input
+    /// Documents that describe the host (NMState, BareMetalHost with its Secret, install-config.yaml, …), or a directory
+    /// of them; repeatable: all are one set of documents; - is standard input
     #[arg(long, value_name = "FILE")]
     pub host: Vec<InputFile>,
 

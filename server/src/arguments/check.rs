@@ -7,15 +7,19 @@ use super::{InputFile, OutputFormat};
 /// The arguments of `dayone check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each finding says how much it weighs, where in the documents it stands, and what is wrong. With errors, no image can \
-be built; warnings are for you to judge.
+Each finding says where it is (file, line and column; the path in the documents), how much it weighs, what is wrong, \
+what will happen on the host, and how to mend it. With errors, no image can be built; warnings are for you to judge.
 
 Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong arguments, or a file cannot be read.")]
 pub struct CheckArguments {
-    /// NMState, or a BareMetalHost with its Secret, in YAML or JSON; several files are one set of documents; - is
-    /// standard input
+    /// Documents that describe hosts (NMState, BareMetalHost with its Secret, install-config.yaml, …), or directories of
+    /// them: all are one set of documents; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<InputFile>,
+
+    /// Print one line for each finding, without what will happen and how to mend it
+    #[arg(long, conflicts_with = "format")]
+    pub short: bool,
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "text")]

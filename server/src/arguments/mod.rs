@@ -10,7 +10,10 @@ mod customisation;
 mod data;
 mod doctor;
 mod documents;
+mod explain;
 mod inspect;
+mod manifests;
+mod second_step;
 mod serve;
 mod settings;
 mod upstream;
@@ -29,7 +32,10 @@ pub use customisation::{CustomisationArguments, FileArgument};
 pub use data::DataArguments;
 pub use doctor::DoctorArguments;
 pub use documents::InputFile;
+pub use explain::ExplainArguments;
 pub use inspect::InspectArguments;
+pub use manifests::ManifestsArguments;
+pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
 pub use settings::{Settings, SettingsError};
 pub use upstream::parse;
@@ -65,6 +71,12 @@ pub enum Command {
     Convert(ConvertArguments),
     /// Say what is wrong with documents, and build nothing
     Check(CheckArguments),
+    /// Say what a finding's code means: what will happen on the host, and how to mend it
+    Explain(ExplainArguments),
+    /// Write the MachineConfigs that bring hosts their network after the installation, with br-ex
+    SecondStep(SecondStepArguments),
+    /// Write hosts as Kubernetes objects of Metal3: BareMetalHost and Secrets
+    Manifests(ManifestsArguments),
     /// Say what an image is, what can be done with it, and what it carries
     Inspect(InspectArguments),
     /// Ask a BMC by Redfish

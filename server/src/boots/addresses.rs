@@ -1,21 +1,18 @@
-//! The static addresses that a host will have, as its NMState says.
+//! The static addresses that a host will have.
 
 use std::net::IpAddr;
 
-use serde_yaml::Value;
+use imagelib::topology::Topology;
 
 /// More than a host has.
 const MOST: usize = 64;
 
-/// The addresses in `interfaces[].ipv4.address[].ip` and the same of IPv6, but those that mean something on a link only.
-pub fn static_addresses(nmstate: &Value) -> Vec<IpAddr> {
-    let interfaces = nmstate.get("interfaces").and_then(Value::as_sequence).into_iter().flatten();
-    let families = interfaces.flat_map(|interface| ["ipv4", "ipv6"].map(|family| interface.get(family)));
-    let enabled = families.flatten().filter(|ip| ip.get("enabled").and_then(Value::as_bool) == Some(true));
-    let lists = enabled.filter_map(|ip| ip.get("address")?.as_sequence()).flatten();
-    let addresses = lists.filter_map(|address| address.get("ip")?.as_str()?.parse().ok());
+/// The addresses of interfaces that come up, but those that mean something on a link only.
+pub fn static_addresses(topology: &Topology) -> Vec<IpAddr> {
+    let active = topology.interfaces.iter().filter(|interface| interface.active);
+    let addresses = active.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses));
     let mut found = Vec::new();
-    for address in addresses.filter(|address| !is_local(address)).take(MOST) {
+    for address in addresses.map(|address| address.network.addr()).filter(|address| !is_local(address)).take(MOST) {
         if !found.contains(&address) {
             found.push(address);
         }
@@ -32,25 +29,25 @@ fn is_local(address: &IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use imagelib::report::DocumentPath;
+
     use super::*;
 
     #[test]
     fn addresses_are_found_and_nothing_else() {
-        let nmstate = "
-interfaces:
-- name: bond0.10
-  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}, {ip: 192.0.2.10, prefix-length: 24}]}
-  ipv6: {enabled: true, address: [{ip: 'fe80::1', prefix-length: 64}, {ip: '2001:db8::10', prefix-length: 64}]}
-- name: eth1
-  ipv4: {enabled: false, address: [{ip: 192.0.2.11, prefix-length: 24}]}
-- name: eth2
-  ipv4: {enabled: true, dhcp: true}
-- 7
-";
-        let found = static_addresses(&serde_yaml::from_str(nmstate).unwrap());
+        let profile =
+            |name: &str, rest: &str| format!("[connection]\nid={name}\ntype=ethernet\ninterface-name={name}\n{rest}\n");
+        let profiles = [
+            profile(
+                "bond0.10",
+                "[ipv4]\nmethod=manual\naddress1=192.0.2.10/24\naddress2=192.0.2.10/25\n[ipv6]\nmethod=manual\naddress1=fe80::1/64\naddress2=2001:db8::10/64",
+            ),
+            profile("eth1", "[ipv4]\nmethod=disabled\naddress1=192.0.2.11/24"),
+            profile("eth2", "[ipv4]\nmethod=auto"),
+            profile("eth3", "autoconnect=false\n[ipv4]\nmethod=manual\naddress1=192.0.2.12/24"),
+        ];
+        let profiles = profiles.iter().map(|content| (DocumentPath::root(), content.as_str()));
+        let found = static_addresses(&Topology::from_profiles(profiles, None));
         assert_eq!(found, ["192.0.2.10".parse::<IpAddr>().unwrap(), "2001:db8::10".parse().unwrap()]);
-        for odd in ["{}", "interfaces: 7", "interfaces: [{ipv4: {enabled: true, address: [{ip: 7}, {ip: x}]}}]"] {
-            assert!(static_addresses(&serde_yaml::from_str(odd).unwrap()).is_empty(), "{odd}");
-        }
     }
 }

@@ -148,6 +148,20 @@ impl Boots {
         self.0.boots().values().find(uses).map(|boot| boot.id())
     }
 
+    /// The BMC of the host that boots, or was booted last, from this image; none where several hosts share it.
+    pub fn bmc_of_image(&self, image: &RecipeId) -> Option<String> {
+        let mut bmcs: Vec<String> = self
+            .all()
+            .iter()
+            .map(|boot| boot.record())
+            .filter(|record| record.image == *image)
+            .map(|record| record.bmc.address.to_string())
+            .collect();
+        bmcs.dedup();
+        let last = bmcs.pop();
+        last.filter(|_| bmcs.is_empty())
+    }
+
     /// Begins boots, all of them or none. When this returns, they outlive a restart.
     pub async fn begin(&self, new: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, CreateError> {
         let boots = self.clone();

@@ -26,7 +26,8 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
                 1 => "1 host".to_owned(),
                 count => format!("{count} hosts"),
             };
-            terminal::print(&format!("{}{hosts}: {}\n", findings::as_text(report), findings::summary(report)))?;
+            let found = if arguments.short { findings::as_text(report) } else { findings::in_full(report) };
+            terminal::print(&format!("{found}{hosts}: {}\n", findings::summary(report)))?;
         }
         OutputFormat::Json => {
             let hosts = checked.hosts.iter().map(|(host, _)| host.name.as_deref()).collect();

@@ -1,20 +1,21 @@
-//! `dayone convert`: NMState in, keyfiles out.
+//! `dayone convert`: NMState in, keyfiles out, or what they will make of the host.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use imagelib::host::{HostName, HostSpec};
 use imagelib::network::{HostNetwork, Keyfile, NMSTATE_VERSION};
 use imagelib::report::Report;
+use imagelib::topology::svg::Picture;
+use imagelib::topology::{Table, Topology};
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::table::columns;
 use super::terminal::HEADING;
-use super::{documents, findings, terminal};
+use super::{documents, findings, output_files, terminal};
 use crate::arguments::{ConvertArguments, OutputFormat};
 
 #[derive(Serialize)]
@@ -32,7 +33,11 @@ struct ConvertedHost<'a> {
     name: Option<&'a str>,
     /// The host name that it will have.
     hostname: Option<&'a HostName>,
-    keyfiles: &'a [Keyfile],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keyfiles: Option<&'a [Keyfile]>,
+    /// What its network will be, in place of the keyfiles where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology: Option<&'a Topology>,
 }
 
 pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
@@ -40,22 +45,33 @@ pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
     let report = &converted.report;
     let hosts: Vec<(&HostSpec, &HostNetwork)> =
         converted.hosts.iter().filter_map(|(host, network)| Some((host, network.as_ref()?))).collect();
-    if let (Some(directory), false) = (&arguments.output, report.has_errors()) {
-        write_all(directory, &hosts, arguments.force)?;
+    if !report.has_errors() {
+        let mut files = Vec::new();
+        if let Some(directory) = &arguments.output {
+            files.extend(keyfiles(directory, &hosts)?);
+        }
+        if let Some(path) = &arguments.svg {
+            files.extend(pictures(path, &hosts)?);
+        }
+        let files: Vec<_> = files.iter().map(|(path, content)| (path.clone(), content.as_ref())).collect();
+        output_files::write_all(&files, arguments.force)?;
     }
     match arguments.format {
         OutputFormat::Json => {
             let hosts = hosts.iter().map(|(host, network)| ConvertedHost {
                 name: host.name.as_deref(),
                 hostname: network.hostname.as_ref(),
-                keyfiles: &network.keyfiles,
+                keyfiles: (!arguments.explain).then_some(network.keyfiles.as_slice()),
+                topology: arguments.explain.then_some(&network.topology),
             });
             let hosts = hosts.collect();
             terminal::print_json(&Converted { hosts, findings: report, nmstate_version: NMSTATE_VERSION })?;
         }
         OutputFormat::Text => {
             terminal::remark(&findings::as_text(report));
-            if arguments.output.is_none() {
+            if arguments.explain {
+                terminal::print(&explained(&hosts))?;
+            } else if arguments.output.is_none() && arguments.svg.is_none() {
                 terminal::print(&as_text(&hosts))?;
             }
         }
@@ -89,47 +105,57 @@ fn label(host: &HostSpec, network: &HostNetwork) -> String {
     host.name.clone().or(hostname).unwrap_or_else(|| "unnamed".to_owned())
 }
 
-/// Writes every host's keyfiles, or nothing if any file is in the way.
-fn write_all(directory: &Path, hosts: &[(&HostSpec, &HostNetwork)], force: bool) -> Result<(), Failure> {
-    let mut labels = BTreeSet::new();
-    let mut files = Vec::new();
+/// What each host's network will be, below the host's name.
+fn explained(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
+    let mut text = String::new();
     for (host, network) in hosts {
-        let label = label(host, network);
-        let directory = if hosts.len() > 1 { directory.join(&label) } else { directory.to_owned() };
-        if !labels.insert(label) {
-            let message = format!("two hosts would be written to {}; convert them one by one", directory.display());
-            return Err(Failure::Input(message));
+        let mut heading = label(host, network);
+        if let Some(hostname) = network.hostname.as_ref().filter(|hostname| hostname.as_str() != heading) {
+            heading = format!("{heading}, host name {hostname}");
         }
-        files.extend(network.keyfiles.iter().map(|keyfile| (directory.join(keyfile.name.as_str()), &keyfile.content)));
-    }
-    let mut missing = Vec::new();
-    for (path, content) in files {
-        match fs::read(&path) {
-            Ok(there) if there == content.as_bytes() => {}
-            Ok(_) if !force => {
-                let message = format!("{} is there with another content; --force replaces it", path.display());
-                return Err(Failure::System(message));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::system(&format!("cannot read {}", path.display()), &error));
-            }
-            _ => missing.push((path, content)),
+        let separator = if text.is_empty() { "" } else { "\n" };
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{separator}{HEADING}=== {} ==={HEADING:#}", terminal::plain(&heading));
+        for Table { headings, rows } in network.topology.tables() {
+            text.push('\n');
+            text.push_str(&columns(headings, &rows));
         }
     }
-    for (path, content) in missing {
-        write(&path, content).map_err(|error| Failure::system(&format!("cannot write {}", path.display()), &error))?;
-    }
-    Ok(())
+    text
 }
 
-/// Whole or not at all, and for the owner's eyes only from the first byte on.
-fn write(path: &Path, content: &str) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    // Temporary files have mode 0600.
-    let mut file = tempfile::Builder::new().prefix(".dayone-").tempfile_in(directory)?;
-    file.write_all(content.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+type Files<'a> = Vec<(PathBuf, Cow<'a, str>)>;
+
+/// Every host's keyfiles, with their places.
+fn keyfiles<'a>(directory: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Result<Files<'a>, Failure> {
+    let labels = labels(directory, hosts)?;
+    let files = hosts.iter().zip(labels).flat_map(|((_, network), label)| {
+        let directory = if hosts.len() > 1 { directory.join(label) } else { directory.to_owned() };
+        let place = move |name: &str| directory.join(name);
+        network.keyfiles.iter().map(move |keyfile| (place(keyfile.name.as_str()), Cow::from(&keyfile.content)))
+    });
+    Ok(files.collect())
+}
+
+/// Every host's picture, with its place.
+fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Result<Files<'a>, Failure> {
+    let labels = labels(path, hosts)?;
+    let files = hosts.iter().zip(labels).map(|((host, network), label)| {
+        let bmc = host.bmc.as_ref().map(|bmc| bmc.address.as_str());
+        let picture = Picture { topology: &network.topology, bmc, boot_mac: host.boot_mac };
+        let several = hosts.len() > 1 || path.is_dir();
+        let path = if several { path.join(format!("{label}.svg")) } else { path.to_owned() };
+        (path, Cow::from(picture.to_svg()))
+    });
+    Ok(files.collect())
+}
+
+/// What the hosts are called where each has a file or a directory of its own.
+fn labels(directory: &Path, hosts: &[(&HostSpec, &HostNetwork)]) -> Result<Vec<String>, Failure> {
+    let labels: Vec<String> = hosts.iter().map(|(host, network)| label(host, network)).collect();
+    if labels.iter().collect::<BTreeSet<_>>().len() < labels.len() {
+        let message = format!("two hosts would be written to {}; convert them one by one", directory.display());
+        return Err(Failure::Input(message));
+    }
+    Ok(labels)
 }

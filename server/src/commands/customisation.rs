@@ -5,9 +5,10 @@ use std::path::Path;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::KernelArgumentEdits;
 
-use super::documents;
-use super::failure::{Failure, chain};
+use super::failure::Failure;
+use super::files;
 use crate::arguments::{CustomisationArguments, FileArgument, InputFile};
+use crate::error_chain::chain;
 
 /// What the arguments name, read.
 pub(super) struct Customisation {
@@ -37,7 +38,7 @@ impl Customisation {
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    documents::read_file(&InputFile::Path(path.to_owned()))
+    files::read_one(&InputFile::Path(path.to_owned()))
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {

@@ -1,44 +1,63 @@
 //! The user's documents: read from files, and the networks that they describe.
 
-use std::fs::File;
-use std::io::{self, Read};
-
+use imagelib::check::{self, Converted};
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::{HostBmc, HostSpec};
-use imagelib::input::{self, ChooseError, Input};
-use imagelib::network::{self, HostNetwork};
+use imagelib::input::{self, ChooseError, Input, Limits, Text};
 use imagelib::report::Report;
 
 use super::failure::Failure;
-use super::{findings, terminal};
+use super::files::ReadFile;
+use super::{files, findings, terminal};
 use crate::arguments::InputFile;
 
-/// Where reading stops. The library takes far less, and says so; this is for what never ends.
-const MOST: u64 = 64 << 20;
+/// Files with documents, as they were read.
+pub(super) struct Documents(Vec<ReadFile>);
 
-/// What the documents say.
-pub(super) struct Hosts {
-    /// The hosts, each with its network; none where the report has an error about it.
-    pub(super) hosts: Vec<(HostSpec, Option<HostNetwork>)>,
-    /// What the user should know.
-    pub(super) report: Report,
+/// A host of some documents.
+pub(super) struct OneHost {
+    pub(super) host: HostSpec,
+    pub(super) documents: Documents,
 }
 
-/// Reads files as one set of documents and converts every host in it.
-pub(super) fn read(files: &[InputFile]) -> Result<Hosts, Failure> {
-    let specs = input_of(files)?;
-    let mut report = specs.report;
-    let hosts = specs.hosts.into_iter().map(|host| {
-        let (network, findings) = network::convert(&host);
-        report.append(findings);
-        (host, network)
-    });
-    Ok(Hosts { hosts: hosts.collect(), report })
+impl Documents {
+    fn read(files: &[InputFile]) -> Result<Self, Failure> {
+        files::read_all(files).map(Self)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = Text<'_>> {
+        // Of a single file, every finding would begin with a name that the user has just typed.
+        let several = self.0.len() > 1;
+        self.0.iter().map(move |ReadFile { name, found, content }| {
+            let named = several || *found || Text::is_told_by_name(name);
+            Text { name: named.then_some(name.as_str()), text: content }
+        })
+    }
+
+    /// Says of findings where in the files they are.
+    fn locate(&self, report: &mut Report) {
+        input::locate_within(Limits::FILES, self.texts(), report);
+        if let [only] = self.0.as_slice() {
+            report.in_file(&only.name);
+        }
+    }
+}
+
+/// Reads files as one set of documents, and converts and checks every host in it.
+pub(super) fn read(files: &[InputFile]) -> Result<Converted, Failure> {
+    let documents = Documents::read(files)?;
+    let mut converted = check::convert_all(input::read_within(Limits::FILES, documents.texts()));
+    documents.locate(&mut converted.report);
+    Ok(converted)
 }
 
 /// The only host in the files, or the one called `name`, with warnings. Errors have been shown.
-pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostSpec, Report), Failure> {
-    let Input { hosts, report } = input_of(files)?;
+pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHost, Report), Failure> {
+    let documents = Documents::read(files)?;
+    let mut input = input::read_within(Limits::FILES, documents.texts());
+    input.report.append(check::between_hosts(&input));
+    documents.locate(&mut input.report);
+    let Input { hosts, report, .. } = input;
     // An error in a document may be about the host that is meant, or keep it from being seen.
     if report.has_errors() {
         return Err(shown(&report));
@@ -47,19 +66,20 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(HostS
         ChooseError::NoHost => Failure::Input(error.to_string()),
         _ => Failure::System(format!("{error} (--host-name NAME)")),
     })?;
-    Ok((host, report))
+    Ok((OneHost { host, documents }, report))
 }
 
 /// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report.
 /// Errors have been shown.
 pub(super) fn network(
-    host: &HostSpec,
+    OneHost { host, documents }: &OneHost,
     files: NetworkFiles,
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Failure> {
     let (network, findings) = delivery::convert_network(host, files, no_auto_default);
     report.append(findings);
+    documents.locate(report);
     network.ok_or_else(|| shown(report))
 }
 
@@ -70,8 +90,9 @@ fn shown(report: &Report) -> Failure {
 
 /// The BMC of the only host in the files that has one, or of the one called `name`. Errors have been shown.
 pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc, Failure> {
-    let contents = contents_of(files)?;
-    let (mut bmcs, report) = input::read_bmcs(texts(&contents));
+    let documents = Documents::read(files)?;
+    let (mut bmcs, mut report) = input::read_bmcs(documents.texts());
+    documents.locate(&mut report);
     if report.has_errors() {
         return Err(shown(&report));
     }
@@ -86,38 +107,7 @@ pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc
         )));
     }
     bmcs.pop().ok_or_else(|| match name {
-        Some(name) => Failure::Input(format!("the documents have no BareMetalHost {name:?} with spec.bmc.address")),
-        None => Failure::Input("the documents have no BareMetalHost with spec.bmc.address".to_owned()),
+        Some(name) => Failure::Input(format!("the documents have no host {name:?} with the address of its BMC")),
+        None => Failure::Input("the documents have no host with the address of its BMC".to_owned()),
     })
-}
-
-fn input_of(files: &[InputFile]) -> Result<Input, Failure> {
-    Ok(input::read_all(texts(&contents_of(files)?)))
-}
-
-/// The contents of the files, with their names.
-fn contents_of(files: &[InputFile]) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-    if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
-        return Err(Failure::System("standard input (-) can be read only once".to_owned()));
-    }
-    files.iter().map(|file| Ok((file.to_string(), read_file(file)?))).collect()
-}
-
-fn texts(contents: &[(String, Vec<u8>)]) -> impl Iterator<Item = input::Text<'_>> {
-    // Of a single file, every finding would begin with a name that the user has just typed.
-    let named = contents.len() > 1;
-    contents.iter().map(move |(name, text)| input::Text { name: named.then_some(name.as_str()), text })
-}
-
-/// The content of a small file, or of standard input.
-pub(super) fn read_file(file: &InputFile) -> Result<Vec<u8>, Failure> {
-    let mut content = Vec::new();
-    let result = match file {
-        InputFile::StandardInput => io::stdin().lock().take(MOST).read_to_end(&mut content),
-        InputFile::Path(path) => File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut content)),
-    };
-    match result {
-        Ok(_) => Ok(content),
-        Err(error) => Err(Failure::system(&format!("cannot read {file}"), &error)),
-    }
 }

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use super::terminal;
+use crate::error_chain::chain;
 
 /// Why a command did not do what it was asked to do.
 #[derive(Debug)]
@@ -51,41 +52,4 @@ pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
         Failure::Interrupted(meaning) => terminal::complain(&format!("interrupted; {meaning}")),
     }
     ExitCode::from(failure.code())
-}
-
-/// An error and its causes on one line. Many errors quote their cause already; it is not said twice.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut sentence = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !sentence.contains(&message) {
-            sentence = format!("{sentence}: {message}");
-        }
-        cause = error.source();
-    }
-    sentence
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    enum Example {
-        #[error("the base cannot be read: {0}")]
-        Quoting(#[source] io::Error),
-        #[error("the base cannot be read")]
-        Silent(#[source] io::Error),
-    }
-
-    #[test]
-    fn causes_are_named_once() {
-        let error = || io::Error::other("disk on fire");
-        for example in [Example::Quoting(error()), Example::Silent(error())] {
-            assert_eq!(chain(&example), "the base cannot be read: disk on fire");
-        }
-    }
 }

@@ -1,24 +1,63 @@
 //! Findings as text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use imagelib::report::{Report, Severity};
+use imagelib::report::{Finding, Position, Report, Severity, explain};
 
-use super::terminal::{ERROR, WARNING, plain};
+use super::terminal::{ERROR, HEADING, WARNING, plain};
 
-/// One line for each finding: severity, sentence with its path, code.
+/// One line for each finding, as compilers and their readers have it: file, line and column, severity, sentence with its
+/// path, code.
 pub(super) fn as_text(report: &Report) -> String {
     let mut text = String::new();
-    for finding in report.findings() {
-        let style = match finding.severity {
-            Severity::Error => ERROR,
-            Severity::Warning => WARNING,
-        };
-        // Writing to a String does not fail.
-        let _ =
-            writeln!(text, "{style}{}:{style:#} {} [{}]", finding.severity, plain(&finding.to_string()), finding.code);
+    for finding in sorted(report) {
+        write_line(&mut text, finding);
     }
     text
+}
+
+/// [`as_text`], and below the first finding of each code what will happen on the host, and how to mend it.
+pub(super) fn in_full(report: &Report) -> String {
+    let mut text = String::new();
+    let mut told = BTreeSet::new();
+    for finding in sorted(report) {
+        write_line(&mut text, finding);
+        if let Some(explanation) = explain(finding.code).filter(|_| told.insert(finding.code)) {
+            // Writing to a String does not fail.
+            let _ = writeln!(text, "    what happens: {}", explanation.consequence);
+            let _ = writeln!(text, "    how to mend:  {}", explanation.mend);
+        }
+    }
+    text
+}
+
+/// By file, line and column; behind them what has none, in the order in which it was found.
+fn sorted(report: &Report) -> Vec<&Finding> {
+    let mut findings: Vec<&Finding> = report.findings().iter().collect();
+    findings.sort_by_key(|finding| finding.position.as_ref().map_or((true, None), |position| (false, Some(position))));
+    findings
+}
+
+fn write_line(text: &mut String, finding: &Finding) {
+    let style = match finding.severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+    };
+    let mut sentence = finding.to_string();
+    // Writing to a String does not fail.
+    if let Some(Position { file: Some(file), line, column, .. }) = &finding.position {
+        let _ = write!(text, "{HEADING}{}:{line}:{column}:{HEADING:#} ", plain(file));
+        // Of several files, the path says it as well.
+        if let Some(rest) = sentence.strip_prefix(&format!("{file}: ")) {
+            sentence = rest.to_owned();
+        }
+    }
+    let _ = write!(text, "{style}{}:{style:#} {}", finding.severity, plain(&sentence));
+    if let Some(within) = finding.position.as_ref().and_then(|position| position.within) {
+        let _ = write!(text, " (line {}, column {} of the text there)", within.line, within.column);
+    }
+    let _ = writeln!(text, " [{}]", finding.code);
 }
 
 /// `2 errors, 1 warning`.
@@ -34,6 +73,7 @@ pub(super) fn summary(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use imagelib::input::{self, Text};
     use imagelib::report::DocumentPath;
 
     use super::*;
@@ -42,15 +82,31 @@ mod tests {
     fn a_finding_is_one_line_and_counted() {
         let mut report = Report::new();
         assert_eq!(summary(&report), "no errors, no warnings");
-        report.error("mtu-too-small", &DocumentPath::root().key("interfaces").index(0).key("mtu"), "is\x1b[2J 7");
-        report.warning("unused", &DocumentPath::document("Secret/a"), "is not used");
-        report.warning("unused", &DocumentPath::document("Secret/b"), "is not used");
+        report.error("out-of-range", &DocumentPath::root().key("interfaces").index(0).key("mtu"), "is\x1b[2J 7");
+        report.warning("secret-unused", &DocumentPath::document("Secret/a"), "is not used");
+        report.warning("secret-unused", &DocumentPath::document("Secret/b"), "is not used");
         let text = anstream::adapter::strip_str(&as_text(&report)).to_string();
         assert_eq!(
             text,
-            "error: interfaces[0].mtu is\\u{1b}[2J 7 [mtu-too-small]\nwarning: Secret/a: is not used [unused]\n\
-             warning: Secret/b: is not used [unused]\n"
+            "error: interfaces[0].mtu is\\u{1b}[2J 7 [out-of-range]\nwarning: Secret/a: is not used [secret-unused]\n\
+             warning: Secret/b: is not used [secret-unused]\n"
         );
         assert_eq!(summary(&report), "1 error, 2 warnings");
+    }
+
+    #[test]
+    fn findings_are_sorted_by_their_places_and_each_code_is_explained_once() {
+        let text = b"{kind: Secret, metadata: {name: a}}\n---\nx: 1\n---\ny: 1\n";
+        let mut report = input::read(text).report;
+        report.warning("not-hybrid", &DocumentPath::document("base"), "is none");
+        input::locate([Text { name: None, text }], &mut report);
+        report.in_file("a.yaml");
+        let text = anstream::adapter::strip_str(&in_full(&report)).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("a.yaml:1:1: error: document 1: apiVersion is missing"), "{text}");
+        assert!(lines[1].starts_with("    what happens: ") && lines[2].starts_with("    how to mend:  "), "{text}");
+        assert!(lines[3].starts_with("a.yaml:3:1: error: document 2: has neither"), "{text}");
+        assert!(lines[6].starts_with("a.yaml:5:1: error: document 3: has neither"), "{text}");
+        assert!(lines[7].starts_with("warning: base: is none [not-hybrid]"), "{text}");
     }
 }

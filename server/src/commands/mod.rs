@@ -10,9 +10,14 @@ mod convert;
 mod customisation;
 mod doctor;
 mod documents;
+mod explain;
 mod failure;
+mod files;
 mod findings;
 mod inspect;
+mod manifests;
+mod output_files;
+mod second_step;
 mod serve;
 mod service;
 mod signals;
@@ -33,10 +38,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Boot(arguments) => failure::exit_code(boot::run(&arguments)),
         Command::Build(arguments) => failure::exit_code(build::run(*arguments)),
         Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),
+        Command::SecondStep(arguments) => failure::exit_code(second_step::run(&arguments)),
+        Command::Manifests(arguments) => failure::exit_code(manifests::run(&arguments)),
         Command::Inspect(arguments) => failure::exit_code(inspect::run(&arguments)),
         Command::Bmc(BmcCommand::Probe(arguments)) => failure::exit_code(bmc::probe(&arguments)),
         Command::Eject(arguments) => failure::exit_code(bmc::eject(&arguments)),
         Command::Doctor(arguments) => failure::exit_code(doctor::run(&arguments)),
+        Command::Explain(arguments) => failure::exit_code(explain::run(&arguments)),
         Command::Check(arguments) => failure::exit_code(check::run(&arguments)),
     }
 }

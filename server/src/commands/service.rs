@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use tracing::{error, info, warn};
 
-use super::failure::chain;
 use super::signals::Signals;
 use super::terminal;
+use crate::error_chain::chain;
 
 /// The service failed.
 pub(super) const FAILED: u8 = 1;

@@ -1,4 +1,4 @@
-//! Names on the left, what they are on the right.
+//! Text in columns.
 
 use std::fmt::Display;
 use std::fmt::Write as _;
@@ -29,5 +29,41 @@ impl Table {
 
     pub(super) fn into_text(self) -> String {
         self.0
+    }
+}
+
+/// Rows below headings, each column as wide as it must be. Foreign text is shown without control characters.
+pub(super) fn columns(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+    let width = |column: usize, heading: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
+        cells.chain([heading]).map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = headings.iter().enumerate().map(|(column, heading)| width(column, heading)).collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let padded: Vec<String> = cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    let mut text = format!("{HEADING}{}{HEADING:#}\n", line(&mut headings.iter().copied()));
+    for row in &rows {
+        text.push_str(&line(&mut row.iter().map(String::as_str)));
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let rows = [["eth0", "ethernet", ""], ["bond0\u{1b}", "bond", "192.0.2.10/24"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let text = anstream::adapter::strip_str(&columns(&["NAME", "WHAT", "ADDRESSES"], &rows)).to_string();
+        assert_eq!(
+            text,
+            "NAME         WHAT      ADDRESSES\neth0         ethernet\nbond0\\u{1b}  bond      192.0.2.10/24\n"
+        );
     }
 }

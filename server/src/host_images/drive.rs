@@ -4,27 +4,18 @@
 use bytes::Bytes;
 use imagelib::base::Format;
 use imagelib::data_image::{DataKind, FileSystem};
-use imagelib::delivery::{self, ConvertedNetwork};
-use imagelib::host::{HostName, HostSpec};
+use imagelib::delivery::ConvertedNetwork;
+use imagelib::host::HostName;
 use imagelib::ignition::Additions;
 use imagelib::image::FileName;
-use imagelib::input;
 use imagelib::recipe::{DataDrive, DriveFile, Recipe};
-use imagelib::report::{DocumentPath, Report};
+use imagelib::report::Report;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{BuildError, PublishedImage};
+use super::network::network;
+use super::{BuildError, Document, NetworkSource, PublishedImage};
 use crate::store::Store;
-
-/// A document of a user's.
-#[derive(Clone)]
-pub struct Document<'a> {
-    /// As it stands in the Secret.
-    pub bytes: &'a [u8],
-    /// What findings are told with.
-    pub path: DocumentPath,
-}
 
 /// The network that a drive brings.
 #[derive(Clone)]
@@ -73,36 +64,24 @@ fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report),
     let derived: Option<HostName> = request.host.parse().ok();
     let mut drive = DataDrive::new(request.kind, request.file_system);
     drive.user_data = request.user_data.as_ref().map(|document| copied(document).into());
-    let network = match &request.network {
+    let converted = match &request.network {
         None => ConvertedNetwork::default(),
-        Some(DriveNetwork::Nmstate(document)) => converted(request, document, derived.clone(), &mut report)?,
+        Some(DriveNetwork::Nmstate(document)) => {
+            let source = NetworkSource::Nmstate(document.clone());
+            network(&source, derived.clone(), request.kind.network_files(), &mut report)?
+        }
         Some(DriveNetwork::Given(document)) => {
             drive.network_data = Some(given_network(request.kind, document)?);
             ConvertedNetwork::default()
         }
     };
-    let hostname = network.hostname.or(derived);
-    drive.network_data = drive.network_data.or(network.network_data.map(Into::into));
+    let hostname = converted.hostname.or(derived);
+    drive.network_data = drive.network_data.or(converted.network_data.map(Into::into));
     if let Some(document) = &request.meta_data {
         drive.meta_data = Some(meta_data(&drive, document, hostname.as_ref())?);
     }
-    let additions = Additions { keyfiles: network.keyfiles, hostname, ..Additions::default() };
+    let additions = Additions { keyfiles: converted.keyfiles, hostname, ..Additions::default() };
     Ok((Recipe { additions, data: Some(drive), ..empty }, report))
-}
-
-fn converted(
-    request: &DriveRequest<'_>,
-    document: &Document<'_>,
-    hostname: Option<HostName>,
-    report: &mut Report,
-) -> Result<ConvertedNetwork, BuildError> {
-    let (host, found) = input::read_nmstate(document.bytes, &document.path);
-    report.append(found);
-    let Some(host) = host else { return Err(BuildError::refused(report)) };
-    let host = HostSpec { name: Some(request.host.to_owned()), hostname, ..host };
-    let (network, found) = delivery::convert_network(&host, request.kind.network_files(), false);
-    report.append(found);
-    network.ok_or_else(|| BuildError::refused(report))
 }
 
 /// Metal3 takes YAML where the readers of a config drive want JSON.
@@ -179,6 +158,7 @@ fn copied(document: &Document<'_>) -> Bytes {
 #[cfg(test)]
 mod tests {
     use imagelib::base::BaseIdentity;
+    use imagelib::report::DocumentPath;
 
     use super::*;
 

@@ -116,6 +116,21 @@ impl Environment {
     }
 }
 
+impl Environment {
+    /// What is set and goes into nothing but a CoreOS that starts the agent.
+    pub(super) fn for_agents_of_coreos(&self) -> Vec<&'static str> {
+        let all = [
+            ("IRONIC_AGENT_PULL_SECRET", self.pull_secret.is_some()),
+            ("IRONIC_RAMDISK_SSH_KEY", !self.ssh_keys.is_empty()),
+            ("REGISTRIES_CONF_PATH", self.registries_conf.is_some()),
+            ("IP_OPTIONS", !self.ip_options.is_empty()),
+            ("ADDITIONAL_NTP_SERVERS", self.ntp_servers.iter().any(|server| !server.is_empty())),
+            ("CA_BUNDLE", self.ca_bundle.is_some()),
+        ];
+        all.into_iter().filter_map(|(name, is_set)| is_set.then_some(name)).collect()
+    }
+}
+
 /// The keys in a text of one a line, as an install-config has them.
 fn ssh_keys(text: &str) -> Result<Vec<SshPublicKey>, EnvironmentError> {
     let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
@@ -147,11 +162,18 @@ mod tests {
     }
 
     #[test]
+    fn what_only_a_coreos_with_the_agent_gets_is_known_by_name() {
+        let nothing = [("ADDITIONAL_NTP_SERVERS", " , "), ("IRONIC_BASE_URL", "http://a"), ("CA_BUNDLE", " ")];
+        assert_eq!(read(&nothing, false).unwrap().for_agents_of_coreos(), [""; 0]);
+        let something = [("ADDITIONAL_NTP_SERVERS", "a,b"), ("CA_BUNDLE", "/ca.crt")];
+        assert_eq!(read(&something, false).unwrap().for_agents_of_coreos(), ["ADDITIONAL_NTP_SERVERS", "CA_BUNDLE"]);
+    }
+
+    #[test]
     fn several_keys_stand_on_lines_of_their_own() {
         const KEY: &str =
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDvSCYUhGduzFdqUcE1zxjdSIlvJN/I3Vknp8ot8UKId one@example";
         let two = format!("{KEY}\n\n  {}\n", KEY.replace("one", "two"));
-        assert!(read(&[("IRONIC_RAMDISK_SSH_KEY", &two)], true).is_err());
         assert_eq!(read(&[("IRONIC_RAMDISK_SSH_KEY", &two)], false).unwrap().ssh_keys.len(), 2);
         let error = read(&[("IRONIC_RAMDISK_SSH_KEY", "\nnonsense")], false).err().unwrap();
         assert!(error.starts_with("IRONIC_RAMDISK_SSH_KEY, line 2: ") && !error.contains("nonsense"), "{error}");

@@ -6,6 +6,7 @@ mod drive;
 mod environment;
 pub mod kernel_arguments;
 mod metrics;
+mod network;
 mod recipe;
 mod request;
 mod settings;
@@ -18,19 +19,18 @@ use std::time::{Duration, Instant};
 
 use imagelib::base::Role;
 use imagelib::image::FileName;
-use imagelib::report::Report;
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use crate::ironic_agent::{self, AgentSettings};
 use crate::store::{BaseName, BaseState, Store, StoreError};
 use discovery::{BasePatterns, Found, Slot};
-pub use environment::{Environment, EnvironmentError};
 use settings::SettingsError;
 
-pub use drive::{Document, DriveNetwork, DriveRequest};
+pub use drive::{DriveNetwork, DriveRequest};
+pub use environment::{Environment, EnvironmentError};
 pub use metrics::HostImageMetrics;
-pub use request::{BuildError, HostFormat, ImageRequest, NetworkData, PublishedImage};
+pub use request::{BuildError, Document, HostFormat, ImageRequest, NetworkSource, PublishedImage};
 
 /// How long bases are waited for at first: an init container has often just written them, and what was written to a
 /// moment ago is not taken for complete.
@@ -90,11 +90,6 @@ impl HostImages {
         }
     }
 
-    /// The store that holds the images.
-    pub fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
     /// Whether there are bases for this architecture: both an ISO and an initramfs.
     pub fn supports(&self, architecture: &str) -> bool {
         self.current().found.supports(architecture)
@@ -143,11 +138,16 @@ impl HostImages {
         // An image that starts no agent may still be for a ramdisk that has one.
         let agent = (self.environment.agent_image.is_some() || !settings.ironic_urls.is_empty()).then_some(settings);
         let (recipe, report) = recipe::recipe(request, &open, agent)?;
+        let unused = self.environment.for_agents_of_coreos();
+        if recipe.ignition.is_none() && !unused.is_empty() {
+            let text = "go into images of a CoreOS that starts the agent (IRONIC_AGENT_IMAGE), and not into those of this base";
+            self.tell_once(&name, &format!("{} {text}", unused.join(", ")));
+        }
         let label = Some(request.host.to_owned());
         let published = self.store.publish_for(request.owner, name.as_str(), recipe, label);
         let (image, _) = published.map_err(|error| refused(&error))?;
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
-        self.tell_of_base(name.as_str(), &planned.image.report);
+        planned.image.report.findings().iter().for_each(|finding| self.tell_once(&name, &finding.to_string()));
         let url = |file| self.store.url(request.owner, &image, file);
         Ok(match request.format {
             HostFormat::Iso => PublishedImage { url: url(FileName::BootIso), report, ..PublishedImage::default() },
@@ -176,12 +176,9 @@ impl HostImages {
     }
 
     /// What is to be said of a base is the same for all its hosts: it is said once, and in the log.
-    fn tell_of_base(&self, base: &str, report: &Report) {
-        for finding in report.findings() {
-            let text = format!("{base}: {finding}");
-            if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text) {
-                warn!(base, "{finding}");
-            }
+    fn tell_once(&self, base: &BaseName, text: &str) {
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{base}: {text}")) {
+            warn!(%base, "{text}");
         }
     }
 

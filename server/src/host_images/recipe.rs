@@ -1,13 +1,13 @@
 //! What goes into the image of one host.
 
-use imagelib::delivery::{self, ConvertedNetwork, DeliveryProfile};
+use imagelib::delivery::{ConvertedNetwork, DeliveryProfile};
 use imagelib::host::HostName;
 use imagelib::ignition::Additions;
-use imagelib::input;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::Recipe;
 use imagelib::report::Report;
 
+use super::network::network;
 use super::{BuildError, HostFormat, ImageRequest};
 use crate::ironic_agent::{self, AgentError, AgentHost, AgentSettings};
 use crate::store::OpenBase;
@@ -20,7 +20,9 @@ pub(super) fn recipe(
 ) -> Result<(Recipe, Report), BuildError> {
     let mut report = Report::new();
     let profile = open.base.profile();
-    let (network, has_network_data) = network(request, profile, &mut report)?;
+    let network = converted(request, profile, &mut report)?;
+    let has_network_data = network.is_some();
+    let network = network.unwrap_or_default();
     let host = AgentHost { hostname: Some(request.host), has_network_data, keyfiles: network.keyfiles.len() };
     let invalid = |error: AgentError| BuildError::invalid(error.to_string());
     let is_coreos = profile == DeliveryProfile::Coreos;
@@ -41,16 +43,9 @@ pub(super) fn recipe(
         files,
         ..Additions::default()
     };
-    let carried = open.base.changed_kernel_arguments();
-    let mut kernel_arguments = carried.map_err(|error| BuildError::invalid(format!("the base image: {error}")))?;
-    if request.format == HostFormat::Iso {
-        kernel_arguments.append.extend(request.kernel_arguments.iter().cloned());
-    } else {
-        kernel_arguments = KernelArgumentEdits::default();
-    }
     let recipe = Recipe {
         ignition,
-        kernel_arguments,
+        kernel_arguments: kernel_arguments(request, open)?,
         // What the base carries was put there for every host, and the agent's config takes its place.
         replace_embedded: is_coreos,
         ..Recipe::new(open.identity, request.format.into(), additions)
@@ -58,22 +53,28 @@ pub(super) fn recipe(
     Ok((recipe, report))
 }
 
-/// The host's network, and whether there were any network data.
-fn network(
+/// The host's network; none where there are no network data.
+fn converted(
     request: &ImageRequest<'_>,
     profile: DeliveryProfile,
     report: &mut Report,
-) -> Result<(ConvertedNetwork, bool), BuildError> {
-    let data = request.network.as_ref().filter(|data| !data.bytes.trim_ascii().is_empty());
-    let Some(data) = data else { return Ok((ConvertedNetwork::default(), false)) };
-    let (host, found) = input::read_nmstate(data.bytes, &data.path);
-    report.append(found);
-    let Some(host) = host else { return Err(BuildError::refused(report)) };
-    let (converted, found) = delivery::convert_network(&host, profile.network_files(), false);
-    report.append(found);
-    let Some(network) = converted else { return Err(BuildError::refused(report)) };
+) -> Result<Option<ConvertedNetwork>, BuildError> {
+    let Some(source) = request.network.as_ref().filter(|source| !source.is_blank()) else { return Ok(None) };
+    let network = network(source, None, profile.network_files(), report)?;
     if network.keyfiles.is_empty() && network.networkd_units.is_empty() {
-        report.warning("network-empty", &data.path, "describes no interface, so the host's network is not configured");
+        let message = "describes no interface, so the host's network is not configured";
+        report.warning("network-empty", source.path(), message);
     }
-    Ok((network, true))
+    Ok(Some(network))
+}
+
+/// What becomes of the kernel's arguments. Those of an initramfs are its boot loader's, which is told them elsewhere.
+fn kernel_arguments(request: &ImageRequest<'_>, open: &OpenBase) -> Result<KernelArgumentEdits, BuildError> {
+    if request.format == HostFormat::Initrd {
+        return Ok(KernelArgumentEdits::default());
+    }
+    let carried = open.base.changed_kernel_arguments();
+    let mut edits = carried.map_err(|error| BuildError::invalid(format!("the base image: {error}")))?;
+    edits.append.extend(request.kernel_arguments.iter().cloned());
+    Ok(edits)
 }

@@ -28,13 +28,45 @@ impl HostFormat {
     }
 }
 
-/// NMState of a host.
-#[derive(Clone)]
-pub struct NetworkData<'a> {
-    /// As it stands in the Secret.
+/// A document of a user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document<'a> {
+    /// As it stands in the Secret, or in the file.
     pub bytes: &'a [u8],
     /// What findings are told with.
     pub path: DocumentPath,
+}
+
+/// A host's network, as its user wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkSource<'a> {
+    /// A document of NMState.
+    Nmstate(Document<'a>),
+    /// A Secret whose keys say what they hold.
+    Secret {
+        /// What findings are told with.
+        path: DocumentPath,
+        /// The keys that hold a network, and what is under them.
+        data: Vec<(&'a str, &'a [u8])>,
+    },
+}
+
+impl NetworkSource<'_> {
+    /// Whether nothing is in it.
+    pub(super) fn is_blank(&self) -> bool {
+        let is_blank = |bytes: &[u8]| bytes.trim_ascii().is_empty();
+        match self {
+            Self::Nmstate(document) => is_blank(document.bytes),
+            Self::Secret { data, .. } => data.iter().all(|(_, bytes)| is_blank(bytes)),
+        }
+    }
+
+    pub(super) fn path(&self) -> &DocumentPath {
+        match self {
+            Self::Nmstate(document) => &document.path,
+            Self::Secret { path, .. } => path,
+        }
+    }
 }
 
 /// An order for one host's image.
@@ -50,8 +82,8 @@ pub struct ImageRequest<'a> {
     pub architecture: &'a str,
     /// Of which base images.
     pub stream: Option<&'a str>,
-    /// Its network, where there is one.
-    pub network: Option<NetworkData<'a>>,
+    /// Its network, where there is any. Blank is none.
+    pub network: Option<NetworkSource<'a>>,
     /// Added to the kernel's command line.
     pub kernel_arguments: &'a [KernelArgument],
 }

@@ -31,8 +31,7 @@ pub(super) enum SettingsError {
     Agent(String),
 }
 
-/// Reads what the agent is told, as it is now. None: no agent is started, and an agent that a ramdisk starts is told
-/// only what [`AgentSettings`] of nothing says.
+/// What the agent is told, with the files as they are now.
 pub(super) fn read(environment: &Environment) -> Result<AgentSettings, SettingsError> {
     let pull_secret = match &environment.pull_secret {
         Some(secret) => Some(secret.clone().into_bytes()),

@@ -4,6 +4,8 @@ use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
+use crate::error_chain::chain;
+
 /// How long one request may take. Watches are not requests of this kind.
 const REQUEST: Duration = Duration::from_secs(30);
 
@@ -68,21 +70,6 @@ pub(super) fn describe(error: &kube::Error) -> String {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
         other => chain(other),
     }
-}
-
-/// An error with its causes. Each is told once: some repeat the next one in their own text.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// The status code that a watch failed with; 0 where there was none.

@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use crate::host_images::HostImages;
 
-pub use crate::host_images::{BuildError, DriveRequest, HostFormat, ImageRequest, NetworkData, PublishedImage};
+pub use crate::host_images::{BuildError, DriveRequest, HostFormat, ImageRequest, NetworkSource, PublishedImage};
 
 /// Makes images. All calls are quick enough to be made often: an order for what is published already changes nothing.
 pub trait ImageProvider: Send + Sync + 'static {

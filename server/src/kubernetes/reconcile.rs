@@ -14,7 +14,7 @@ use super::decide::{self, Asked, Failure, Outcome, Wanted};
 use super::kind::Kind as _;
 use super::look::{Done, RESYNC, ReconcileError};
 use super::problem::request;
-use super::provider::{BuildError, ImageRequest, NetworkData};
+use super::provider::{BuildError, ImageRequest};
 use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
 
 type Context = super::context::Context<PreprovisioningImage>;
@@ -87,15 +87,13 @@ async fn make(
     let made_of = decide::made_of(&wanted, secret.as_deref());
     let (object, holder, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
     let build = move || {
-        let network = decide::network_data(secret.as_deref()).ok().flatten();
-        let name = wanted.secret.as_deref().unwrap_or_default();
         images.publish(&ImageRequest {
             owner: &holder,
             host: object.name(),
             format: wanted.format,
             architecture: &wanted.architecture,
             stream: wanted.stream.as_deref(),
-            network: network.map(|document| NetworkData { bytes: document.bytes, path: document.path(name) }),
+            network: decide::network_data(secret.as_deref()).ok().flatten(),
             kernel_arguments: &wanted.kernel_arguments,
         })
     };

@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::bind;
+use super::bind_everywhere;
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
 use crate::listen::{Listener, Options, Tls};
@@ -170,7 +170,7 @@ impl ControllerServer {
         let mut observers = JoinSet::new();
         if let Some(address) = config.metrics_listen {
             let options = Options { max_connections: OBSERVERS, drain: Duration::ZERO, ..Options::default() };
-            let (listener, address) = bind(address, options, "metrics and health").await?;
+            let (listener, address) = bind_everywhere(address, options, "metrics and health").await?;
             info!(%address, "metrics and health are served");
             let router = observation::router(Arc::clone(&observed) as Arc<dyn Observed>);
             observers.spawn(listener.serve(router, CancellationToken::new()));
@@ -230,7 +230,7 @@ pub(super) fn bind_images(config: &ImagesConfig) -> impl Future<Output = Result<
     let options = Options { tls: config.tls.clone(), drain: config.drain, ..Options::default() };
     let address = config.listen;
     async move {
-        let (listener, address) = bind(address, options, "images").await?;
+        let (listener, address) = bind_everywhere(address, options, "images").await?;
         info!(%address, "images are listened for");
         Ok(listener)
     }

@@ -172,18 +172,47 @@ async fn bind(
 
 async fn bind_media(address: Option<SocketAddr>, options: Options) -> Result<(Listener, SocketAddr), StartError> {
     const PLANE: &str = "images";
-    let Some(address) = address else {
-        let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, MEDIA_PORT));
-        return match bind(everywhere, options.clone(), PLANE).await {
-            // A kernel without IPv6.
-            Err(StartError::Listen { source, .. })
-                if matches!(source.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
-                    || source.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) =>
-            {
-                bind((Ipv4Addr::UNSPECIFIED, MEDIA_PORT).into(), options, PLANE).await
-            }
-            result => result,
-        };
-    };
-    bind(address, options, PLANE).await
+    match address {
+        None => bind_everywhere((Ipv6Addr::UNSPECIFIED, MEDIA_PORT).into(), options, PLANE).await,
+        Some(address) => bind(address, options, PLANE).await,
+    }
+}
+
+/// Binds an address. All addresses of IPv6, which take IPv4 too, are all addresses of IPv4 where the kernel has no other.
+async fn bind_everywhere(
+    address: SocketAddr,
+    options: Options,
+    plane: &'static str,
+) -> Result<(Listener, SocketAddr), StartError> {
+    match bind(address, options.clone(), plane).await {
+        Err(StartError::Listen { source, .. }) if address.ip() == Ipv6Addr::UNSPECIFIED && is_without_ipv6(&source) => {
+            bind((Ipv4Addr::UNSPECIFIED, address.port()).into(), options, plane).await
+        }
+        result => result,
+    }
+}
+
+fn is_without_ipv6(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_ipv6_is_told_from_a_port_that_is_taken() {
+        use rustix::io::Errno;
+        let is_without = |errno: Errno| is_without_ipv6(&io::Error::from_raw_os_error(errno.raw_os_error()));
+        assert!(is_without(Errno::AFNOSUPPORT) && is_without(Errno::ADDRNOTAVAIL));
+        assert!(!is_without(Errno::ADDRINUSE) && !is_without(Errno::ACCESS));
+    }
+
+    #[tokio::test]
+    async fn all_addresses_are_those_of_ipv4_at_least() {
+        let everywhere = (Ipv6Addr::UNSPECIFIED, 0).into();
+        let (_listener, bound) = bind_everywhere(everywhere, Options::default(), "images").await.unwrap();
+        tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, bound.port())).await.unwrap();
+    }
 }

@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 
 use super::controller::{ImagesConfig, bind_images};
 use crate::host_images::{
-    BuildError, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkData,
+    BuildError, Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkSource,
 };
 use crate::media::{self, MediaMetrics};
 use crate::store::served::Published;
@@ -118,7 +118,10 @@ fn publish(images: &HostImages, directory: &Path) -> Result<(), StaticStartError
                 format,
                 architecture: "",
                 stream: None,
-                network: Some(NetworkData { bytes: &document, path: DocumentPath::document(&file) }),
+                network: Some(NetworkSource::Nmstate(Document {
+                    bytes: &document,
+                    path: DocumentPath::document(&file),
+                })),
                 kernel_arguments: &[],
             };
             match images.publish(&request) {

@@ -61,7 +61,7 @@ pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use registered_base::{BaseState, RegisteredBase};
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub use token::{MediaToken, NotAToken};
-pub use url_form::{NotAName, UrlForm, check_name};
+pub use url_form::{NotAName, UrlForm};
 pub use watch::Watch;
 
 use crate::media_url::MediaUrl;

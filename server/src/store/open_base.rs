@@ -107,6 +107,7 @@ impl OpenBase {
             changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
         })?;
         base.verify(&files);
+        base.find_network_manager(&files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {
             let states = PrefixStates::new();

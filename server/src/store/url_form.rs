@@ -44,7 +44,7 @@ impl UrlForm {
 
 /// Makes sure that `name` can be the last part of a URL. A name never becomes a path of this machine; the characters are
 /// those that mean the same to every client.
-pub fn check_name(name: &str) -> Result<(), NotAName> {
+pub(super) fn check_name(name: &str) -> Result<(), NotAName> {
     let good = name.len() <= LONGEST_NAME
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));

@@ -9,7 +9,7 @@ use dayone::boots::BootSettings;
 use dayone::redfish::{AllowedNetworks, ClientOptions};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Dayone, NMSTATE, Place};
+use crate::support::{Answer, Dayone, NMSTATE, Place, nmstate_of};
 
 /// A BMC that takes connections and never answers.
 struct Silent(#[expect(dead_code, reason = "keeps the port")] TcpListener, SocketAddr);
@@ -28,7 +28,7 @@ impl Silent {
 
 /// A BareMetalHost with its Secrets. The password has its own name in it.
 fn host(name: &str, bmc: &str) -> String {
-    let nmstate = NMSTATE.replace('\n', "\n    ");
+    let nmstate = nmstate_of(name).replace('\n', "\n    ");
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\
          apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc}}\nstringData: {{username: admin, password: hunter2-{name}}}\n---\n\
@@ -273,8 +273,8 @@ async fn of_several_hosts_each_is_booted_or_none() {
     let dayone = start(Place::new(), BootSettings::default()).await;
     let fleet = host("worker-0", &one.url()) + &host("worker-1", &two.url());
     let same = host("worker-0", &one.url()) + &host("worker-1", &one.url());
-    let problem = Answer::of(dayone.post("/v1/boots?base=coreos", same)).await.problem("bmc-refused");
-    assert!(problem["detail"].as_str().unwrap().contains("worker-0 and worker-1"), "{problem}");
+    let problem = Answer::of(dayone.post("/v1/boots?base=coreos", same)).await.problem("documents-refused");
+    assert_eq!(problem["findings"][0]["code"], "bmc-of-two-hosts", "{problem}");
     let address = format!("/v1/boots?base=coreos&bmc_address={}", one.1);
     Answer::of(dayone.post(&address, fleet.clone())).await.problem("several-hosts");
     assert_eq!(records(&dayone.place), Vec::<String>::new());

@@ -13,11 +13,11 @@ async fn every_host_gets_its_keyfiles_and_nothing_is_stored() {
     assert_eq!(answer["findings"], json!([]));
     let hosts = answer["hosts"].as_array().unwrap();
     assert_eq!(hosts.len(), 2);
-    for (host, name) in hosts.iter().zip(["worker-0", "worker-1"]) {
+    for (host, (name, address)) in hosts.iter().zip([("worker-0", "192.0.2.20/24"), ("worker-1", "192.0.2.21/24")]) {
         assert_eq!((&host["name"], &host["hostname"]), (&json!(name), &json!(name)));
         let [keyfile] = host["keyfiles"].as_array().unwrap().as_slice() else { panic!("{host}") };
         assert_eq!(keyfile["name"], "eth0.nmconnection");
-        assert!(keyfile["content"].as_str().unwrap().contains("192.0.2.20/24"), "{keyfile}");
+        assert!(keyfile["content"].as_str().unwrap().contains(address), "{keyfile}");
     }
     let one = Answer::of(dayone.post("/v1/keyfiles?host=worker-1", &*documents)).await.ok();
     assert_eq!(one["hosts"], json!([hosts[1]]));

@@ -5,6 +5,7 @@
 mod access;
 mod bases;
 mod boots;
+mod check;
 mod command;
 mod data;
 mod fixtures;
@@ -15,3 +16,4 @@ mod orders;
 mod reading;
 mod service;
 mod support;
+mod topology;

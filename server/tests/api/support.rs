@@ -29,9 +29,15 @@ interfaces:
       prefix-length: 24
 ";
 
+/// [`NMSTATE`] with an address of the host's own: `worker-1` has 192.0.2.21.
+pub(crate) fn nmstate_of(name: &str) -> String {
+    let number = name.rsplit('-').next().and_then(|number| number.parse::<u8>().ok()).unwrap_or_default();
+    NMSTATE.replace("192.0.2.20", &format!("192.0.2.{}", 20 + number))
+}
+
 /// A BareMetalHost called `name` with its Secret.
 pub(crate) fn bare_metal_host(name: &str) -> String {
-    let nmstate = NMSTATE.replace('\n', "\n    ");
+    let nmstate = nmstate_of(name).replace('\n', "\n    ");
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\n\

@@ -95,7 +95,8 @@ fn with_errors_nothing_is_written_and_the_exit_code_is_1() {
     let bad = fixture(BAD);
     let ended = run(&["convert", bad.to_str().unwrap(), "-o", target.to_str().unwrap()]);
     assert_eq!((ended.code, ended.out.as_str()), (1, ""));
-    assert!(ended.err.starts_with("error: BareMetalHost/worker-0: spec.bootMACAddress "), "{}", ended.err);
+    let expected = format!("{}:8:19: error: BareMetalHost/worker-0: spec.bootMACAddress ", bad.display());
+    assert!(ended.err.starts_with(&expected), "{}", ended.err);
     assert!(!target.exists());
     // A host without errors beside one with: it is not written either, but JSON shows it.
     let mixed = format!(

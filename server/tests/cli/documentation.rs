@@ -1,4 +1,4 @@
-//! `docs/commands.md`: its examples are run, and it names every option.
+//! `docs/commands.md` and `docs/second-step.md`: their examples are run. The former names every option.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::process::Command;
 use super::images::Place;
 use super::{fixture, run};
 
-fn page() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md")).unwrap()
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)).unwrap()
 }
 
 /// Commands with what they print, in the order of the page.
@@ -60,12 +60,29 @@ fn the_examples_do_what_the_page_says() {
     place.write("secret.yaml", if host_first { other } else { secret_or_host });
     place.write("worker-0.yaml", &host);
     place.write("two-hosts.yaml", read("inputs/bare-metal-host/two-hosts.yaml"));
+    place.write("bond.yaml", read("nmstate/bond-vlans/nmstate.yaml"));
     place.write("broken.yaml", read("inputs/invalid/several-errors-in-one-host.yaml"));
 
+    place.write("hosts.yaml", read("scenarios/static-ipv4-baremetalhost.yaml"));
+    place.write("ostest-master-0.yml", read("scenarios/br-ex-second-step.yaml"));
+    run_all("commands.md", &place, 10);
+}
+
+#[test]
+fn the_second_step_is_as_its_page_says() {
+    let place = Place::new();
+    let read = |name: &str| fs::read_to_string(fixture(name)).unwrap();
+    place.write("hosts.yaml", read("scenarios/static-ipv4-baremetalhost.yaml"));
+    place.write("ostest-master-0.yml", read("scenarios/br-ex-second-step.yaml"));
+    run_all("second-step.md", &place, 5);
+}
+
+/// Runs the examples of a page, of which there are more than `least`, where the place is.
+fn run_all(name: &str, place: &Place, least: usize) {
     let binaries = Path::new(env!("CARGO_BIN_EXE_dayone")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
-    let examples = examples(&page());
-    assert!(examples.len() > 10);
+    let examples = examples(&page(name));
+    assert!(examples.len() > least);
     for (command, expected) in examples {
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
@@ -81,8 +98,22 @@ fn the_examples_do_what_the_page_says() {
 
 #[test]
 fn the_page_names_every_option() {
-    let page = page();
-    for command in ["bmc probe", "boot", "build", "check", "convert", "doctor", "eject", "inspect", "serve"] {
+    let page = page("commands.md");
+    let commands = [
+        "bmc probe",
+        "boot",
+        "build",
+        "check",
+        "convert",
+        "doctor",
+        "eject",
+        "explain",
+        "inspect",
+        "manifests",
+        "second-step",
+        "serve",
+    ];
+    for command in commands {
         assert!(page.contains(&format!("\n## {command}\n")));
         let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()).out;
         let options = help.lines().filter(|line| line.trim_start().starts_with('-'));

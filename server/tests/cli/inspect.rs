@@ -58,6 +58,16 @@ fn an_initramfs_is_described_by_its_archives() {
     let text = run(&["inspect", &plain]);
     assert_eq!((text.code, text.err.as_str()), (0, ""));
     golden("inspect-ramdisk.txt", &text.out.replace(&plain, "ramdisk"));
+    let plugin = ("usr/lib/x86_64-linux-gnu/NetworkManager/1.42.4/libnm-device-plugin-bond.so", "elf");
+    let known = place.write("known", initramfs(&[("usr/sbin/NetworkManager", "elf"), ("init", "elf"), plugin]));
+    let text = run(&["inspect", &known]).out;
+    assert!(
+        text.contains("\nNetworkManager     1.42.4\n") && text.contains("NetworkManager 1.42.4 is in it"),
+        "{text}"
+    );
+    let json = run(&["inspect", "--format", "json", &known]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["network_manager"], &json["network_manager_version"]), (&true.into(), &"1.42.4".into()));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{LiveInitrd, LiveIso};
-use crate::delivery::DeliveryProfile;
+use crate::delivery::{self, DeliveryProfile};
+use crate::network::NetworkManagerVersion;
 
 /// What of an ISO can be customised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +43,9 @@ pub struct InitrdDescription {
     pub profile: DeliveryProfile,
     /// How that shows.
     pub evidence: Vec<String>,
+    /// The release of NetworkManager in it, as far as it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_manager_version: Option<NetworkManagerVersion>,
     /// Why it cannot be extended, where it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -63,13 +67,27 @@ impl LiveIso {
     }
 }
 
+impl LiveIso {
+    /// The release of NetworkManager in all of the initramfs images that can be read and have one.
+    pub(in crate::base) fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
+        let mut versions = self.initrds.iter().filter_map(LiveInitrd::network_manager_version);
+        let first = versions.next()?;
+        versions.all(|version| version == first).then_some(first)
+    }
+}
+
 impl LiveInitrd {
+    fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
+        self.state.as_ref().ok().and_then(|surveyed| delivery::network_manager_version(&surveyed.tree))
+    }
+
     fn describe(&self) -> InitrdDescription {
         let (profile, evidence, problem) = match &self.state {
             Ok(surveyed) => (surveyed.detected.profile, surveyed.detected.evidence.clone(), None),
             Err(reason) => (DeliveryProfile::Unknown, Vec::new(), Some(reason.to_string())),
         };
         let (path, in_esp) = (self.path.clone(), self.esp.is_some());
-        InitrdDescription { path, in_esp, size: self.size(), profile, evidence, problem }
+        let network_manager_version = self.network_manager_version();
+        InitrdDescription { path, in_esp, size: self.size(), profile, evidence, network_manager_version, problem }
     }
 }

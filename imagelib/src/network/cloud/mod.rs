@@ -21,6 +21,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use self::interface::Interface;
+use super::Checked;
 use super::fields::{Fields, Findings, Form};
 use crate::host::{HostName, HostSpec};
 use crate::report::{DocumentPath, Report};
@@ -70,21 +71,16 @@ fn convert(
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
 ) -> (Option<CloudNetwork>, Report) {
-    let mut report = Report::new();
-    let network = convert_into(host, form, write, &mut report).filter(|_| !report.has_errors());
-    (network, report)
+    super::from_nmstate(host, form.name, |checked, path, report| convert_into(checked, path, form, write, report))
 }
 
 fn convert_into(
-    host: &HostSpec,
+    checked: &Checked,
+    path: &DocumentPath,
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
     report: &mut Report,
 ) -> Option<CloudNetwork> {
-    let path = &host.network.path;
-    let checked = super::check(host, report)?;
-    // The keyfiles are not used: nmstate's engine is the check that a document is one.
-    checked.keyfiles(path, report)?;
     let interfaces = checked.interfaces(path);
     let mut findings = Findings::new(report, form);
     let mut fields = Fields::of(&checked.document, path.clone());

@@ -42,6 +42,8 @@ fn link(interface: &Interface<'_>, network: &Network<'_>, findings: &mut Finding
     link.set("id", interface.name);
     match &interface.kind {
         Kind::Ethernet => {
+            // One that the NIC is to be given finds nothing.
+            let mac = interface.own_mac.map(|mac| mac.to_string());
             if mac.is_none() {
                 let reason = "a NIC is found by its MAC address; add mac-address, and identifier: mac-address";
                 findings.refuse(&interface.path, reason);
@@ -61,6 +63,10 @@ fn link(interface: &Interface<'_>, network: &Network<'_>, findings: &mut Finding
                 findings.refuse(&interface.path, reason);
             }
             link.set("type", "vlan");
+            // What readers call it unless they are told.
+            if interface.name != format!("{lower}.{id}") {
+                link.set("name", interface.name);
+            }
             link.set("vlan_link", *lower);
             link.set("vlan_id", *id);
             link.set_some("vlan_mac_address", mac);

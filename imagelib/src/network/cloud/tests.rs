@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::host::NmstateDocument;
+use crate::host::{NamedNic, NmstateDocument};
 
 fn host(yaml: &str) -> HostSpec {
-    HostSpec::with_network(NmstateDocument { value: serde_yaml::from_str(yaml).unwrap(), path: DocumentPath::root() })
+    HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root()))
 }
 
 type Convert = fn(&HostSpec) -> (Option<CloudNetwork>, Report);
@@ -120,7 +120,10 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             (interface("ipv4: {enabled: true, dhcp: true, auto-dns: false}"), "interfaces[0].ipv4.auto-dns"),
             (interface("ipv6: {enabled: true, dhcp: true, autoconf: false}"), "interfaces[0].ipv6.autoconf"),
             (route("next-hop-address: 192.0.2.1, table-id: 100"), "routes.config[0].table-id"),
-            (route("next-hop-address: 198.51.100.1"), "routes.config[0].next-hop-address"),
+            (
+                route("next-hop-address: 198.51.100.1").replace("length: 24", "length: 32"),
+                "routes.config[0].next-hop-address",
+            ),
             (
                 interface(address) + "\ndns-resolver: {config: {server: [198.51.100.1]}}",
                 "dns-resolver.config.server[0]",
@@ -157,4 +160,24 @@ fn interfaces_upon_interfaces_come_in_order() {
     let found = value(network_data, &yaml);
     let ids: Vec<_> = found["links"].as_array().unwrap().iter().map(|link| link["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["nic1", "nic2", "bond0", "a-vlan"]);
+}
+
+/// A name of the document stays what the reader calls the interface, and the NIC is found by its address.
+#[test]
+fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {
+    let nics = [("nic1", "52:54:00:00:00:01"), ("nic2", "52:54:00:00:00:02")].map(|(name, mac)| NamedNic {
+        name: name.to_owned(),
+        mac: mac.parse().unwrap(),
+        path: DocumentPath::document("list"),
+    });
+    let mut listed = BOND.to_owned();
+    for nic in &nics {
+        listed = listed.replace(&format!(", identifier: mac-address, mac-address: '{}'", nic.mac), "");
+    }
+    assert!(!listed.contains("mac-address"));
+    for convert in [network_config as Convert, network_data] {
+        let by_hand = convert(&host(BOND)).0.unwrap();
+        let by_list = convert(&HostSpec { nics: nics.to_vec(), ..host(&listed) }).0.unwrap();
+        assert_eq!(by_list.content, by_hand.content);
+    }
 }

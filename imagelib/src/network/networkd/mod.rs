@@ -26,7 +26,7 @@ use serde_yaml::Mapping;
 use self::plan::Plan;
 use super::fields::{Fields, Findings, Form};
 use super::interfaces::Interface;
-use super::{NetworkdUnit, NetworkdUnitName};
+use super::{Checked, NetworkdUnit, NetworkdUnitName};
 use crate::host::{HostName, HostSpec};
 use crate::report::{DocumentPath, Report};
 
@@ -59,19 +59,17 @@ pub struct HostUnits {
 /// There are units exactly when the report has no errors. The same host gives the same result, on every machine and in
 /// every run.
 pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
-    let mut report = Report::new();
-    let units = convert_into(host, &mut report).filter(|_| !report.has_errors());
+    let (units, mut report) =
+        super::from_nmstate(host, UNITS.name, |checked, path, report| Some(convert_into(checked, path, report)));
+    // There is none. What units cannot say either is refused.
+    report.forget("needs-newer-networkmanager");
     (units, report)
 }
 
-fn convert_into(host: &HostSpec, report: &mut Report) -> Option<HostUnits> {
-    let path = &host.network.path;
-    let checked = super::check(host, report)?;
-    // The keyfiles are not used: nmstate's engine is the check that a document is one.
-    checked.keyfiles(path, report)?;
+fn convert_into(checked: &Checked, path: &DocumentPath, report: &mut Report) -> HostUnits {
     let interfaces = checked.interfaces(path);
     let units = write(&checked.document, &interfaces, path, &mut Findings::new(report, &UNITS));
-    Some(HostUnits { units, hostname: checked.hostname.clone() })
+    HostUnits { units, hostname: checked.hostname.clone() }
 }
 
 fn write<'a>(

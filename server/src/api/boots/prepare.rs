@@ -1,7 +1,10 @@
 //! From an order to boots: which hosts, which BMCs, which images, and what shows that they have booted.
 
+use std::net::IpAddr;
+
 use imagelib::base::Format;
 use imagelib::host::{BmcSpec, HostSpec};
+use imagelib::network;
 use imagelib::recipe::RecipeId;
 use imagelib::report::Report;
 
@@ -64,7 +67,7 @@ fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem
         let mut understood =
             understand_host(&api.store, &api.media_url, plain, base.clone(), Some(&host), Report::new())?;
         prepared.report.append(std::mem::take(&mut understood.report));
-        let addresses = static_addresses(&host.network.value);
+        let addresses = addresses_of(&host);
         let calls = add_call_home(api, order, &mut understood)?;
         let wait_for = wait_for(order, calls, !addresses.is_empty());
         let image = understood.recipe.id();
@@ -113,7 +116,7 @@ fn there(
     }
     one_address(order, hosts.len())?;
     for host in &hosts {
-        let wait_for = wait_for(order, calls, !static_addresses(&host.network.value).is_empty());
+        let wait_for = wait_for(order, calls, !addresses_of(host).is_empty());
         let label = host.name.as_deref().or(label);
         prepared.boots.push(new_boot(api, order, Some(host), label, id, medium, wait_for)?);
     }
@@ -203,7 +206,7 @@ fn new_boot(
             eject: order.eject,
             power_off: order.power_off,
         },
-        addresses: host.map(|host| static_addresses(&host.network.value)).unwrap_or_default(),
+        addresses: host.map(addresses_of).unwrap_or_default(),
     })
 }
 
@@ -235,4 +238,8 @@ fn credentials(api: &Api, order: &BootOrder, bmc: Option<&BmcSpec>) -> Result<Gi
              DIR/{name}/username and DIR/{name}/password)"
         )),
     }
+}
+
+fn addresses_of(host: &HostSpec) -> Vec<IpAddr> {
+    network::convert(host).0.map(|network| static_addresses(&network.topology)).unwrap_or_default()
 }

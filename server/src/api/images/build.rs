@@ -66,7 +66,7 @@ pub(in crate::api) fn understand_host(
     // A drive says nothing of NICs that the documents do not mention.
     let no_auto_default = !order.auto_default && order.data.is_none();
     let network = match host {
-        Some(host) => documents::network(host, files, no_auto_default, &mut report)?,
+        Some(host) => documents::network(host, order.documents.as_deref(), files, no_auto_default, &mut report)?,
         None => ConvertedNetwork::default(),
     };
     let hostname = order.hostname.or(network.hostname);

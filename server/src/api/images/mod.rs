@@ -12,6 +12,7 @@ mod reading;
 mod schema;
 mod show;
 mod single;
+mod topology;
 
 pub(super) use build::{Understood, base_of, understand_host};
 pub(super) use order::{JsonOrder, Order, OrderQuery, is_order};
@@ -35,6 +36,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(embedded::embedded))
         .routes(routes!(changes::changes))
         .routes(routes!(reading::reading))
+        .routes(routes!(topology::topology))
         .routes(routes!(digest::digest))
 }
 

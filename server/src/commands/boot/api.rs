@@ -8,7 +8,8 @@ use url::Url;
 
 use super::events::{Event, Events};
 use super::order::Order;
-use crate::commands::failure::{Failure, chain};
+use crate::commands::failure::Failure;
+use crate::error_chain::chain;
 
 /// How long the server may take to say anything. It sends something every 15 s where it has nothing to say.
 const SILENCE: Duration = Duration::from_mins(1);

@@ -10,7 +10,8 @@ use url::Url;
 use super::api::Api;
 use crate::arguments::{BootArguments, Settings};
 use crate::commands::bmc;
-use crate::commands::failure::{Failure, chain};
+use crate::commands::failure::Failure;
+use crate::error_chain::chain;
 use crate::redfish::Credentials;
 use crate::server::{Config, Server};
 

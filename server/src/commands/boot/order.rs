@@ -2,6 +2,7 @@
 
 use imagelib::base::Format;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit};
+use imagelib::input::Text;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use crate::arguments::{BootArguments, InputFile};
 use crate::boots::{EjectWhen, Evidence};
 use crate::commands::customisation::Customisation;
-use crate::commands::documents;
 use crate::commands::failure::Failure;
+use crate::commands::files;
 
 /// A request for boots.
 #[derive(Serialize)]
@@ -98,15 +99,16 @@ impl Order {
     }
 }
 
-/// All files as one stream of documents.
+/// All files as one stream of documents, which is what the API takes.
 fn one_text(files: &[InputFile]) -> Result<String, Failure> {
-    if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
-        return Err(Failure::System("standard input (-) can be read only once".to_owned()));
-    }
     let mut texts = Vec::new();
-    for file in files {
-        let text = String::from_utf8(documents::read_file(file)?);
-        texts.push(text.map_err(|_| Failure::Input(format!("{file} is not UTF-8 text")))?);
+    for file in files::read_all(files)? {
+        let name = &file.name;
+        if Text::is_told_by_name(name) {
+            return Err(Failure::Input(format!("{name} is no document in YAML or JSON; hosts are booted by those")));
+        }
+        let text = String::from_utf8(file.content);
+        texts.push(text.map_err(|_| Failure::Input(format!("{name} is not UTF-8 text")))?);
     }
     Ok(texts.join("\n---\n"))
 }

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
 
 fn refused(error: &ImageError) -> Failure {
     let hint = if matches!(error, ImageError::Customised { .. }) { " (--force)" } else { "" };
-    Failure::Input(format!("{}{hint}", super::failure::chain(error)))
+    Failure::Input(format!("{}{hint}", crate::error_chain::chain(error)))
 }
 
 fn summary<'a>(image: &Image, format: Format, written: impl Iterator<Item = &'a Path>) -> String {

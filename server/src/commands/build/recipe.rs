@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use imagelib::base::{Base, BaseIdentity, Format};
 use imagelib::delivery::ConvertedNetwork;
-use imagelib::host::HostSpec;
 use imagelib::ignition::Additions;
 use imagelib::recipe::{Recipe, RootfsLocation};
 use imagelib::report::Report;
@@ -12,7 +11,7 @@ use imagelib::report::Report;
 use super::data;
 use crate::arguments::BuildArguments;
 use crate::commands::customisation::Customisation;
-use crate::commands::documents;
+use crate::commands::documents::{self, OneHost};
 use crate::commands::failure::Failure;
 
 /// What the arguments describe, for a host, where there is one, over a base. What should be known about the documents is added to the report.
@@ -22,7 +21,7 @@ use crate::commands::failure::Failure;
 pub(super) fn recipe(
     arguments: BuildArguments,
     format: Format,
-    host: Option<&HostSpec>,
+    host: Option<&OneHost>,
     base: &Base,
     report: &mut Report,
 ) -> Result<Recipe, Failure> {

@@ -42,6 +42,13 @@ pub(super) fn inspect(
         profile: base.profile,
         evidence: base.evidence.clone(),
         network_manager: base.has_network_manager,
-        common: Common { size, formats, customised, carried, findings },
+        common: Common {
+            size,
+            formats,
+            network_manager_version: base.network_manager_version,
+            customised,
+            carried,
+            findings,
+        },
     })
 }

@@ -4,13 +4,20 @@ use imagelib::base::{Format, IsoBase, IsoSystem, LiveFiles};
 use imagelib::image::FileName;
 use imagelib::initramfs::InitramfsError;
 use imagelib::iso::coreos::CoreosIso;
+use imagelib::network::NetworkManagerVersion;
 use imagelib::source::Source;
 
 use super::carried::{self, Window};
 use super::{Areas, Common, Features, IgnitionArea, Inspection, Iso, KernelArgumentArea, KernelArguments};
 
-pub(super) fn inspect(base: IsoBase, source: &dyn Source, formats: Vec<Format>) -> Result<Inspection, InitramfsError> {
-    let mut common = Common { size: base.size, formats, customised: false, carried: None, findings: base.report() };
+pub(super) fn inspect(
+    base: IsoBase,
+    source: &dyn Source,
+    formats: Vec<Format>,
+    network_manager_version: Option<NetworkManagerVersion>,
+) -> Result<Inspection, InitramfsError> {
+    let (size, findings) = (base.size, base.report());
+    let mut common = Common { size, formats, network_manager_version, customised: false, carried: None, findings };
     let hybrid = base.is_hybrid();
     let iso = Iso { volume_id: base.volume_id, hybrid };
     let (areas, live) = match base.system {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
+use imagelib::network::NetworkManagerVersion;
 use imagelib::report::Report;
 use serde::Serialize;
 
@@ -70,6 +71,9 @@ struct Common {
     size: u64,
     /// What images over it can be.
     formats: Vec<Format>,
+    /// The release of NetworkManager in its initramfs, as far as it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_manager_version: Option<NetworkManagerVersion>,
     /// Whether somebody has put a configuration into it.
     customised: bool,
     /// What that is; null where dayone does not know such images.
@@ -136,12 +140,14 @@ struct Member {
 }
 
 pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
-    let OpenedBase { base, files } = OpenedBase::open_single(&arguments.image)?;
+    let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
+    base.find_network_manager(&files);
+    let version = base.network_manager_version();
     // A single file, whose role follows from what it is.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
     let inspected = match base {
-        Base::Iso(base) => iso::inspect(base, file, formats),
+        Base::Iso(base) => iso::inspect(base, file, formats, version),
         Base::KernelInitrd(base) => initramfs::inspect(&base, file, formats),
         Base::Nothing => return Ok(()),
     };

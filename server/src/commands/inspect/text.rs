@@ -34,7 +34,9 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
             table.rows("archives", members.iter().map(member));
             table.row("system", system(*profile));
             table.rows("  shown by", evidence);
-            table.row("NetworkManager", yes_no(*network_manager));
+            if common.network_manager_version.is_none() {
+                table.row("NetworkManager", yes_no(*network_manager));
+            }
         }
     }
     describe_common(&mut table, common);
@@ -103,6 +105,7 @@ fn describe_areas(table: &mut Table, areas: &Areas) {
 }
 
 fn describe_common(table: &mut Table, common: &Common) {
+    table.rows("NetworkManager", common.network_manager_version);
     let formats: Vec<String> = common.formats.iter().map(ToString::to_string).collect();
     table.row("can become", listed(formats.iter().map(String::as_str)));
     table.row("customised", yes_no(common.customised));

@@ -1,16 +1,17 @@
 //! Secrets with a host's network data.
 
+use imagelib::input::is_network_key;
 use imagelib::report::DocumentPath;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::conclude::MadeOf;
 use super::{Failure, Wanted};
+use crate::kubernetes::provider::NetworkSource;
 use crate::kubernetes::resources::{NetworkDataStatus, SECRET_LABEL};
 
-/// The keys whose value may be the host's NMState. The first that is there counts; the second is what the
-/// baremetal-operator calls network data.
-const KEYS: [&str; 2] = ["nmstate", "networkData"];
+/// The key of NMState, which upstream demands.
+const NMSTATE: &str = "nmstate";
 
 /// Whether an object can have this name. What is no name must not become part of a request's path.
 pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
@@ -24,33 +25,25 @@ pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
         })
 }
 
-/// The host's NMState, as a Secret has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kubernetes) struct Document<'a> {
-    key: &'static str,
-    pub(in crate::kubernetes) bytes: &'a [u8],
-}
-
-impl Document<'_> {
-    /// Where it is, for people.
-    pub(in crate::kubernetes) fn path(&self, secret: &str) -> DocumentPath {
-        DocumentPath::document(&format!("Secret/{secret}")).key("data").key(self.key).embedded_document()
-    }
-}
-
-/// The host's NMState. A Secret without anything in it is no network data, as is none.
-pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<Document<'_>>, Failure> {
+/// The host's network. A Secret without anything in it is no network data, as is none.
+pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<NetworkSource<'_>>, Failure> {
     let Some(data) = secret.and_then(|secret| secret.data.as_ref()).filter(|data| !data.is_empty()) else {
         return Ok(None);
     };
-    let found = KEYS.into_iter().find_map(|key| data.get(key).map(|value| Document { key, bytes: &value.0 }));
-    if found.is_some() {
-        return Ok(found.filter(|document| !document.bytes.is_empty()));
+    let name = secret.and_then(|secret| secret.metadata.name.as_deref()).unwrap_or_default();
+    let network = data.iter().filter(|(key, _)| is_network_key(key));
+    let network: Vec<(&str, &[u8])> = network.map(|(key, value)| (key.as_str(), value.0.as_slice())).collect();
+    // Empty is none, whatever else there is.
+    if network.iter().any(|(key, value)| *key == NMSTATE && value.is_empty()) {
+        return Ok(None);
+    }
+    if !network.is_empty() {
+        let path = DocumentPath::document(&format!("Secret/{name}")).key("data");
+        return Ok(Some(NetworkSource::Secret { path, data: network }));
     }
     let keys: Vec<&str> = data.keys().map(String::as_str).collect();
     Err(Failure::invalid(&format!(
-        "network data Secret provided but missing required '{}' key; keys found: {}",
-        KEYS[0],
+        "network data Secret provided but missing required '{NMSTATE}' key; keys found: {}",
         keys.join(", ")
     )))
 }
@@ -92,7 +85,7 @@ pub(in crate::kubernetes) fn reduce(secret: &mut Secret) {
     secret.metadata.annotations = None;
     secret.string_data = None;
     for (key, value) in secret.data.iter_mut().flatten() {
-        if !KEYS.contains(&key.as_str()) {
+        if !is_network_key(key) {
             value.0 = Vec::new();
         }
     }
@@ -111,12 +104,18 @@ mod tests {
         assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
         assert_eq!(network_data(Some(&Secret::default())), Ok(None));
         assert_eq!(network_data(Some(&secret("1", &[("nmstate", "")]))), Ok(None));
-        let document = |key, bytes| Ok(Some(Document { key, bytes }));
-        let secret_of = |keys: &[(&str, &str)]| Some(secret("1", keys));
-        let both = secret_of(&[("networkData", "b"), ("nmstate", "a"), ("x", "y")]);
-        assert_eq!(network_data(both.as_ref()), document("nmstate", b"a".as_slice()));
-        let other = secret_of(&[("networkData", "b"), ("x", "y")]);
-        assert_eq!(network_data(other.as_ref()), document("networkData", b"b".as_slice()));
+        let found = |secret: &Secret| match network_data(Some(secret)).unwrap().unwrap() {
+            NetworkSource::Secret { path, data } => {
+                assert_eq!(path.to_string(), "Secret/net: data");
+                data.into_iter().map(|(key, value)| (key.to_owned(), value.to_vec())).collect::<Vec<_>>()
+            }
+            NetworkSource::Nmstate(_) => panic!(),
+        };
+        let entry = |key: &str, value: &str| (key.to_owned(), value.as_bytes().to_vec());
+        let both = secret("1", &[("networkData", "b"), ("nmstate", "a"), ("x", "y")]);
+        assert_eq!(found(&both), [entry("networkData", "b"), entry("nmstate", "a")]);
+        let profiles = secret("1", &[("a.nmconnection", "b"), ("x", "y")]);
+        assert_eq!(found(&profiles), [entry("a.nmconnection", "b")]);
         let failure = network_data(Some(&secret("1", &[("userData", "content"), ("a", "content")]))).unwrap_err();
         assert_eq!(failure.reason, "ImageBuildInvalid");
         let message = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
@@ -149,7 +148,9 @@ mod tests {
         reduce(&mut secret);
         let kept = serde_json::to_string(&secret).unwrap();
         assert!(!kept.contains("hunter2") && !kept.contains("aHVudGVyMg"), "{kept}");
-        assert_eq!(network_data(Some(&secret)).unwrap().unwrap().bytes, b"state");
+        let path = DocumentPath::document("Secret/net").key("data");
+        let expected = NetworkSource::Secret { path, data: vec![("nmstate", b"state")] };
+        assert_eq!(network_data(Some(&secret)).unwrap().unwrap(), expected);
         assert!(secret.data.unwrap().contains_key("password"));
     }
 

@@ -343,9 +343,9 @@ fn events_tell_of_readiness_of_errors_that_are_new_and_of_findings_of_new_images
     let new = ready_object();
     let mut report = Report::new();
     for index in 0..20 {
-        report.warning("odd", &DocumentPath::document("Secret/net").index(index), "x".repeat(2000));
+        report.warning("not-in-keyfiles", &DocumentPath::document("Secret/net").index(index), "x".repeat(2000));
     }
-    report.error("bad", &DocumentPath::root(), "is none of the warnings");
+    report.error("nmstate-schema", &DocumentPath::root(), "is none of the warnings");
     let all = told(&PreprovisioningImageStatus::default(), &new.status, &report);
     let ready = &all[0];
     assert_eq!(

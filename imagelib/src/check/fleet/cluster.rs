@@ -1,0 +1,90 @@
+//! What is said of a cluster: its machine networks, and the host that installs the others.
+
+use ipnet::IpNet;
+
+use super::{CheckedHost, name_of};
+use crate::host::Cluster;
+use crate::report::{DocumentPath, Report};
+use crate::topology::{Address, Ip, Method};
+
+/// How many hosts are named that are in none of the machine networks.
+const SAID: usize = 20;
+
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+    machine_networks(hosts, cluster, report);
+    rendezvous(hosts, cluster, report);
+}
+
+fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+    let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
+    let Some((_, first)) = cluster.machine_networks.first() else { return };
+    let listed: Vec<String> = networks.iter().take(4).map(ToString::to_string).collect();
+    let mut said = 0;
+    for host in hosts {
+        for is_v4 in [true, false] {
+            let wanted: Vec<_> = networks.iter().filter(|network| network.addr().is_ipv4() == is_v4).collect();
+            let inside =
+                own(host).any(|address| wanted.iter().any(|network| network.contains(&address.network.addr())));
+            if wanted.is_empty() || inside || takes_any(host, is_v4) || said == SAID {
+                continue;
+            }
+            said += 1;
+            let none =
+                !own(host).any(|address| networks.iter().any(|network| network.contains(&address.network.addr())));
+            let family = if is_v4 { "IPv4" } else { "IPv6" };
+            let message =
+                format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
+            let path = place(host);
+            // Workers may be elsewhere. Of two families, one may do.
+            if none && host.host.role.as_deref() == Some("master") {
+                report.error("host-outside-machine-network", &path, message);
+            } else {
+                report.warning("host-outside-machine-network", &path, message);
+            }
+        }
+    }
+}
+
+/// All addresses of a host's interfaces that come up.
+pub(super) fn own<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = &'a Address> {
+    let interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
+    interfaces.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses))
+}
+
+/// Whether the network may give the host an address of a family.
+fn takes_any(host: &CheckedHost<'_>, is_v4: bool) -> bool {
+    let automatic = |ip: &Ip| matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
+    let mut interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
+    interfaces.any(|interface| automatic(if is_v4 { &interface.ipv4 } else { &interface.ipv6 }))
+}
+
+/// Where a host's addresses are, or would be.
+fn place(host: &CheckedHost<'_>) -> DocumentPath {
+    own(host).next().map_or_else(|| host.host.network.path(), |address| address.path.clone())
+}
+
+fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+    let Some((ip, path)) = &cluster.rendezvous_ip else { return };
+    let holder = hosts.iter().find(|host| own(host).any(|address| address.network.addr() == *ip));
+    match holder {
+        Some(host) if host.host.role.as_deref().is_some_and(|role| role != "master") => {
+            let role = host.host.role.as_deref().unwrap_or_default();
+            let message = format!(
+                "is {ip}, the address of {}, whose role is {role}: the others are installed by a master",
+                name_of(host)
+            );
+            report.error("rendezvous-ip-of-worker", path, message);
+        }
+        Some(_) => {}
+        // A host without a network in these documents, or one with DHCP, may have it.
+        None if hosts.is_empty() => {}
+        None if hosts.iter().any(|host| takes_any(host, ip.is_ipv4())) => {
+            let message = format!("is {ip}, which no host has written down; a host with DHCP must be given it");
+            report.warning("rendezvous-ip-of-no-host", path, message);
+        }
+        None => {
+            let message = format!("is {ip}, which no host has: nobody installs the others");
+            report.error("rendezvous-ip-of-no-host", path, message);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Gateways: that the host finds them on a link, and that they are somebody else.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::{Network, families};
+use crate::check::address;
+use crate::report::Report;
+use crate::topology::{Address, Interface, Ip, Method, Route, RouteKind};
+
+pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    let mut own: BTreeMap<IpAddr, (&Interface, &Address)> = BTreeMap::new();
+    for interface in network.active() {
+        for address in families(interface).into_iter().flat_map(|ip| &ip.addresses) {
+            own.insert(address.network.addr(), (interface, address));
+        }
+    }
+    for route in &network.topology.routes {
+        let Some((gateway, interface)) = route.gateway.zip(interface_of(network, route)) else { continue };
+        check_one(network, &own, route, gateway, interface, report);
+    }
+}
+
+fn interface_of<'a>(network: &Network<'a>, route: &Route) -> Option<&'a Interface> {
+    network.interface(route.interface.as_deref()?).filter(|_| route.kind == RouteKind::Unicast)
+}
+
+fn check_one(
+    network: &Network<'_>,
+    own: &BTreeMap<IpAddr, (&Interface, &Address)>,
+    route: &Route,
+    gateway: IpAddr,
+    interface: &Interface,
+    report: &mut Report,
+) {
+    let Route { destination, path, .. } = route;
+    if gateway.is_ipv4() != destination.addr().is_ipv4() {
+        let message = format!("leads to {destination} by {gateway}, an address of the other family: the route is lost");
+        report.error("gateway-family", path, message);
+        return;
+    }
+    if let Some((holder, address)) = own.get(&gateway).filter(|(holder, _)| same_vrf(network, holder, interface)) {
+        let message = format!("has the gateway {gateway}, which is the host's own address ({})", address.path);
+        report.error("gateway-is-host", path, format!("{message} on {}", holder.name));
+        return;
+    }
+    if gateway.is_multicast() || gateway.is_loopback() {
+        report.error("gateway-unusable", path, format!("has the gateway {gateway}, which no other host can have"));
+        return;
+    }
+    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    if is_link_local(gateway) || may_be_reached(ip) {
+        return;
+    }
+    if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway)) {
+        let there = IpNet::new(gateway, link.network.prefix_len()).ok();
+        if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
+            report.error("gateway-unusable", path, format!("has the gateway {gateway}, {why}"));
+        }
+        return;
+    }
+    let on_link = |other: &Route| {
+        other.gateway.is_none() && other.interface == route.interface && other.destination.contains(&gateway)
+    };
+    if ip.addresses.is_empty() || network.topology.routes.iter().any(on_link) {
+        return;
+    }
+    let networks: Vec<String> = ip.addresses.iter().take(4).map(|own| own.network.trunc().to_string()).collect();
+    let elsewhere = network.active().find_map(|other| {
+        let address = families(other).into_iter().flat_map(|ip| &ip.addresses);
+        let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
+        Some(format!("; it is in that of {} ({})", other.name, address.path))
+    });
+    let message = format!(
+        "has the gateway {gateway}, which is not in a network of {} ({}){}: nobody there answers",
+        interface.name,
+        networks.join(", "),
+        elsewhere.unwrap_or_default()
+    );
+    report.error("gateway-off-link", path, message);
+}
+
+/// Whether gateways may be on the link that no address written down says to be there: the network may give others; and
+/// NetworkManager adds a route to the gateway itself where every address is alone in its network.
+fn may_be_reached(ip: &Ip) -> bool {
+    let alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
+    matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements) || ip.addresses.iter().all(alone)
+}
+
+fn is_link_local(gateway: IpAddr) -> bool {
+    matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local())
+}
+
+fn same_vrf(network: &Network<'_>, one: &Interface, other: &Interface) -> bool {
+    network.vrf_of(one).map(|(name, _)| name) == network.vrf_of(other).map(|(name, _)| name)
+}

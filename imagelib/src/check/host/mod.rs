@@ -1,0 +1,103 @@
+//! The network of one host by itself. One file per subject.
+
+mod addresses;
+mod connectivity;
+mod default_routes;
+mod dns;
+mod gateways;
+mod links;
+mod loops;
+mod mtu;
+mod routes;
+mod vlans;
+
+use std::collections::BTreeMap;
+
+use super::CheckedHost;
+use crate::host::{HostSpec, NetworkDocument};
+use crate::report::Report;
+use crate::topology::{Interface, Ip, Kind, Topology};
+
+/// Checks the network of one host by itself.
+pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
+    let network = Network::of(checked);
+    for rules in [
+        addresses::check,
+        links::check,
+        loops::check,
+        vlans::check,
+        mtu::check,
+        routes::check,
+        gateways::check,
+        default_routes::check,
+        dns::check,
+        connectivity::check,
+    ] {
+        rules(&network, report);
+    }
+}
+
+/// A host's network with the ways through it.
+struct Network<'a> {
+    host: &'a HostSpec,
+    topology: &'a Topology,
+    by_name: BTreeMap<&'a str, &'a Interface>,
+    ports: BTreeMap<&'a str, Vec<&'a Interface>>,
+    children: BTreeMap<&'a str, Vec<&'a Interface>>,
+}
+
+impl<'a> Network<'a> {
+    fn of(CheckedHost { host, topology }: CheckedHost<'a>) -> Self {
+        let mut network =
+            Self { host, topology, by_name: BTreeMap::new(), ports: BTreeMap::new(), children: BTreeMap::new() };
+        for interface in &topology.interfaces {
+            network.by_name.insert(&interface.name, interface);
+            if let Some(controller) = &interface.controller {
+                network.ports.entry(controller).or_default().push(interface);
+            }
+            if let Some(parent) = interface.kind.parent() {
+                network.children.entry(parent).or_default().push(interface);
+            }
+        }
+        network
+    }
+
+    fn interface(&self, name: &str) -> Option<&'a Interface> {
+        self.by_name.get(name).copied()
+    }
+
+    fn ports(&self, name: &str) -> &[&'a Interface] {
+        self.ports.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    fn children(&self, name: &str) -> &[&'a Interface] {
+        self.children.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The interfaces that come up by themselves.
+    fn active(&self) -> impl Iterator<Item = &'a Interface> {
+        self.topology.interfaces.iter().filter(|interface| interface.active)
+    }
+
+    /// The VRF that an interface is in, with its table.
+    fn vrf_of(&self, interface: &Interface) -> Option<(&'a str, u32)> {
+        let vrf = self.interface(interface.controller.as_deref()?)?;
+        match vrf.kind {
+            Kind::Vrf(table) => Some((&vrf.name, table)),
+            _ => None,
+        }
+    }
+
+    /// Whether the keyfiles are made of NMState: what it writes down is then known.
+    fn is_nmstate(&self) -> bool {
+        matches!(self.host.network, NetworkDocument::Nmstate(_))
+    }
+}
+
+/// Both families of an interface.
+fn families(interface: &Interface) -> [&Ip; 2] {
+    [&interface.ipv4, &interface.ipv6]
+}
+
+#[cfg(test)]
+mod tests;

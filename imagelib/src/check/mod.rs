@@ -1,0 +1,31 @@
+//! What can be known to be wrong with hosts' networks before anything boots.
+
+mod address;
+mod convert;
+mod fleet;
+mod host;
+
+pub use convert::{Converted, between_hosts, convert_all};
+
+use crate::host::{Cluster, HostSpec};
+use crate::report::Report;
+use crate::topology::Topology;
+
+/// A host whose network could be read.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckedHost<'a> {
+    /// The host.
+    pub host: &'a HostSpec,
+    /// Its network.
+    pub topology: &'a Topology,
+}
+
+/// Checks the network of one host by itself. [`crate::network::convert`] does it for every host.
+pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
+    host::check(host, report);
+}
+
+/// Checks hosts against each other, and against what is said of their cluster.
+pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, report: &mut Report) {
+    fleet::check(hosts, cluster, report);
+}

@@ -1,0 +1,85 @@
+//! The documents of a stream, one by one: only those that are wanted have to be read in full.
+
+use granit_parser::{Event, Parser, ScalarStyle};
+
+/// A part of a stream that holds a document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part<'t> {
+    /// Which of the stream's documents it holds: from 1, empty ones not counted.
+    pub(super) number: usize,
+    pub(super) text: &'t str,
+    /// How many lines of the stream are before it.
+    pub(super) line: usize,
+    /// Which of the part's own documents it is, empty ones counted: from 0.
+    pub(super) index: usize,
+}
+
+/// The documents of `text`, the first `most` of them.
+pub(super) fn parts(text: &str, most: usize) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for (line, text) in divided(text) {
+        for (index, is_empty) in documents(text).enumerate() {
+            if parts.len() >= most {
+                return parts;
+            }
+            if !is_empty {
+                parts.push(Part { number: parts.len() + 1, text, line, index });
+            }
+        }
+    }
+    parts
+}
+
+/// `text` divided before the lines that begin a document, each part with the number of lines before it. In one piece
+/// where something else may begin or end documents.
+fn divided(text: &str) -> Vec<(usize, &str)> {
+    let odd = |line: &str| line.starts_with(['%', '.']) || line.trim_end_matches(['\r', '\n']).contains('\r');
+    if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) || text.split_inclusive('\n').any(odd) {
+        return vec![(0, text)];
+    }
+    let (mut parts, mut start, mut start_line, mut at) = (Vec::new(), 0, 0, 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let begins =
+            line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
+        if begins && at > start {
+            parts.extend(text.get(start..at).map(|part| (start_line, part)));
+            (start, start_line) = (at, number);
+        }
+        at += line.len();
+    }
+    parts.extend(text.get(start..).map(|part| (start_line, part)));
+    parts
+}
+
+/// For each document of `text`, whether it is empty. Where there is one at most, only its beginning is looked at.
+fn documents(text: &str) -> impl Iterator<Item = bool> {
+    let mut events = Parser::new_from_str_with_options(text, options()).map_while(Result::ok);
+    let mut previous_began = false;
+    std::iter::from_fn(move || {
+        loop {
+            let (event, _) = events.next()?;
+            let begins = matches!(event, Event::DocumentStart(..));
+            if std::mem::replace(&mut previous_began, begins) {
+                return Some(is_null(&event));
+            }
+        }
+    })
+}
+
+/// What granit leaves out of what we have no use for.
+pub(super) fn options() -> granit_parser::Options {
+    let mut options = granit_parser::Options::default();
+    options.set_emit_comments(false);
+    options
+}
+
+/// Whether the document that begins with this node is nothing but null, which `serde_yaml` leaves out.
+fn is_null(event: &Event<'_>) -> bool {
+    match event {
+        Event::Scalar(text, ScalarStyle::Plain, _, None) => {
+            matches!(text.as_ref(), "" | "~" | "null" | "Null" | "NULL")
+        }
+        Event::Scalar(.., Some(tag)) => tag.is_yaml_core_schema_tag("null"),
+        _ => false,
+    }
+}

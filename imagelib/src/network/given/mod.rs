@@ -1,0 +1,53 @@
+//! Keyfiles that the user has already: they go into the image as they are, byte by byte.
+//!
+//! Checked is what is certain: what NetworkManager refuses, and what it ignores with a line in a log that nobody reads.
+//! Sources: `nm-settings-keyfile(5)`, `nm-settings(5)`; and libnm 1.42, which the acceptance tests ask about each rule.
+
+mod groups;
+mod ip;
+mod profile;
+mod together;
+
+#[cfg(test)]
+mod tests;
+
+use super::{HostNetwork, Keyfile};
+use crate::check::{self, CheckedHost};
+use crate::host::{HostSpec, KeyfileDocument};
+use crate::network::keyfile_format::GroupedKeys;
+use crate::report::Report;
+use crate::topology::Topology;
+
+/// The user's keyfiles as the host's network. There is one exactly when the report has no errors.
+pub(super) fn convert(host: &HostSpec, documents: &[KeyfileDocument]) -> (Option<HostNetwork>, Report) {
+    let mut report = Report::new();
+    let mut keyfiles = Vec::with_capacity(documents.len());
+    let mut profiles = Vec::with_capacity(documents.len());
+    for document in documents {
+        match document.name.parse() {
+            Ok(name) => keyfiles.push(Keyfile { name, content: document.content.clone() }),
+            Err(error) => report.error("keyfile-name-invalid", &document.path, format!("is refused: {error}")),
+        }
+        match GroupedKeys::parse(&document.content) {
+            Ok(keys) => {
+                profile::check(&keys, &document.path, &mut report);
+                profiles.push((document, keys));
+            }
+            Err(error) => report.error("keyfile-syntax", &document.path, error.to_string()),
+        }
+    }
+    together::check(&profiles, &mut report);
+    if keyfiles.is_empty() && !report.has_errors() {
+        let message = "yields no profile at all: the host would come up without a network";
+        report.error("no-keyfiles", &host.network.path(), message);
+    }
+    if report.has_errors() {
+        return (None, report);
+    }
+    keyfiles.sort();
+    let contents = documents.iter().map(|document| (document.path.clone(), document.content.as_str()));
+    let topology = Topology::from_profiles(contents, host.hostname.as_ref());
+    check::host(CheckedHost { host, topology: &topology }, &mut report);
+    let network = HostNetwork { keyfiles, hostname: host.hostname.clone(), topology };
+    (Some(network).filter(|_| !report.has_errors()), report)
+}

@@ -1,0 +1,64 @@
+//! Where the parts of a document come from that was put together, or translated, from others.
+
+use super::DocumentPath;
+
+/// Parts of a document, and where in the user's documents they come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origins(Vec<(DocumentPath, Origin)>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    /// The part stands there as it is.
+    Moved(DocumentPath),
+    /// The part was made of what stands there, and inside it the two have nothing in common.
+    Made(DocumentPath),
+}
+
+impl Origins {
+    /// The part at `part` stands at `origin` as it is.
+    pub fn moved(&mut self, part: DocumentPath, origin: DocumentPath) {
+        self.0.push((part, Origin::Moved(origin)));
+    }
+
+    /// The part at `part` was made of what stands at `origin`.
+    pub fn made(&mut self, part: DocumentPath, origin: DocumentPath) {
+        self.0.push((part, Origin::Made(origin)));
+    }
+
+    /// Whether every part stands where it is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where what stands at `path` comes from: by the smallest part that it is in; none where it is in none.
+    pub fn of(&self, path: &DocumentPath) -> Option<DocumentPath> {
+        let inside = self.0.iter().filter_map(|(part, origin)| Some((path.below(part)?, origin)));
+        let (rest, origin) = inside.min_by_key(|(rest, _)| rest.len())?;
+        Some(match origin {
+            Origin::Moved(origin) => origin.followed_by(rest),
+            Origin::Made(origin) => origin.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_part_says_where_a_place_comes_from() {
+        let interface = |index| DocumentPath::root().key("interfaces").index(index);
+        let policy = DocumentPath::document("NodeNetworkConfigurationPolicy/a").key("spec");
+        let link = DocumentPath::document("network_data").key("links").index(3);
+        let mut origins = Origins::default();
+        origins.moved(interface(1), policy.key("desiredState").key("interfaces").index(0));
+        origins.made(interface(2), link.clone());
+        origins.made(interface(2).key("mtu"), link.key("mtu"));
+        let of = |path: DocumentPath| origins.of(&path).map(|path| path.to_string());
+        let moved = "NodeNetworkConfigurationPolicy/a: spec.desiredState.interfaces[0].ipv4";
+        assert_eq!(of(interface(1).key("ipv4")).as_deref(), Some(moved));
+        assert_eq!(of(interface(2).key("vlan").key("id")).as_deref(), Some("network_data: links[3]"));
+        assert_eq!(of(interface(2).key("mtu")).as_deref(), Some("network_data: links[3].mtu"));
+        assert_eq!(of(interface(10)), None);
+    }
+}

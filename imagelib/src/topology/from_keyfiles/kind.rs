@@ -1,0 +1,47 @@
+//! What a profile's interface is.
+
+use std::collections::BTreeMap;
+
+use super::Names;
+use super::profile::Profile;
+use crate::topology::{Bond, Bridge, Kind, Vlan};
+
+/// The modes of bonds by their numbers (`Documentation/networking/bonding.rst`); the first is the default.
+const BOND_MODES: [&str; 7] =
+    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
+
+/// What it is. One that lacks what its kind needs is some other kind, by the name that its profile has for it.
+pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
+    let section = |name: &str| profile.section(name);
+    let parent = |name: &str| section(name).text("parent").map(|parent| names.resolve(&parent));
+    let known = match profile.kind.as_str() {
+        "ethernet" | "802-3-ethernet" => Some(Kind::Ethernet),
+        "bond" => Some(Kind::Bond(bond(profile))),
+        "bridge" => {
+            let bridge = section("bridge");
+            let stp = bridge.flag("stp").unwrap_or(true);
+            Some(Kind::LinuxBridge(Bridge { stp, vlan_filtering: bridge.flag("vlan-filtering").unwrap_or(false) }))
+        }
+        "vlan" => (|| Some(Kind::Vlan(Vlan { parent: parent("vlan")?, id: section("vlan").parsed("id")? })))(),
+        "vrf" => section("vrf").parsed("table").map(Kind::Vrf),
+        "vxlan" => section("vxlan").parsed("id").map(|id| Kind::Vxlan { id, parent: parent("vxlan") }),
+        "macvlan" => parent("macvlan")
+            .map(|parent| Kind::MacVlan { parent, tap: section("macvlan").flag("tap").unwrap_or(false) }),
+        "macsec" => parent("macsec").map(|parent| Kind::Macsec { parent }),
+        "veth" => section("veth").text("peer").map(Kind::Veth),
+        "dummy" => Some(Kind::Dummy),
+        "infiniband" => Some(Kind::Infiniband(parent("infiniband"))),
+        "loopback" => Some(Kind::Loopback),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Kind::Other(profile.kind.clone()))
+}
+
+fn bond(profile: &Profile<'_>) -> Bond {
+    let mut options: BTreeMap<String, String> =
+        profile.section("bond").entries().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mode = options.remove("mode");
+    let number = mode.as_ref().map_or(Some(0), |mode| mode.parse::<usize>().ok());
+    let by_number = number.and_then(|number| BOND_MODES.get(number)).map(|mode| (*mode).to_owned());
+    Bond { mode: by_number.or(mode).unwrap_or_default(), options }
+}

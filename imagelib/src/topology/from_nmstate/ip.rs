@@ -1,0 +1,48 @@
+//! A family of an interface.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::super::{Address, Ip, Method};
+use crate::network::document::{elements, is_true, mapping, number, text};
+use crate::network::interfaces::Interface as Entry;
+
+/// What the loopback has of `family` besides the addresses that it has on every host.
+pub(super) fn of_loopback(entry: &Entry<'_>, family: &str) -> Ip {
+    let mut ip = read(entry, family, false);
+    ip.method = Method::Static;
+    ip.addresses.retain(|address| !address.network.addr().is_loopback());
+    ip
+}
+
+/// What the entry has of `family`; `routed` says that it has static routes of that family.
+pub(super) fn read(entry: &Entry<'_>, family: &str, routed: bool) -> Ip {
+    let Some(ip) = mapping(entry.map, family) else { return Ip::disabled(entry.path.clone()) };
+    let path = entry.path.key(family);
+    if !is_true(ip.get("enabled")) {
+        return Ip::disabled(path);
+    }
+    let mut addresses = Vec::new();
+    for (index, address) in elements(ip, &["address"]).iter().enumerate() {
+        let network = address.as_mapping().and_then(|address| {
+            let ip: IpAddr = text(address, "ip")?.parse().ok()?;
+            IpNet::new(ip, u8::try_from(number(address.get("prefix-length"))?).ok()?).ok()
+        });
+        // nmstate leaves link-local addresses of IPv6 to the kernel.
+        let kept = network.filter(|network| !matches!(network.addr(), IpAddr::V6(ip) if ip.is_unicast_link_local()));
+        addresses.extend(kept.map(|network| Address { network, path: path.key("address").index(index).key("ip") }));
+    }
+    let is_v6 = family == "ipv6";
+    let stated = !addresses.is_empty() || routed;
+    let method = match (is_true(ip.get("dhcp")), is_v6 && is_true(ip.get("autoconf"))) {
+        (_, true) => Method::RouterAdvertisements,
+        (true, false) => Method::Dhcp,
+        (false, false) if stated => Method::Static,
+        (false, false) if is_v6 => Method::LinkLocal,
+        (false, false) => Method::Disabled,
+    };
+    let automatic = matches!(method, Method::Dhcp | Method::RouterAdvertisements);
+    let taken = |key| automatic && ip.get(key).is_none_or(|value| value.is_null() || is_true(Some(value)));
+    Ip { method, addresses, automatic_dns: taken("auto-dns"), automatic_gateway: taken("auto-gateway"), path }
+}

@@ -1,0 +1,84 @@
+//! A host's network as it will be: interfaces and what they stand on, addresses, routes, name servers.
+//!
+//! It is one model for all that looks at a network without writing it: checks, tables, pictures. It says what a system
+//! with these profiles does, and knows nothing of the form that the user wrote it in but where each thing came from.
+
+mod address;
+mod from_keyfiles;
+pub(crate) mod from_nmstate;
+mod interface;
+mod json;
+mod route;
+pub mod svg;
+mod table;
+mod words;
+
+pub use address::{Address, Ip, Method};
+pub use interface::{Bond, Bridge, Device, Interface, Kind, Vlan};
+pub use route::{Dns, NameServer, Route, RouteKind, Rule};
+pub use table::Table;
+
+use crate::host::HostName;
+use crate::report::{DocumentPath, Origins};
+
+/// The table that routes are in which name none (`RT_TABLE_MAIN`).
+pub const MAIN_TABLE: u32 = 254;
+
+/// A host's network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The host name.
+    pub hostname: Option<HostName>,
+    /// The interfaces, ordered by name, no two of one name.
+    pub interfaces: Vec<Interface>,
+    /// The routes that are written down; those that addresses bring along are not.
+    pub routes: Vec<Route>,
+    /// The routing rules.
+    pub rules: Vec<Rule>,
+    /// Whom to ask for names.
+    pub dns: Dns,
+}
+
+impl Topology {
+    /// The interface of this name.
+    pub fn interface(&self, name: &str) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.name == name)
+    }
+
+    /// The ports of an interface, in the order of their names.
+    pub fn ports<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
+        self.interfaces.iter().filter(move |interface| interface.controller.as_deref() == Some(name))
+    }
+
+    /// What stands on an interface without being its controller: VLANs, VXLANs, MACVLANs, …
+    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
+        self.interfaces.iter().filter(move |interface| interface.kind.parent() == Some(name))
+    }
+
+    /// With everything at the place that its part of the document comes from.
+    #[must_use]
+    pub(crate) fn at_origins(mut self, origins: &Origins) -> Self {
+        if !origins.is_empty() {
+            self.visit_paths(&mut |path| {
+                if let Some(origin) = origins.of(path) {
+                    *path = origin;
+                }
+            });
+        }
+        self
+    }
+
+    /// Calls `visit` for the place of each thing.
+    fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut DocumentPath)) {
+        for interface in &mut self.interfaces {
+            visit(&mut interface.path);
+            for ip in [&mut interface.ipv4, &mut interface.ipv6] {
+                visit(&mut ip.path);
+                ip.addresses.iter_mut().for_each(|address| visit(&mut address.path));
+            }
+        }
+        self.routes.iter_mut().for_each(|route| visit(&mut route.path));
+        self.rules.iter_mut().for_each(|rule| visit(&mut rule.path));
+        self.dns.servers.iter_mut().for_each(|server| visit(&mut server.path));
+    }
+}

@@ -1,0 +1,133 @@
+//! The networks that a host is on, with the gateways in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::MOST;
+use super::card::{Card, Shape};
+use super::draw;
+use super::graph::Graph;
+use crate::topology::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
+
+const ACCENT: &str = "#2f6f44";
+
+/// A network: those of different VRFs have nothing to do with each other.
+type Key<'a> = (Option<&'a str>, IpNet);
+
+/// What a network's box says.
+#[derive(Default)]
+struct Network {
+    from: BTreeSet<usize>,
+    /// The routes by each gateway; without one, those on the link.
+    gateways: BTreeMap<Option<IpAddr>, Vec<String>>,
+}
+
+/// Adds networks, and what is offered on others, as the last column.
+pub(super) fn add(topology: &Topology, graph: &mut Graph) {
+    let mut networks: BTreeMap<Key<'_>, Network> = BTreeMap::new();
+    for interface in &topology.interfaces {
+        let Some(node) = graph.by_name.get(&interface.name).copied() else { continue };
+        let addresses = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+        for network in addresses.map(|address| address.network.trunc()).filter(is_network) {
+            networks.entry((vrf(topology, interface), network)).or_default().from.insert(node);
+        }
+    }
+    let mut elsewhere: BTreeMap<IpAddr, Network> = BTreeMap::new();
+    for route in topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
+        let Some(interface) = route.interface.as_deref().and_then(|name| topology.interface(name)) else { continue };
+        let Some(node) = graph.by_name.get(&interface.name).copied() else { continue };
+        let vrf = vrf(topology, interface);
+        let on = |gateway: &IpAddr| {
+            let same = networks
+                .iter()
+                .filter(|((of, net), network)| *of == vrf && net.contains(gateway) && network.from.contains(&node));
+            same.max_by_key(|((_, net), _)| net.prefix_len()).map(|(key, _)| *key)
+        };
+        let network = match route.gateway {
+            None => networks.entry((vrf, route.destination)).or_default(),
+            Some(gateway) => match on(&gateway) {
+                Some(key) => networks.entry(key).or_default(),
+                None => elsewhere.entry(gateway).or_default(),
+            },
+        };
+        network.from.insert(node);
+        network.gateways.entry(route.gateway).or_default().push(described(route));
+    }
+    let mut cards: Vec<(Card, BTreeSet<usize>)> = Vec::new();
+    for ((_, net), network) in networks {
+        let mut card = Card::new(&net.to_string(), ACCENT, Shape::Tinted);
+        network.tell(&mut card);
+        cards.push((card, network.from));
+    }
+    for (gateway, network) in elsewhere {
+        let mut card = Card::new(&gateway.to_string(), draw::WARNING, Shape::Dashed);
+        card.kind("gateway on no network of its interface");
+        for routes in network.gateways.values().flatten() {
+            card.fact(routes);
+        }
+        cards.push((card, network.from));
+    }
+    for interface in &topology.interfaces {
+        if let (Some(card), Some(node)) = (offered(interface), graph.by_name.get(&interface.name)) {
+            cards.push((card, BTreeSet::from([*node])));
+        }
+    }
+    cards.truncate(MOST);
+    graph.add_last(cards);
+}
+
+impl Network {
+    fn tell(&self, card: &mut Card) {
+        for (gateway, routes) in &self.gateways {
+            match gateway {
+                Some(gateway) => card.kind(&format!("gateway {gateway}")),
+                None => card.kind("on the link"),
+            }
+            for route in routes {
+                card.fact(route);
+            }
+        }
+    }
+}
+
+/// `default`, `10.0.0.0/8, metric 50, table 100`.
+fn described(route: &Route) -> String {
+    let mut text = route.describe_destination();
+    if let Some(metric) = route.metric {
+        text = format!("{text}, metric {metric}");
+    }
+    if route.table != MAIN_TABLE {
+        text = format!("{text}, table {}", route.table);
+    }
+    text
+}
+
+/// What an interface takes of what the network offers.
+fn offered(interface: &Interface) -> Option<Card> {
+    let mut card: Option<Card> = None;
+    for (ip, by) in interface.offers() {
+        let card = card.get_or_insert_with(|| Card::new("what is offered", draw::QUIET, Shape::Dashed));
+        card.kind(&format!("from {by}"));
+        let taken = [("addresses", true), ("default route", ip.automatic_gateway), ("name servers", ip.automatic_dns)];
+        let taken: Vec<&str> = taken.into_iter().filter(|(_, taken)| *taken).map(|(name, _)| name).collect();
+        card.fact(&taken.join(", "));
+    }
+    card
+}
+
+/// The VRF that an interface is in.
+fn vrf<'a>(topology: &'a Topology, interface: &'a Interface) -> Option<&'a str> {
+    let controller = topology.interface(interface.controller.as_deref()?)?;
+    matches!(controller.kind, Kind::Vrf(_)).then_some(controller.name.as_str())
+}
+
+/// Whether others can be on it: it is no single address, and leads beyond the link.
+fn is_network(network: &IpNet) -> bool {
+    let link_local = match network.addr() {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    network.prefix_len() < network.max_prefix_len() && !link_local && !network.addr().is_loopback()
+}

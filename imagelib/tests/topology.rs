@@ -1,0 +1,54 @@
+//! The network that a document describes is the network that its keyfiles make.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing)]
+
+mod nics;
+
+use std::fs;
+use std::path::Path;
+
+use imagelib::host::{HostSpec, NmstateDocument};
+use imagelib::network;
+use imagelib::report::DocumentPath;
+use imagelib::topology::{Ip, Topology};
+
+/// Without the places, which differ, and in one order.
+fn bare(mut topology: Topology) -> Topology {
+    let ip = |ip: &mut Ip| {
+        ip.path = DocumentPath::root();
+        ip.addresses.iter_mut().for_each(|address| address.path = DocumentPath::root());
+    };
+    for interface in &mut topology.interfaces {
+        interface.path = DocumentPath::root();
+        ip(&mut interface.ipv4);
+        ip(&mut interface.ipv6);
+    }
+    topology.routes.iter_mut().for_each(|route| route.path = DocumentPath::root());
+    topology.rules.iter_mut().for_each(|rule| rule.path = DocumentPath::root());
+    topology.dns.servers.iter_mut().for_each(|server| server.path = DocumentPath::root());
+    topology.routes.sort_by_key(|route| format!("{route:?}"));
+    topology
+}
+
+#[test]
+fn documents_and_their_keyfiles_describe_the_same_network() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate");
+    let mut seen = 0;
+    for case in fs::read_dir(cases).unwrap() {
+        let case = case.unwrap().path();
+        let Ok(text) = fs::read_to_string(case.join("nmstate.yaml")) else { continue };
+        let boot_mac = fs::read_to_string(case.join("boot-mac")).ok();
+        let document = NmstateDocument::new(serde_yaml::from_str(&text).unwrap(), DocumentPath::root());
+        let host = HostSpec {
+            boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
+            nics: nics::beside(&case.join("nmstate.yaml")),
+            ..HostSpec::with_network(document)
+        };
+        let (network, report) = network::convert(&host);
+        let network = network.unwrap_or_else(|| panic!("{}: {report:?}", case.display()));
+        let from_keyfiles = Topology::from_keyfiles(&network.keyfiles, network.hostname.as_ref());
+        assert_eq!(bare(network.topology), bare(from_keyfiles), "{}", case.display());
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
+}

@@ -1,0 +1,147 @@
+//! `POST /v1/check`: what is wrong with documents, without anything made of them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{RawQuery, Request, State};
+use imagelib::check::{self, Converted};
+use imagelib::input::{self, Input};
+use imagelib::network::NMSTATE_VERSION;
+use imagelib::report::{Report, Severity};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::content::{self, Content};
+use super::parameters::Parameters;
+use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use super::{Api, body, documents, json};
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Check)]
+pub(super) struct CheckBody {
+    /// The hosts that were found, in the order of the documents.
+    hosts: Vec<HostBody>,
+    /// Errors and warnings, in the order in which they were found.
+    findings: Vec<FindingBody>,
+    /// How many of them are errors. With one, no image is made.
+    errors: usize,
+    /// How many of them are warnings.
+    warnings: usize,
+    /// The version of nmstate that was asked.
+    #[schema(example = "2.2.62")]
+    nmstate_version: &'static str,
+}
+
+/// A host of the documents.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CheckedHost)]
+pub(super) struct HostBody {
+    /// What the documents call the host; absent for `NMState` by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// The host name that it gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hostname: Option<String>,
+}
+
+/// A check in JSON.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CheckRequest {
+    /// The user's documents as text, in YAML or JSON.
+    documents: String,
+    /// Only this one of the hosts in the documents, and what is wrong between the hosts.
+    #[serde(default)]
+    host: Option<String>,
+}
+
+/// What to check.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "documents what the handler reads")]
+struct CheckQuery {
+    /// Only this one of the hosts in the documents, where the body is the documents.
+    host: Option<String>,
+}
+
+/// The route.
+pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::new().routes(routes!(check_documents))
+}
+
+/// Check documents: every host by itself, and the hosts against each other. Nothing is made, and nothing is stored.
+///
+/// A check that finds errors has succeeded. The body is a `CheckRequest` as `application/json`; or the documents, in YAML or
+/// JSON, as `application/yaml`.
+#[utoipa::path(operation_id = "checkDocuments", post, path = "/v1/check", tag = "findings",
+    params(CheckQuery),
+    request_body(description = "At most 4 MiB", content(
+        (CheckRequest = "application/json"),
+        (String = "application/yaml"),
+    )),
+    responses(
+        (status = 200, description = "What was found, errors too", body = CheckBody),
+        (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The documents do not describe the host that is named (`unknown-host`, `several-hosts`, `no-host`)", body = ProblemBody, content_type = "application/problem+json"),
+    ))]
+async fn check_documents(
+    State(api): State<Arc<Api>>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Json<CheckBody>, Problem> {
+    let mut query = Parameters::new(query.as_deref());
+    let host: Option<String> = query.one("host")?;
+    query.finish()?;
+    let (head, body) = request.into_parts();
+    let content = content::of(&head.headers, false)?;
+    if content == Content::Request && host.is_some() {
+        let detail = "host: a request in JSON has it in its body; documents in JSON go as application/yaml";
+        return Err(Problem::new(ProblemKind::WrongParameter, detail));
+    }
+    let body = body::read(body).await?;
+    super::convert(&api, body.len(), move || {
+        let (documents, host) = match content {
+            Content::Documents => (body, host),
+            Content::Request => {
+                let CheckRequest { documents, host } = json::read(&body)?;
+                (documents.into(), host)
+            }
+        };
+        checked(&documents, host.as_deref()).map(Json)
+    })
+    .await?
+}
+
+fn checked(documents: &[u8], name: Option<&str>) -> Result<CheckBody, Problem> {
+    let mut input = input::read(documents);
+    // Where documents could not be read, it is not known whether the host is among them.
+    if name.is_some() && !input.report.has_errors() {
+        input.report.append(check::between_hosts(&input));
+        let Input { hosts, report, .. } = input;
+        let host = documents::choose(hosts, name, &report)?;
+        input = Input { hosts: vec![host], report, ..Input::default() };
+    }
+    let Converted { hosts, mut report, .. } = check::convert_all(input);
+    documents::locate(documents, &mut report);
+    let hosts = hosts.into_iter().map(|(host, network)| {
+        let hostname = network.map_or(host.hostname, |network| network.hostname);
+        HostBody { name: host.name, hostname: hostname.map(|name| name.to_string()) }
+    });
+    Ok(CheckBody {
+        hosts: hosts.collect(),
+        findings: findings(&report),
+        errors: count(&report, Severity::Error),
+        warnings: count(&report, Severity::Warning),
+        nmstate_version: NMSTATE_VERSION,
+    })
+}
+
+fn count(report: &Report, severity: Severity) -> usize {
+    report.findings().iter().filter(|finding| finding.severity == severity).count()
+}

@@ -1,0 +1,70 @@
+//! `/v1/explanations`: what the codes of findings mean.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::Path;
+use imagelib::report::{Explanation, explain, explanations};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Api;
+use super::problem::{Problem, ProblemBody, ProblemKind};
+
+/// All explanations.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Explanations)]
+pub(super) struct ListBody {
+    /// Sorted by their codes.
+    explanations: Vec<ExplanationBody>,
+}
+
+/// What the findings of one code have in common.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Explanation)]
+pub(super) struct ExplanationBody {
+    /// The code.
+    #[schema(example = "ip-not-enabled")]
+    code: &'static str,
+    /// What is wrong, in a few words.
+    title: &'static str,
+    /// What will happen on the host.
+    consequence: &'static str,
+    /// How to mend it.
+    mend: &'static str,
+    /// A part of a document as it ought to be, in YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example: Option<&'static str>,
+}
+
+/// The routes.
+pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(single))
+}
+
+/// Explain all codes of findings.
+#[utoipa::path(operation_id = "listExplanations", get, path = "/v1/explanations", tag = "findings",
+    responses((status = 200, description = "The explanations", body = ListBody)))]
+async fn list() -> Json<ListBody> {
+    Json(ListBody { explanations: explanations().into_iter().map(body).collect() })
+}
+
+/// Explain a finding's code.
+#[utoipa::path(operation_id = "getExplanation", get, path = "/v1/explanations/{code}", tag = "findings",
+    params(("code" = String, Path, description = "The `code` of a finding", example = "ip-not-enabled")),
+    responses(
+        (status = 200, description = "The explanation", body = ExplanationBody),
+        (status = 404, description = "No finding has the code (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+async fn single(Path(code): Path<String>) -> Result<Json<ExplanationBody>, Problem> {
+    let explanation = explain(&code);
+    let explanation = explanation.ok_or_else(|| Problem::new(ProblemKind::NotFound, "no finding has this code"))?;
+    Ok(Json(body(explanation)))
+}
+
+fn body(&Explanation { code, title, consequence, mend, example }: &'static Explanation) -> ExplanationBody {
+    ExplanationBody { code, title, consequence, mend, example }
+}

@@ -1,0 +1,93 @@
+//! `dayone explain`: what the findings of a code mean.
+
+use std::fmt::Write as _;
+
+use imagelib::report::{Explanation, explain, explanations};
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::terminal::{self, HEADING};
+use crate::arguments::{ExplainArguments, OutputFormat};
+
+/// How many codes are named that may have been meant.
+const NEAR: usize = 3;
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    explanations: &'a [&'static Explanation],
+}
+
+pub(super) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let asked: Result<Vec<_>, _> =
+        arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code))).collect();
+    let (asked, all) = (asked?, arguments.codes.is_empty());
+    match arguments.format {
+        OutputFormat::Text if all => terminal::print(&list(&explanations())),
+        OutputFormat::Text => terminal::print(&asked.into_iter().map(in_full).collect::<Vec<_>>().join("\n")),
+        OutputFormat::Json => {
+            let explanations = if all { explanations() } else { asked };
+            terminal::print_json(&Explained { explanations: &explanations })
+        }
+    }
+}
+
+fn list(all: &[&Explanation]) -> String {
+    let width = all.iter().map(|explanation| explanation.code.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for Explanation { code, title, .. } in all {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{HEADING}{code:<width$}{HEADING:#}  {title}");
+    }
+    text
+}
+
+fn in_full(Explanation { code, title, consequence, mend, example }: &Explanation) -> String {
+    let mut text = format!("{HEADING}{code}{HEADING:#}: {title}\n\n");
+    // Writing to a String does not fail.
+    let _ = write!(text, "What happens: {consequence}\n\nHow to mend: {mend}\n");
+    for (index, line) in example.unwrap_or_default().lines().enumerate() {
+        let _ = writeln!(text, "{}    {line}", if index == 0 { "\n" } else { "" });
+    }
+    text
+}
+
+fn unknown(code: &str) -> Failure {
+    let near = nearest(code);
+    let near = match near.as_slice() {
+        [] => "dayone explain lists all".to_owned(),
+        some => format!("similar are: {}", some.join(", ")),
+    };
+    Failure::System(format!("no finding has the code {code:?}; {near}"))
+}
+
+/// The codes that `code` may have been meant to be, the likeliest first.
+fn nearest(code: &str) -> Vec<&'static str> {
+    let code: String = code.chars().take(80).collect::<String>().to_ascii_lowercase();
+    let mut near: Vec<(f64, &str)> = explanations()
+        .iter()
+        .map(|explanation| (strsim::jaro_winkler(&code, explanation.code), explanation.code))
+        .filter(|(likeness, known)| *likeness > 0.85 || (code.len() > 3 && known.contains(&code)))
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(NEAR).map(|(_, code)| code).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_meant_is_named() {
+        assert_eq!(nearest("ip-not-enable").first(), Some(&"ip-not-enabled"));
+        assert_eq!(nearest("IP_not_enabled").first(), Some(&"ip-not-enabled"));
+        assert!(nearest("base64").contains(&"secret-not-base64"));
+        assert!(nearest("zzz").is_empty());
+    }
+
+    #[test]
+    fn an_explanation_has_its_example() {
+        let text = anstream::adapter::strip_str(&in_full(explain("ip-not-enabled").unwrap())).to_string();
+        assert!(text.starts_with("ip-not-enabled: "), "{text}");
+        assert!(text.contains("\n\n    interfaces:\n    - name: eth0\n"), "{text}");
+    }
+}

@@ -1,0 +1,52 @@
+//! `dayone manifests`: hosts in, Kubernetes objects out.
+
+use std::path::PathBuf;
+
+use imagelib::host::{HostName, HostSpec};
+use imagelib::manifests::{ManifestOptions, manifests};
+
+use super::failure::Failure;
+use super::{documents, findings, output_files, terminal};
+use crate::arguments::ManifestsArguments;
+
+pub(super) fn run(arguments: &ManifestsArguments) -> Result<(), Failure> {
+    let mut converted = documents::read(&arguments.files)?;
+    for name in &arguments.host_names {
+        if !converted.hosts.iter().any(|(host, _)| is_called(host, name)) {
+            let names: Vec<&str> = converted.hosts.iter().filter_map(|(host, _)| host.name.as_deref()).collect();
+            let message = format!("no host in the documents is called {name:?}; there are: {}", names.join(", "));
+            return Err(Failure::Input(message));
+        }
+    }
+    if !arguments.host_names.is_empty() {
+        converted.hosts.retain(|(host, _)| arguments.host_names.iter().any(|name| is_called(host, name)));
+    }
+    let options = ManifestOptions {
+        namespace: arguments.namespace.clone(),
+        bmc_secrets: !arguments.without_bmc_secret,
+        online: !arguments.offline,
+        install_coreos: arguments.install_coreos,
+    };
+    let hosts = converted.hosts.iter().map(|(host, _)| host);
+    let (made, found) = manifests(hosts, &options);
+    let mut report = converted.report;
+    report.append(found);
+    terminal::remark(&findings::as_text(&report));
+    if report.has_errors() {
+        return Err(Failure::Findings);
+    }
+    let Some(directory) = &arguments.output else {
+        return terminal::print(&made.iter().map(|host| host.yaml.as_str()).collect::<Vec<_>>().join("---\n"));
+    };
+    let files: Vec<(PathBuf, &str)> =
+        made.iter().map(|host| (directory.join(format!("{}.yaml", host.host)), host.yaml.as_str())).collect();
+    output_files::write_all(&files, arguments.force)?;
+    for (path, _) in files {
+        terminal::remark(&format!("wrote {}\n", path.display()));
+    }
+    Ok(())
+}
+
+fn is_called(host: &HostSpec, name: &str) -> bool {
+    host.name.as_deref().or(host.hostname.as_ref().map(HostName::as_str)) == Some(name)
+}

@@ -1,0 +1,40 @@
+//! Errors with their causes, for people.
+
+use std::error::Error;
+
+/// An error and its causes on one line. Many errors quote their cause already; it is not said twice.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut sentence = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !sentence.contains(&message) {
+            sentence = format!("{sentence}: {message}");
+        }
+        cause = error.source();
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Example {
+        #[error("the base cannot be read: {0}")]
+        Quoting(#[source] io::Error),
+        #[error("the base cannot be read")]
+        Silent(#[source] io::Error),
+    }
+
+    #[test]
+    fn causes_are_named_once() {
+        let error = || io::Error::other("disk on fire");
+        for example in [Example::Quoting(error()), Example::Silent(error())] {
+            assert_eq!(chain(&example), "the base cannot be read: disk on fire");
+        }
+    }
+}

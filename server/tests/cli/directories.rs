@@ -1,0 +1,77 @@
+//! Directories where commands take documents.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::run;
+
+const NMSTATE: &str = "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\n";
+
+fn write(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn secret(name: &str) -> String {
+    let indented: String = NMSTATE.lines().map(|line| format!("    {line}\n")).collect();
+    format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}\nstringData:\n  nmstate: |\n{indented}")
+}
+
+fn host(name: &str) -> String {
+    format!(
+        "{{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {{name: {name}}}, \
+         spec: {{preprovisioningNetworkDataName: {name}-network}}}}"
+    )
+}
+
+#[test]
+fn a_directory_is_all_documents_below_it() {
+    let place = tempfile::tempdir().unwrap();
+    let top = place.path();
+    write(top, "hosts/worker-1.json", &host("worker-1"));
+    write(top, "hosts/worker-0.YML", &host("worker-0"));
+    write(top, "secrets/0.yaml", &secret("worker-0-network"));
+    write(top, "secrets/1.yaml", &secret("worker-1-network"));
+    // None of these is a document.
+    for other in ["README.md", ".hidden.yaml", ".git/config.yaml", "secrets/0.yaml~", "run.sh"] {
+        write(top, other, "a: [");
+    }
+    symlink("..", top.join("hosts/up")).unwrap();
+    symlink("../secrets", top.join("hosts/secrets")).unwrap();
+    let ended = run(&["check", top.to_str().unwrap()]);
+    assert_eq!((ended.code, ended.out.as_str()), (0, "2 hosts: no errors, no warnings\n"), "{}", ended.err);
+    let ended = run(&["convert", "--format", "json", top.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["hosts"][0]["name"], "worker-0");
+}
+
+#[test]
+fn findings_name_files_from_the_directory_on() {
+    let place = tempfile::tempdir().unwrap();
+    let (one, two) = (place.path().join("one"), place.path().join("two"));
+    write(&one, "hosts/a.yaml", NMSTATE);
+    write(&two, "hosts/a.yaml", NMSTATE);
+    write(&one, "b.yml", "x: [");
+    let one = one.to_str().unwrap();
+    let ended = run(&["check", one]);
+    assert!(ended.out.starts_with("b.yml:2:1: error: the input is not YAML"), "{}", ended.out);
+    fs::remove_file(place.path().join("one/b.yml")).unwrap();
+    let ended = run(&["check", one, two.to_str().unwrap()]);
+    let expected = format!("{}/hosts/a.yaml:1:1: error: is a second NMState document", two.display());
+    assert!(ended.out.starts_with(&expected), "{}", ended.out);
+}
+
+#[test]
+fn what_cannot_be_read_of_a_directory_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let top = place.path();
+    let ended = run(&["check", top.to_str().unwrap()]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("holds no documents (files that end in .yaml, "), "{}", ended.err);
+    symlink("nowhere", top.join("a.yaml")).unwrap();
+    let ended = run(&["check", top.to_str().unwrap()]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("cannot read ") && ended.err.contains("/a.yaml"), "{}", ended.err);
+}

@@ -34,6 +34,14 @@ seed_documents() {
   done
 }
 
+# The profiles of one host behind each other.
+seed_keyfiles() {
+  local directory
+  for directory in fixtures/inputs/keyfiles/* fixtures/nmstate/*/expected; do
+    awk 'FNR == 1 && NR > 1 { printf "%%" } { print }' "$directory"/*.nmconnection > "$1/${directory//\//_}"
+  done
+}
+
 # Each behind a byte that says which loader reads it.
 seed_boot_config() {
   local file loader

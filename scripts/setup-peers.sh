@@ -19,10 +19,14 @@ packages=(
   cloud-init netplan.io
   # keyfiles: the reference reader
   python3-gi gir1.2-nm-1.0 python3-venv
+  # another reader of YAML
+  python3-yaml
   # what shows the work of systemd-networkd
   iproute2
   # initramfs
   cpio xz-utils zstd gzip busybox-static shellcheck
+  # pictures of networks: a parser and a renderer
+  libxml2-utils librsvg2-bin fonts-dejavu-core
   # range clients
   nbdkit curl jq
   # certificates and versions of TLS as BMCs have them
@@ -109,6 +113,18 @@ pycdlib_venv() {
   fi
 }
 
+# Ansible, for how it reads inventories.
+ansible_venv() {
+  local venv="$cache/ansible-core-2.19.3"
+  if [ ! -x "$venv/bin/ansible-inventory" ]; then
+    # A venv that was not finished.
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet ansible-core==2.19.3
+  fi
+  ln -sfn "$venv/bin/ansible-inventory" "$cache/bin/ansible-inventory"
+}
+
 # Ironic, whose API and conductor run as one process.
 ironic_venv() {
   local venv="$cache/ironic-39.0.0"
@@ -118,6 +134,26 @@ ironic_venv() {
     /usr/bin/python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet ironic==39.0.0 sushy==5.14.0
   fi
+}
+
+# What nmstate publishes of NMState documents: the examples in its Python packages, and those that its crate is tested
+# with.
+nmstate_documents() {
+  local root="$cache/nmstate-documents-2.2.62" project version
+  [ -d "$root" ] && return 0
+  echo "setup: fetching nmstate's documents"
+  project="$(mktemp -d)"
+  rm -rf "$root.part" && mkdir -p "$root.part"
+  for version in 1.2.1 2.0.0; do
+    "$cache/sushy-tools-2.2.0/bin/pip" download --quiet --no-deps --no-binary :all: --dest "$project" "nmstate==$version"
+    mkdir "$root.part/examples-$version"
+    tar -x -f "$project/nmstate-$version.tar.gz" -C "$root.part/examples-$version" --strip-components 2 \
+      "nmstate-$version/examples"
+  done
+  cargo init --quiet --vcs none --name fetch "$project/fetch"
+  (cd "$project/fetch" && cargo add --quiet nmstate@=2.2.62 && cargo fetch --quiet)
+  cp -r "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/nmstate-2.2.62/unit_tests "$root.part/"
+  rm -rf "$project" && mv "$root.part" "$root"
 }
 
 # Debian's own Rust is older than the one that dayone is written for.
@@ -186,6 +222,16 @@ networkd_root() {
   rm -rf "$cache/networkd.part" && mkdir -p "$cache/networkd.part"
   unpack_package "$cache/networkd.part" systemd libsystemd-shared udev libudev1
   mv "$cache/networkd.part" "$cache/networkd"
+}
+
+# NetworkManager and what it talks to, for a machine of their own.
+networkmanager_root() {
+  [ -d "$cache/networkmanager" ] && return 0
+  echo "setup: unpacking NetworkManager"
+  rm -rf "$cache/networkmanager.part" && mkdir -p "$cache/networkmanager.part"
+  unpack_package "$cache/networkmanager.part" network-manager libnm0 libbluetooth3 libmm-glib0 libndp0 libteamdctl0 \
+    dbus-daemon dnsmasq-base libnftables1 ethtool
+  mv "$cache/networkmanager.part" "$cache/networkmanager"
 }
 
 # A web server, not installed: that would start it.
@@ -315,12 +361,15 @@ install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients pytho
 install_packages ipxe grub-rescue-pc memtest86+
 boot_kernel
 networkd_root
+networkmanager_root
 debian_installer
 nginx_binary
 kubernetes_api_server
 kustomize_binary
 pycdlib_venv
+ansible_venv
 ironic_venv
+nmstate_documents
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 coreos_fixtures

@@ -1,11 +1,12 @@
-//! Any bytes as a user's documents: no panic, and whatever is converted are keyfiles, or units of
+//! Any bytes as a user's documents: no panic, not in finding places either, and whatever is converted are keyfiles, or units of
 //! systemd-networkd, without a stray line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let input = imagelib::input::read(bytes);
+    let mut input = imagelib::input::read(bytes);
+    imagelib::input::locate([imagelib::input::Text { name: None, text: bytes }], &mut input.report);
     assert!(!input.hosts.is_empty() || input.report.has_errors(), "neither a host nor an error");
     for host in input.hosts {
         let (network, report) = imagelib::network::convert(&host);

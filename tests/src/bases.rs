@@ -77,6 +77,11 @@ pub fn extracted(iso: &Path, file: &str, directory: &Path) -> PathBuf {
     path
 }
 
+/// An initramfs in which NetworkManager brings up hosts.
+pub fn networkmanager_ramdisk() -> PathBuf {
+    made_file("make-networkmanager-ramdisk.sh", "img", &[])
+}
+
 fn live_root() -> String {
     made_file("make-live-root.sh", "tar", &[]).display().to_string()
 }

@@ -23,8 +23,11 @@ const NMSTATE: &str = "
 
 /// A BareMetalHost with the Secrets of its network and of its BMC, which is at `origin` and asks for the user `admin`.
 pub fn documents(name: &str, origin: &str, system: &str, password: &str) -> String {
+    // worker-1 has 192.0.2.21.
+    let number = name.rsplit('-').next().and_then(|number| number.parse::<u8>().ok()).unwrap_or_default();
+    let nmstate = NMSTATE.replace("192.0.2.20", &format!("192.0.2.{}", 20 + number));
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{NMSTATE}---\n\
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{nmstate}---\n\
          apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-bmc}}\nstringData: {{username: admin, password: {password}}}\n---\n\
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\nspec:\n  \
            preprovisioningNetworkDataName: {name}-network\n  bmc:\n    address: redfish-virtualmedia+{origin}{system}\n    \

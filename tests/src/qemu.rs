@@ -92,6 +92,21 @@ impl Machine {
         self
     }
 
+    /// Adds a disk that it may write to.
+    #[must_use]
+    pub fn writable_disk(mut self, image: &Path) -> Self {
+        let drive = format!("format=raw,file={},if=virtio", image.display());
+        self.arguments.extend(["-drive".to_owned(), drive]);
+        self
+    }
+
+    /// Gives it more than one processor.
+    #[must_use]
+    pub fn processors(mut self, number: usize) -> Self {
+        self.arguments.extend(["-smp".to_owned(), number.to_string()]);
+        self
+    }
+
     /// Boots it, and returns what came over the serial console until it was powered off.
     pub fn console(&self) -> String {
         let _turn = Turn::take();

@@ -61,14 +61,14 @@ impl Report {
         routes.map(|route| format!("{} {}", text(&route["gateway"]), text(&route["dev"]))).collect()
     }
 
-    /// The connections of NetworkManager, without that of the loopback interface.
+    /// The connections of NetworkManager, without that of the loopback interface that it makes itself.
     pub fn connections(&self) -> Vec<Connection> {
         let lines = list(&self.0["connections"]).map(text);
         let connections = lines.map(|line| {
             let [name, _, device, state, file] = fields(line).try_into().unwrap_or_else(|_| panic!("{line}"));
             Connection { name, device, state, file }
         });
-        connections.filter(|connection| connection.name != "lo").collect()
+        connections.filter(|connection| connection.name != "lo" || connection.file.starts_with("/etc/")).collect()
     }
 
     /// The files of profiles there are: mode, owner, group and path, such as `600 0 0 /etc/NetworkManager/…`.
@@ -79,6 +79,11 @@ impl Report {
     /// What the network was in the initramfs, line by line, where the system has one that knows networks.
     pub fn initramfs(&self) -> Vec<&str> {
         list(&self.0["initramfs"]).map(text).collect()
+    }
+
+    /// The lines that a host says of one subject, such as `log`, where it says that.
+    pub fn lines(&self, subject: &str) -> Vec<&str> {
+        list(&self.0[subject]).map(text).collect()
     }
 
     /// The host name.

@@ -21,8 +21,11 @@ const NMSTATE: &str = "
 
 /// A BareMetalHost with the Secret of its network; of its BMC there is none.
 fn host(name: &str, bmc: &Emulator) -> String {
+    // worker-1 has 192.0.2.21.
+    let number = name.rsplit('-').next().unwrap_or_default();
+    let nmstate = NMSTATE.replace("192.0.2.20", &format!("192.0.2.2{number}"));
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{NMSTATE}---\n\
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |{nmstate}---\n\
          apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: {name}}}\nspec:\n  \
            preprovisioningNetworkDataName: {name}-network\n  bmc:\n    address: redfish-virtualmedia+{}{}\n---\n",
         bmc.origin, bmc.system

@@ -88,7 +88,7 @@ fn documents(bmc: &EmulatedBmc, name: &str) -> String {
     let address = format!("redfish-virtualmedia+{}", bmc.origin());
     // JSON is YAML.
     let nmstate = json!({"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": {
-        "enabled": true, "address": [{"ip": "127.0.0.1", "prefix-length": 8}, {"ip": "192.0.2.20", "prefix-length": 24}],
+        "enabled": true, "address": [{"ip": "192.0.2.20", "prefix-length": 24}],
     }}]});
     let documents = [
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "network"},

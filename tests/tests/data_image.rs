@@ -130,7 +130,7 @@ fn documents() -> Vec<(String, HostSpec)> {
         let Ok(text) = fs::read_to_string(case.join("nmstate.yaml")) else { continue };
         let boot_mac = fs::read_to_string(case.join("boot-mac")).ok().map(|mac| mac.trim().parse().unwrap());
         let value = serde_yaml::from_str(&text).unwrap();
-        let network = NmstateDocument { value, path: DocumentPath::root() };
+        let network = NmstateDocument::new(value, DocumentPath::root());
         let host = HostSpec { boot_mac, ..HostSpec::with_network(network) };
         documents.push((case.file_name().unwrap().to_str().unwrap().to_owned(), host));
     }
@@ -194,7 +194,7 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
 
 /// The document with a MAC address for every NIC, and without what has no place there at all.
 fn as_openstack_has_it(mut host: HostSpec) -> HostSpec {
-    let document = &mut host.network.value;
+    let document = &mut host.network.as_nmstate_mut().unwrap().value;
     let interfaces = document.get_mut("interfaces").and_then(|interfaces| interfaces.as_sequence_mut());
     for (index, interface) in interfaces.into_iter().flatten().enumerate() {
         let ethernet = interface.get("type").is_none_or(|kind| kind == "ethernet");

@@ -120,8 +120,8 @@ fn rule(rule: &Value) -> Vec<String> {
 /// What an account may do with the objects that images come from.
 fn images() -> BTreeSet<String> {
     let rights = [
-        ("metal3.io/preprovisioningimages", "get list watch update patch"),
-        ("metal3.io/preprovisioningimages/status", "get update patch"),
+        ("metal3.io/preprovisioningimages", "get list watch patch"),
+        ("metal3.io/preprovisioningimages/status", "patch"),
         ("metal3.io/dataimages", "get list watch patch"),
         ("/secrets", "get list watch update"),
         ("events.k8s.io/events", "create patch"),
@@ -137,7 +137,6 @@ fn replicas() -> BTreeSet<String> {
     let rights = [
         "get coordination.k8s.io/leases dayone",
         "update coordination.k8s.io/leases dayone",
-        "patch coordination.k8s.io/leases dayone",
         "create coordination.k8s.io/leases",
         "get /secrets dayone-key",
         "create /secrets",

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use acceptance::data_url;
 use acceptance::peers::run;
-use data_encoding::HEXLOWER;
 use dayone::ironic_agent::{AgentHost, AgentSettings, Proxies, PullSecret, ignition};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -114,21 +114,10 @@ fn write_script(directory: &Path) -> PathBuf {
     let file = files.iter().find(|file| file["path"] == path).unwrap();
     let source = file["contents"]["source"].as_str().unwrap();
     let script = directory.join("01-hostname");
-    fs::write(&script, decoded(source.strip_prefix("data:text/plain,").unwrap())).unwrap();
+    fs::write(&script, data_url::content(source)).unwrap();
     let mode = file["mode"].as_u64().unwrap().try_into().unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(mode)).unwrap();
     script
-}
-
-fn decoded(encoded: &str) -> Vec<u8> {
-    let mut parts = encoded.split('%');
-    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
-    for part in parts {
-        let (hexadecimal, rest) = part.split_at(2);
-        bytes.extend(HEXLOWER.decode(hexadecimal.to_lowercase().as_bytes()).unwrap());
-        bytes.extend(rest.as_bytes());
-    }
-    bytes
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use acceptance::documents::documents;
+use acceptance::libnm::{libnm, problems};
 use acceptance::peers::{peer, run_text};
-use imagelib::host::{HostSpec, NmstateDocument};
+use imagelib::host::{HostSpec, NamedNic, NmstateDocument};
 use imagelib::network::{HostNetwork, NMSTATE_VERSION, convert};
 use imagelib::report::DocumentPath;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 /// What libnm 1.42 may find wrong with a keyfile, because dayone said so in a warning.
@@ -25,6 +27,7 @@ const DELIBERATE_DIFFERENCES: &[(&str, &str)] = &[
     ("copy-mac-from-boot-nic", "nmstate refuses it: it does not know the boot NIC"),
     ("escapes", "nmstate escapes no value, writes unsafe file names, and one name twice"),
     ("every-bridge-option", "nmstate writes the group address as a list of bytes, which NetworkManager refuses"),
+    ("mac-identified-port-settings", "nmstate drops the settings of ports that are not found by their names"),
     ("mac-identified-vlan", "nmstate writes a file name with a blank"),
     ("routes-and-rules", "nmstate puts the rules into the order and the profile of the moment"),
 ];
@@ -51,28 +54,22 @@ fn network(case: &Path) -> HostNetwork {
     let boot_mac = fs::read_to_string(case.join("boot-mac")).ok();
     let host = HostSpec {
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        ..HostSpec::with_network(NmstateDocument {
-            value: serde_yaml::from_str(&text).unwrap(),
-            path: DocumentPath::root(),
-        })
+        nics: nics(case),
+        ..HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(&text).unwrap(), DocumentPath::root()))
     };
     convert(&host).0.unwrap()
 }
 
-/// What libnm makes of keyfiles, by name.
-fn libnm(keyfiles: &BTreeMap<String, String>) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/libnm.py");
-    let mut child = Command::new("/usr/bin/python3")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("python3, see scripts/setup-peers.sh");
-    let input = serde_json::to_vec(keyfiles).unwrap();
-    child.stdin.take().unwrap().write_all(&input).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    serde_json::from_slice(&output.stdout).unwrap()
+/// What `nics.yaml` beside a document says about its names.
+fn nics(case: &Path) -> Vec<NamedNic> {
+    let Ok(text) = fs::read_to_string(case.join("nics.yaml")) else { return Vec::new() };
+    let list: Value = serde_yaml::from_str(&text).unwrap();
+    let nic = |nic: &Value| NamedNic {
+        name: nic["name"].as_str().unwrap().to_owned(),
+        mac: nic["macAddress"].as_str().unwrap().parse().unwrap(),
+        path: DocumentPath::document("list"),
+    };
+    list["interfaces"].as_array().unwrap().iter().map(nic).collect()
 }
 
 #[test]
@@ -116,7 +113,10 @@ fn nmstatectl_is_of_the_same_version_and_writes_the_same() {
     let version = run_text(peer("nmstatectl").arg("--version"));
     assert_eq!(version.trim(), format!("nmstatectl {NMSTATE_VERSION}"));
     for (name, path) in cases() {
-        let output = peer("nmstatectl").arg("gc").arg(path.join("nmstate.yaml")).output().unwrap();
+        // nmstate knows no list of NICs; what it means is there in nmstate's own words.
+        let by_mac = Some(path.join("by-mac.yaml")).filter(|by_mac| by_mac.exists());
+        let document = by_mac.unwrap_or_else(|| path.join("nmstate.yaml"));
+        let output = peer("nmstatectl").arg("gc").arg(document).output().unwrap();
         let theirs: Option<BTreeMap<String, String>> = output.status.success().then(|| {
             let all: BTreeMap<String, Vec<(String, String)>> = serde_yaml::from_slice(&output.stdout).unwrap();
             all.into_values().flatten().collect()
@@ -129,4 +129,28 @@ fn nmstatectl_is_of_the_same_version_and_writes_the_same() {
             assert_eq!(theirs, Some(ours), "{name}");
         }
     }
+}
+
+/// Hundreds of documents that nobody has written, the same at every run.
+#[test]
+fn libnm_accepts_the_keyfiles_of_arbitrary_documents() {
+    let mut runner = TestRunner::deterministic();
+    let mut keyfiles = BTreeMap::new();
+    let mut refused = Vec::new();
+    for number in 0..400 {
+        let document = documents().new_tree(&mut runner).unwrap().current();
+        let value = serde_yaml::to_value(&document).unwrap();
+        match convert(&HostSpec::with_network(NmstateDocument::new(value, DocumentPath::root()))) {
+            (Some(network), _) => {
+                keyfiles
+                    .extend(network.keyfiles.into_iter().map(|file| (format!("{number}/{}", file.name), file.content)));
+            }
+            (None, report) => refused.push(format!("{report:?}: {document}")),
+        }
+    }
+    // Some name no server that they can reach.
+    assert!(refused.len() < 180, "{}:\n{}", refused.len(), refused[..5].join("\n"));
+    let problems = problems(&keyfiles);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(keyfiles.len() > 600, "{}", keyfiles.len());
 }

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use acceptance::bases::coreos_iso;
+use acceptance::data_url;
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{Replica, ReplicaSettings, Site, image_url, is_true};
+use acceptance::metal3::{AgentBases, Replica, ReplicaSettings, Site, image_url, is_true};
 use acceptance::peers::{peer, run, run_text};
 use acceptance::server::dayone;
 use serde_json::{Value, json};
@@ -58,23 +59,7 @@ fn ignition(image: &Path) -> Value {
 /// The content of a file of an Ignition config.
 fn file(config: &Value, path: &str) -> Option<String> {
     let files = config["storage"]["files"].as_array()?;
-    let source = files.iter().find(|file| file["path"] == path)?["contents"]["source"].as_str()?;
-    if let Some(text) = source.strip_prefix("data:text/plain,") {
-        return Some(decoded(text));
-    }
-    let bytes = data_encoding::BASE64.decode(source.strip_prefix("data:;base64,")?.as_bytes()).ok()?;
-    String::from_utf8(bytes).ok()
-}
-
-fn decoded(text: &str) -> String {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let (code, rest) = part.split_at(2);
-        bytes.push(u8::from_str_radix(code, 16).unwrap());
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    String::from_utf8(bytes).unwrap()
+    files.iter().find(|file| file["path"] == path)?["contents"]["source"].as_str().map(data_url::text)
 }
 
 /// Names and contents of the files in a directory.
@@ -194,6 +179,31 @@ fn kernel_arguments_of_one_host_are_in_its_image_or_beside_its_kernel() {
     let bad = json!({"annotations": {KERNEL_ARGUMENTS: "a\nb=\"c"}});
     site.create_image_with("bad", &bad, &spec("iso"));
     site.wait_for_error("bad", "ImageBuildInvalid");
+}
+
+#[test]
+fn what_somebody_embedded_in_the_base_gives_way_and_its_kernel_arguments_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = directory.path().join("base.iso");
+    fs::copy(coreos_iso(&[]), &base).unwrap();
+    let config = directory.path().join("mine.ign");
+    fs::write(&config, r#"{"ignition": {"version": "3.2.0"}, "systemd": {"units": [{"name": "mine.service"}]}}"#)
+        .unwrap();
+    run(peer("coreos-installer").args(["iso", "ignition", "embed", "-i"]).args([&config, &base]));
+    let modify = ["iso", "kargs", "modify", "-d", "ignition.platform.id=metal", "-a", "console=ttyS0,115200n8"];
+    run(peer("coreos-installer").args(modify).arg(&base));
+    let carried = installer(&["iso", "kargs", "show"], &base);
+    assert!(carried.contains("ttyS0") && !carried.contains("platform.id"), "{carried}");
+
+    let site = Site { bases: AgentBases::with_iso(&base), ..Site::new(ApiServer::shared()) };
+    let replica = site.start();
+    let metadata = json!({"annotations": {KERNEL_ARGUMENTS: "rd.debug"}});
+    site.create_image_with("host", &metadata, &spec("iso"));
+    let iso = downloaded(&replica, &site.wait_until_ready("host"), &directory);
+    let expected = format!("{} rd.debug", carried.trim_end());
+    assert_eq!(installer(&["iso", "kargs", "show"], &iso).trim_end(), expected);
+    let units = ignition(&iso)["systemd"]["units"].clone();
+    assert_eq!((units.as_array().unwrap().len(), &units[0]["name"]), (1, &json!("ironic-agent.service")));
 }
 
 #[test]

@@ -96,14 +96,25 @@ fn a_secret_without_the_key_is_refused_unless_it_is_empty() {
     assert!(message(&image).starts_with(required), "{}", message(&image));
     assert_eq!(condition(&image, "Ready")["reason"], "ImageBuildInvalid");
 
-    // As the baremetal-operator calls it; beside the other, it does not count.
+    // As the baremetal-operator calls it: network_data.json, or NMState with a warning. Beside the other, it does not count.
     let (other, wrong) = ("networkData", json!({"interfaces": "none"}).to_string());
+    let link = json!({"id": "eno1", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:01"});
+    let network = json!({"id": "n", "type": "ipv4", "link": "eno1", "ip_address": "192.0.2.10/24"});
+    let document = json!({"links": [link], "networks": [network], "services": []}).to_string();
+    let profile = "[connection]\nid=eno1\ntype=ethernet\ninterface-name=eno1\n";
+    site.create_secret("network-data", &json!({other: document}));
+    site.create_secret("profile", &json!({"eno1.nmconnection": profile, "beside": "it"}));
+    site.create_secret("wrong-key", &json!({"nmstate": document}));
     site.create_secret("other-key", &json!({other: NMSTATE}));
     site.create_secret("both-keys", &json!({other: wrong, "nmstate": NMSTATE}));
     site.create_secret("wrong", &json!({other: wrong}));
-    for name in ["other-key", "both-keys", "wrong"] {
+    for name in ["other-key", "both-keys", "wrong", "network-data", "profile", "wrong-key"] {
         site.create_image(name, &spec(name));
     }
+    wait_until_acceptable(&site, "network-data", "network-data");
+    wait_until_acceptable(&site, "profile", "profile");
+    let image = site.wait_for_error("wrong-key", "ImageBuildInvalid");
+    assert!(message(&image).contains("data.nmstate: is network_data.json"), "{}", message(&image));
     wait_until_acceptable(&site, "other-key", "other-key");
     wait_until_acceptable(&site, "both-keys", "both-keys");
     let image = site.wait_for_error("wrong", "ImageBuildInvalid");

@@ -29,10 +29,10 @@ fn cases() -> BTreeMap<String, Vec<NetworkdUnit>> {
             let boot_mac = fs::read_to_string(case.path().join("boot-mac")).ok();
             let host = HostSpec {
                 boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-                ..HostSpec::with_network(NmstateDocument {
-                    value: serde_yaml::from_str(&text).unwrap(),
-                    path: DocumentPath::root(),
-                })
+                ..HostSpec::with_network(NmstateDocument::new(
+                    serde_yaml::from_str(&text).unwrap(),
+                    DocumentPath::root(),
+                ))
             };
             if let Some(units) = convert(&host).0 {
                 cases.insert(case.file_name().into_string().unwrap(), units.units);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::kubernetes::metal3::{API_VERSION, PREPROVISIONING_IMAGES, collection, object};
 use acceptance::kubernetes::{ApiServer, Client, Request};
-use dayone::host_images::{BuildError, DriveRequest, ImageRequest, PublishedImage};
+use dayone::host_images::{BuildError, DriveRequest, ImageRequest, NetworkSource, PublishedImage};
 use dayone::kubernetes::provider::ImageProvider;
 use dayone::kubernetes::{Config, Controller, KubernetesMetrics, Leadership};
 use imagelib::report::{DocumentPath, Report};
@@ -42,13 +42,22 @@ impl Images {
     }
 }
 
+/// What a network Secret holds under its only key.
+fn text_of(network: &NetworkSource<'_>) -> String {
+    let bytes = match network {
+        NetworkSource::Nmstate(document) => document.bytes,
+        NetworkSource::Secret { data, .. } => data.first().map_or(&[][..], |(_, bytes)| bytes),
+    };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 impl ImageProvider for Images {
     fn supports(&self, architecture: &str) -> bool {
         ["", "x86_64"].contains(&architecture)
     }
 
     fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError> {
-        let network = request.network.as_ref().map(|network| String::from_utf8_lossy(network.bytes).into_owned());
+        let network = request.network.as_ref().map(text_of);
         let text = network.clone().unwrap_or_default();
         match text.as_str() {
             "invalid" => return Err(BuildError::invalid("it is invalid")),
@@ -62,7 +71,7 @@ impl ImageProvider for Images {
         let mut report = Report::new();
         if text == "odd" {
             for index in 0..12 {
-                report.warning("odd", &DocumentPath::root().key("interfaces").index(index), "is odd");
+                report.warning("interface-down", &DocumentPath::root().key("interfaces").index(index), "is odd");
             }
         }
         Ok(PublishedImage { url, report, ..PublishedImage::default() })
@@ -87,8 +96,8 @@ impl ImageProvider for Images {
 
 /// What a controller may do.
 pub const RIGHTS: &[(&str, &str, &str)] = &[
-    ("metal3.io", "preprovisioningimages", "get, list, watch, update, patch"),
-    ("metal3.io", "preprovisioningimages/status", "get, update, patch"),
+    ("metal3.io", "preprovisioningimages", "get, list, watch, patch"),
+    ("metal3.io", "preprovisioningimages/status", "patch"),
     ("", "secrets", "get, list, watch, update, create"),
     ("events.k8s.io", "events", "create, patch"),
     ("coordination.k8s.io", "leases", "get, create, update"),

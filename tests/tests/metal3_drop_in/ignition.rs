@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use acceptance::bases::fixtures;
-use data_encoding::{BASE64, HEXLOWER};
+use acceptance::data_url;
 use serde_json::Value;
 
 /// Every file with its mode and with what becomes of one that is there, every unit and every user, in their order.
@@ -20,7 +20,7 @@ pub fn shown(config: &Value) -> String {
         };
         let source = contents["source"].as_str().unwrap();
         let kind = source.split(',').next().unwrap();
-        section(&mut text, &format!("{} {mode} {existing} {kind}", file["path"]), &decoded(source));
+        section(&mut text, &format!("{} {mode} {existing} {kind}", file["path"]), &data_url::text(source));
     }
     for unit in each("/systemd/units") {
         let title = format!("{} enabled {}", unit["name"], unit["enabled"]);
@@ -36,7 +36,7 @@ pub fn shown(config: &Value) -> String {
 pub fn content(config: &Value, path: &str) -> String {
     let files = config["storage"]["files"].as_array().unwrap();
     let file = files.iter().find(|file| file["path"] == path).unwrap_or_else(|| panic!("{path}: {config:#}"));
-    decoded(file["contents"]["source"].as_str().unwrap())
+    data_url::text(file["contents"]["source"].as_str().unwrap())
 }
 
 /// Compares with a file of `fixtures/metal3`, which `UPDATE_GOLDEN=1` rewrites.
@@ -52,21 +52,4 @@ fn section(text: &mut String, title: &str, content: &str) {
     // What has no line break at its end is shown to have none.
     let end = if content.ends_with('\n') { "" } else { "\\\n" };
     write!(text, "\n=== {title}\n{content}{end}").unwrap();
-}
-
-fn decoded(source: &str) -> String {
-    let (kind, data) = source.split_once(',').unwrap();
-    let bytes = if kind.ends_with(";base64") { BASE64.decode(data.as_bytes()).unwrap() } else { percent_decoded(data) };
-    String::from_utf8(bytes).unwrap()
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
-    for part in parts {
-        let (hexadecimal, rest) = part.split_at(2);
-        bytes.extend(HEXLOWER.decode(hexadecimal.to_lowercase().as_bytes()).unwrap());
-        bytes.extend(rest.as_bytes());
-    }
-    bytes
 }

@@ -1,0 +1,30 @@
+//! Fleets: any template text, and any table or inventory beside it.
+
+#![no_main]
+
+use imagelib::input::{Text, read_all};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    // The first byte says what the table is; a zero byte ends the template.
+    let Some((kind, rest)) = data.split_first() else { return };
+    let (template, table) = match rest.iter().position(|byte| *byte == 0) {
+        Some(end) => (&rest[..end], &rest[end + 1..]),
+        None => (rest, &b"name,v\na,1\n"[..]),
+    };
+    let (key, name) =
+        [("csvFile", "t.csv"), ("inventoryFile", "t.ini"), ("inventoryFile", "t.yaml")][usize::from(*kind % 3)];
+    // On one line of a quoted text, so that the document around it stays one.
+    let role: String =
+        String::from_utf8_lossy(template).chars().map(|c| if c.is_control() || c == '\'' { ' ' } else { c }).collect();
+    let fleet = format!(
+        "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{{key}: {name}}}, \
+         template: {{role: '{role}', network: {{interfaces: []}}}}}}}}"
+    );
+    let texts = [Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }, Text { name: Some(name), text: table }];
+    let input = read_all(texts);
+    for host in &input.hosts {
+        let role = host.role.as_deref().unwrap_or_default();
+        assert!(!role.contains(char::is_control), "{role:?}");
+    }
+});

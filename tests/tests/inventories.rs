@@ -1,0 +1,98 @@
+//! Inventories of `fixtures/inputs/fleet/inventories` as dayone reads them, against `ansible-inventory --list`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use acceptance::peers::{peer, run};
+use imagelib::input::{Input, Text, read_all};
+use serde_json::Value;
+
+/// What Ansible makes of a value as it stands there: it takes literals of Python for what they are, and dayone does not.
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(value) => value.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn inventories() -> Vec<PathBuf> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/inputs/fleet");
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(fixtures.join("inventories")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.extend([fixtures.join("inventory-ini/inventory.ini"), fixtures.join("inventory-yaml/inventory.yml")]);
+    found.sort();
+    found
+}
+
+/// The hosts of the inventory, where each one's role is the value of `variable`.
+fn read(inventory: &Path, group: &str, variable: &str) -> Input {
+    let name = inventory.file_name().unwrap().to_str().unwrap();
+    let fleet = format!(
+        "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: \
+         {{inventoryFile: {name}, group: {group}}}, template: {{role: 'x${{{variable}}}', network: {{interfaces: []}}}}}}}}"
+    );
+    let text = fs::read(inventory).unwrap();
+    read_all([Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }, Text { name: Some(name), text: &text }])
+}
+
+fn hosts_of(listed: &Value, group: &str) -> BTreeSet<String> {
+    let members = |key: &str| listed[group][key].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut hosts: BTreeSet<String> = members("hosts").map(str::to_owned).collect();
+    hosts.extend(members("children").flat_map(|child| hosts_of(listed, child)));
+    hosts
+}
+
+#[test]
+fn hosts_groups_and_variables_are_those_of_ansible() {
+    let mut values = 0;
+    let mut groups = 0;
+    for inventory in inventories() {
+        let listed = run(peer("ansible-inventory").arg("-i").arg(&inventory).arg("--list"));
+        let listed: Value = serde_json::from_slice(&listed).unwrap();
+        let of_hosts = listed["_meta"]["hostvars"].as_object().unwrap();
+        // The names of hosts, in groups that have any.
+        for group in listed.as_object().unwrap().keys().filter(|group| !matches!(group.as_str(), "_meta" | "ungrouped"))
+        {
+            let theirs = hosts_of(&listed, group);
+            let input = read(&inventory, group, "inventory_hostname");
+            let ours: BTreeSet<String> =
+                input.hosts.iter().filter_map(|host| Some(host.role.as_ref()?.get(1..)?.to_owned())).collect();
+            // An address of IPv6 is no name that a host can have.
+            let theirs: BTreeSet<String> = theirs.into_iter().filter(|name| !name.contains(':')).collect();
+            assert_eq!(ours, theirs, "{} of {}: {:?}", group, inventory.display(), input.report.findings());
+            groups += 1;
+        }
+        let variables: BTreeSet<&String> =
+            of_hosts.values().flat_map(|variables| variables.as_object().unwrap().keys()).collect();
+        for variable in variables {
+            let ours: BTreeMap<String, String> = read(&inventory, "all", variable)
+                .hosts
+                .into_iter()
+                .filter_map(|host| Some((host.name?, host.role?.get(1..)?.to_owned())))
+                .collect();
+            for (host, theirs) in of_hosts {
+                let theirs = theirs.get(variable).map(as_text).filter(|text| !text.is_empty());
+                // What only Ansible can work out, lists, and names that no host can have are no values to dayone.
+                if host.contains(':')
+                    || theirs.as_ref().is_some_and(|text| text.contains("{{") || text.starts_with('['))
+                {
+                    continue;
+                }
+                let found = ours.get(host).map(|text| match text.as_str() {
+                    "True" => "true".to_owned(),
+                    other => other.to_owned(),
+                });
+                // To Ansible's YAML 1.1, a MAC address without letters and quotes is a number of base 60; dayone keeps it.
+                let sexagesimal = |text: &String| text.bytes().all(|b| b.is_ascii_digit());
+                if found.as_ref().is_some_and(|text| text.contains(':')) && theirs.as_ref().is_some_and(sexagesimal) {
+                    continue;
+                }
+                assert_eq!(found, theirs, "{variable} of {host} in {}", inventory.display());
+                values += 1;
+            }
+        }
+    }
+    assert!(values > 100 && groups > 10, "{values} {groups}");
+}

@@ -11,6 +11,7 @@ use crate::report::{DocumentPath, Report, Severity};
 pub(super) type Placed<T> = Option<(T, DocumentPath)>;
 
 /// What a document says of a host.
+#[derive(Default)]
 pub(super) struct HostPart {
     /// What the document is: no two parts of one host are of the same shape.
     pub(super) shape: &'static str,
@@ -50,22 +51,7 @@ impl WithoutNetwork {
 impl HostPart {
     /// A part that says nothing as yet.
     pub(super) fn new(shape: &'static str, path: DocumentPath) -> Self {
-        Self {
-            shape,
-            path,
-            name: None,
-            namespace: None,
-            hostname: None,
-            boot_mac: None,
-            architecture: None,
-            boot_mode: None,
-            bmc: None,
-            role: None,
-            root_device_hints: None,
-            nics: Vec::new(),
-            network: None,
-            without_network: None,
-        }
+        Self { shape, path, ..Self::default() }
     }
 
     /// A host of which nothing is known but its network.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
-use imagelib::check::{self, Converted};
-use imagelib::input::{self, Input};
+use imagelib::check::Converted;
 use imagelib::network::NMSTATE_VERSION;
 use imagelib::report::{Report, Severity};
 use serde::{Deserialize, Serialize};
@@ -13,10 +12,9 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::content::{self, Content};
-use super::parameters::Parameters;
-use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::{Api, body, documents, json};
+use super::asked::Asked;
+use super::problem::{FindingBody, Problem, ProblemBody, findings};
+use super::{Api, documents};
 
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
@@ -95,40 +93,16 @@ async fn check_documents(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Json<CheckBody>, Problem> {
-    let mut query = Parameters::new(query.as_deref());
-    let host: Option<String> = query.one("host")?;
-    query.finish()?;
-    let (head, body) = request.into_parts();
-    let content = content::of(&head.headers, false)?;
-    if content == Content::Request && host.is_some() {
-        let detail = "host: a request in JSON has it in its body; documents in JSON go as application/yaml";
-        return Err(Problem::new(ProblemKind::WrongParameter, detail));
-    }
-    let body = body::read(body).await?;
-    super::convert(&api, body.len(), move || {
-        let (documents, host) = match content {
-            Content::Documents => (body, host),
-            Content::Request => {
-                let CheckRequest { documents, host } = json::read(&body)?;
-                (documents.into(), host)
-            }
-        };
+    let asked = Asked::receive(query.as_deref(), request).await?;
+    super::convert(&api, asked.size(), move || {
+        let (documents, host) = asked.understood(|CheckRequest { documents, host }| Ok((documents.into(), host)))?;
         checked(&documents, host.as_deref()).map(Json)
     })
     .await?
 }
 
 fn checked(documents: &[u8], name: Option<&str>) -> Result<CheckBody, Problem> {
-    let mut input = input::read(documents);
-    // Where documents could not be read, it is not known whether the host is among them.
-    if name.is_some() && !input.report.has_errors() {
-        input.report.append(check::between_hosts(&input));
-        let Input { hosts, report, .. } = input;
-        let host = documents::choose(hosts, name, &report)?;
-        input = Input { hosts: vec![host], report, ..Input::default() };
-    }
-    let Converted { hosts, mut report, .. } = check::convert_all(input);
-    documents::locate(documents, &mut report);
+    let Converted { hosts, report, .. } = documents::convert(documents, name)?;
     let hosts = hosts.into_iter().map(|(host, network)| {
         let hostname = network.map_or(host.hostname, |network| network.hostname);
         HostBody { name: host.name, hostname: hostname.map(|name| name.to_string()) }

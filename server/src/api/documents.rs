@@ -1,10 +1,10 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
-use imagelib::check;
+use imagelib::check::{self, Converted};
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
 use imagelib::input::{self, ChooseError, Input, Text};
-use imagelib::network::{self, HostNetwork};
+use imagelib::network::HostNetwork;
 use imagelib::report::Report;
 
 use super::problem::{Problem, ProblemKind};
@@ -32,14 +32,6 @@ pub(super) fn network(
     network.ok_or_else(|| refused(report))
 }
 
-/// All hosts of some documents.
-pub(super) struct Converted {
-    /// What the documents call each host, and its network.
-    pub hosts: Vec<(Option<String>, HostNetwork)>,
-    /// Warnings, of the documents and of the conversions.
-    pub report: Report,
-}
-
 /// All hosts that `documents` describe, or the one of them that is called `name`, with warnings.
 pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpec>, Report), Problem> {
     let Input { mut hosts, report, .. } = read(documents)?;
@@ -49,17 +41,36 @@ pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpe
     Ok((hosts, report))
 }
 
-/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`.
-pub(super) fn all_hosts(documents: &[u8], name: Option<&str>) -> Result<Converted, Problem> {
-    let (hosts, mut report) = hosts(documents, name)?;
-    let mut converted = Vec::new();
-    for host in hosts {
-        let (network, findings) = network::convert(&host);
-        report.append(findings);
-        converted.extend(network.map(|network| (host.name, network)));
+/// All hosts that `documents` describe, or the one of them that is called `name`, each with its network, and what is wrong
+/// with them.
+pub(super) fn convert(documents: &[u8], name: Option<&str>) -> Result<Converted, Problem> {
+    let mut input = input::read(documents);
+    // Where documents could not be read, it is not known whether the host is among them.
+    if name.is_some() && !input.report.has_errors() {
+        input.report.append(check::between_hosts(&input));
+        let Input { hosts, report, .. } = input;
+        input = Input { hosts: vec![choose(hosts, name, &report)?], report, ..Input::default() };
     }
-    locate(documents, &mut report);
-    if report.has_errors() { Err(refused(&report)) } else { Ok(Converted { hosts: converted, report }) }
+    let mut converted = check::convert_all(input);
+    locate(documents, &mut converted.report);
+    Ok(converted)
+}
+
+/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`, with what the
+/// documents call them. There is nothing wrong with any.
+pub(super) fn networks(
+    documents: &[u8],
+    name: Option<&str>,
+) -> Result<(Vec<(Option<String>, HostNetwork)>, Report), Problem> {
+    let Converted { hosts, report, .. } = convert(documents, name)?;
+    if report.has_errors() {
+        return Err(refused(&report));
+    }
+    if hosts.is_empty() {
+        choose(Vec::new(), name, &report)?;
+    }
+    let networks = hosts.into_iter().filter_map(|(host, network)| Some((host.name, network?))).collect();
+    Ok((networks, report))
 }
 
 /// What `documents` say, with warnings. There is nothing wrong between the hosts.
@@ -71,12 +82,12 @@ fn read(documents: &[u8]) -> Result<Input, Problem> {
 }
 
 /// Says of findings where in the documents they are.
-pub(super) fn locate(documents: &[u8], report: &mut Report) {
+fn locate(documents: &[u8], report: &mut Report) {
     input::locate([Text { name: None, text: documents }], report);
 }
 
 /// [`input::choose`], with a problem for an error.
-pub(super) fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<HostSpec, Problem> {
+fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<HostSpec, Problem> {
     input::choose(hosts, name).map_err(|error| {
         let kind = match error {
             ChooseError::NoHost => ProblemKind::NoHost,

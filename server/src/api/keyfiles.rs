@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
-use imagelib::network::NMSTATE_VERSION;
+use bytes::Bytes;
+use imagelib::network::{HostNetwork, NMSTATE_VERSION};
+use imagelib::report::Report;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::content::{self, Content};
-use super::parameters::Parameters;
+use super::asked::Asked;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::{Api, body, documents, json};
+use super::{Api, content, documents};
 
 /// The keyfiles of all hosts.
 #[derive(Debug, Serialize, ToSchema)]
@@ -112,28 +113,17 @@ async fn convert(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Json<Conversion>, Problem> {
-    let mut query = Parameters::new(query.as_deref());
-    let host: Option<String> = query.one("host")?;
-    query.finish()?;
-    let (head, body) = request.into_parts();
-    let content = content::of(&head.headers, false)?;
-    if content == Content::Request && host.is_some() {
-        let detail = "host: a request in JSON has it in its body; documents in JSON go as application/yaml";
-        return Err(Problem::new(ProblemKind::WrongParameter, detail));
-    }
-    let body = body::read(body).await?;
-    super::convert(&api, body.len(), move || {
-        let (documents, host) = match content {
-            Content::Documents => (body, host),
-            Content::Request => from_request(json::read(&body)?)?,
-        };
-        let converted = documents::all_hosts(&documents, host.as_deref());
-        converted.map(conversion).map_err(|problem| content::hint(problem, &head.headers, &documents))
+    let asked = Asked::receive(query.as_deref(), request).await?;
+    super::convert(&api, asked.size(), move || {
+        let headers = asked.headers.clone();
+        let (documents, host) = asked.understood(from_request)?;
+        let networks = documents::networks(&documents, host.as_deref());
+        networks.map(conversion).map_err(|problem| content::hint(problem, &headers, &documents))
     })
     .await?
 }
 
-fn from_request(request: KeyfilesRequest) -> Result<(bytes::Bytes, Option<String>), Problem> {
+fn from_request(request: KeyfilesRequest) -> Result<(Bytes, Option<String>), Problem> {
     let documents = match (request.documents, request.nmstate) {
         (Some(documents), None) => documents,
         (None, Some(nmstate)) => Box::<str>::from(nmstate).into(),
@@ -145,8 +135,8 @@ fn from_request(request: KeyfilesRequest) -> Result<(bytes::Bytes, Option<String
     Ok((documents.into(), request.host))
 }
 
-fn conversion(converted: documents::Converted) -> Json<Conversion> {
-    let hosts = converted.hosts.into_iter().map(|(name, network)| HostBody {
+fn conversion((networks, report): (Vec<(Option<String>, HostNetwork)>, Report)) -> Json<Conversion> {
+    let hosts = networks.into_iter().map(|(name, network)| HostBody {
         name,
         hostname: network.hostname.map(|name| name.to_string()),
         keyfiles: network
@@ -155,5 +145,5 @@ fn conversion(converted: documents::Converted) -> Json<Conversion> {
             .map(|keyfile| KeyfileBody { name: keyfile.name.to_string(), content: keyfile.content })
             .collect(),
     });
-    Json(Conversion { hosts: hosts.collect(), findings: findings(&converted.report), nmstate_version: NMSTATE_VERSION })
+    Json(Conversion { hosts: hosts.collect(), findings: findings(&report), nmstate_version: NMSTATE_VERSION })
 }

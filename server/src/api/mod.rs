@@ -2,6 +2,7 @@
 
 mod accept;
 mod access;
+mod asked;
 mod bases;
 mod body;
 mod boots;

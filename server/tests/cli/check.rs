@@ -1,6 +1,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use imagelib::{check, input};
+
 use super::{cases_with_findings, dayone, fixture, golden, run, run_with_input};
 
 const GOOD: &str = "inputs/bare-metal-host/two-hosts.yaml";
@@ -15,10 +17,16 @@ fn every_invalid_document_gives_its_findings_and_exit_code_1() {
         assert_eq!((ended.code, ended.err.as_str()), (1, ""), "{}", document.display());
         let lines: Vec<&str> = ended.out.lines().collect();
         let (summary, lines) = lines.split_last().unwrap();
-        let sentences: Vec<String> = lines.iter().map(|line| sentence(line, document.to_str().unwrap())).collect();
-        // Beside them may stand what is said of the network of another host in the document.
+        let mut said: Vec<String> = lines.iter().map(|line| sentence(line, document.to_str().unwrap())).collect();
+        said.sort();
+        // What is wrong with the document, and what there is to say of the networks of those hosts that could be read.
+        let library = check::convert_all(input::read(&fs::read(document).unwrap())).report;
+        let mut library: Vec<_> =
+            library.findings().iter().map(|finding| format!("{}: {finding}", finding.severity)).collect();
+        library.sort();
+        assert_eq!(said, library, "{}", document.display());
         for line in fs::read_to_string(&expected).unwrap().lines() {
-            assert!(sentences.iter().any(|sentence| sentence == line), "{}: {line}: {sentences:?}", document.display());
+            assert!(said.iter().any(|sentence| sentence == line), "{}: {line}: {said:?}", document.display());
         }
         assert!(summary.contains("error"), "{summary}");
     }

@@ -67,8 +67,13 @@ fn twice(network: &Network<'_>, report: &mut Report) {
                 &address.path,
                 format!("is {ip}, which stands at {} already", first.path),
             );
+            continue;
+        }
+        let message = format!("is {ip}, which {} has as well ({})", other.name, first.path);
+        // Without a network around it no two are in one: hosts that speak a routing protocol on every link are made so.
+        if [address, first].iter().all(|address| address.network.prefix_len() == address.network.max_prefix_len()) {
+            report.warning("address-duplicate", &address.path, message);
         } else {
-            let message = format!("is {ip}, which {} has as well ({})", other.name, first.path);
             report.error("address-duplicate", &address.path, message);
         }
     }

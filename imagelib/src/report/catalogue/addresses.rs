@@ -7,7 +7,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "address-duplicate",
         title: "one address on two interfaces of a host",
         consequence: "Answers leave by one of the two, whichever is up first, and what comes in by the other is mostly lost.",
-        mend: "Give one of the two another address, or take it out. For two links to one network make a bond.",
+        mend: "Give one of the two another address, or take it out. For two links to one network make a bond. As /32 or /128 \
+               it may be meant, where a routing protocol announces it on each link.",
         example: None,
     },
     Explanation {

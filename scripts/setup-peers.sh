@@ -226,12 +226,12 @@ networkd_root() {
 
 # NetworkManager and what it talks to, for a machine of their own.
 networkmanager_root() {
-  [ -d "$cache/networkmanager" ] && return 0
+  compgen -G "$cache/networkmanager/usr/lib/*/libnftnl.so.11" >/dev/null && return 0
   echo "setup: unpacking NetworkManager"
   rm -rf "$cache/networkmanager.part" && mkdir -p "$cache/networkmanager.part"
   unpack_package "$cache/networkmanager.part" network-manager libnm0 libbluetooth3 libmm-glib0 libndp0 libteamdctl0 \
-    dbus-daemon dnsmasq-base libnftables1 ethtool
-  mv "$cache/networkmanager.part" "$cache/networkmanager"
+    dbus-daemon dnsmasq-base libnetfilter-conntrack3 libnfnetlink0 libnftables1 libnftnl11 ethtool
+  rm -rf "$cache/networkmanager" && mv "$cache/networkmanager.part" "$cache/networkmanager"
 }
 
 # A web server, not installed: that would start it.

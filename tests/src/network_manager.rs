@@ -122,8 +122,12 @@ fn stand_in_mac(number: usize) -> String {
     format!("52:54:00:aa:00:{:02x}", number + 1)
 }
 
+/// Whether it is one that can have a stand-in, which has no PCI address.
 fn is_nic(interface: &Value) -> bool {
-    matches!(text(&interface["type"]), "" | "ethernet") && interface["state"] != "absent" && interface["name"] != "lo"
+    matches!(text(&interface["type"]), "" | "ethernet")
+        && interface["state"] != "absent"
+        && interface["name"] != "lo"
+        && interface["identifier"] != "pci-address"
 }
 
 /// The interfaces that one stands on.

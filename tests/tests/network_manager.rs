@@ -62,6 +62,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// A warning of NetworkManager that there may be: on a busy machine its own 2 s for a link-local address are too short. It
+/// tries again, and what comes of that is compared.
+const OF_A_BUSY_MACHINE: &str =
+    "no IPv6 link local address to retry after Duplicate Address Detection failures (back off)";
+
 /// Warnings of NetworkManager that there must be, and why.
 const WARNINGS: &[(&str, &str, &str)] = &[
     ("nmstate/dropped-features", "invalid key 'ethtool.fec-mode'", A_FINDING),
@@ -294,7 +299,8 @@ fn network_manager_makes_of_keyfiles_what_the_documents_say() {
         let report = &reports[host];
         wrong.extend(sorted_out(&case.name, findings(case, report), DIFFERENCES));
         let log = report.lines("log").into_iter();
-        let warnings = log.filter(|line| line.starts_with("<warn>") || line.starts_with("<error>")).map(str::to_owned);
+        let warnings = log.filter(|line| line.starts_with("<warn>") || line.starts_with("<error>"));
+        let warnings = warnings.filter(|line| !line.contains(OF_A_BUSY_MACHINE)).map(str::to_owned);
         wrong.extend(sorted_out(&case.name, warnings.collect(), WARNINGS));
     }
     assert!(wrong.is_empty(), "{} hosts, {} documents\n{}", hosts.len(), cases.len(), wrong.join("\n"));

@@ -105,6 +105,10 @@ impl<'a> Comparison<'a> {
         let link = self.link_of(text(&interface["name"])).unwrap_or(&Value::Null);
         let family = &interface
             [if text(&route["dst"]).contains(':') || text(&route["gateway"]).contains(':') { "ipv6" } else { "ipv4" }];
+        // The kernel takes a token only while it listens to routers itself, so NetworkManager has it listen for a moment.
+        if family.get("token").is_some() && route.get("expires").is_some() && is_automatic(family) {
+            return matches!(text(&route["protocol"]), "kernel" | "ra");
+        }
         let of_vrf = link["linkinfo"]["info_slave_data"]["table"].as_u64();
         let table = family["auto-route-table-id"].as_u64().or(of_vrf).map_or("main".to_owned(), |id| id.to_string());
         let metric = family.get("auto-route-metric").or(family.get("prefix-route-metric"));

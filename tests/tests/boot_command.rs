@@ -57,17 +57,27 @@ impl Scene {
 
     /// `dayone boot` of the hosts by the program itself.
     fn boot(&self, further: &[&str]) -> Command {
-        let mut command = self.command(&coreos_iso(&[]).display().to_string());
-        command.args(["--media-listen", &free_address(), "--bmc-username", "admin"]);
-        command.args(["--bmc-password-file", &self.path("password")]).args(further);
+        let mut command = self.boot_of("hosts.yaml");
+        command.args(["--bmc-username", "admin", "--bmc-password-file", &self.path("password")]).args(further);
+        command
+    }
+
+    /// `dayone boot` of what these documents describe by the program itself.
+    fn boot_of(&self, documents: &str) -> Command {
+        let mut command = self.command_of(documents, &coreos_iso(&[]).display().to_string());
+        command.args(["--media-listen", &free_address()]);
         // What it makes is gone with the test, whatever becomes of it.
         command.env("TMPDIR", self.directory.path());
         command
     }
 
     fn command(&self, base: &str) -> Command {
+        self.command_of("hosts.yaml", base)
+    }
+
+    fn command_of(&self, documents: &str, base: &str) -> Command {
         let mut command = dayone();
-        command.args(["boot", &self.path("hosts.yaml"), "--base", base]);
+        command.args(["boot", &self.path(documents), "--base", base]);
         // The emulator starts no machine: that its image is read is all that there is to see.
         command.args(["--wait-for", "reading", "--booted-within", "60"]);
         command
@@ -106,6 +116,45 @@ fn hosts_are_booted_by_the_program_itself() {
     let left = fs::read_dir(scene.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with(".tmp")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// What `dayone boot` reads, it reads as `dayone check` does.
+#[test]
+fn hosts_are_booted_from_every_document_that_describes_them() {
+    let scene = Scene::new(1);
+    let Emulator { origin, system, .. } = &scene.bmcs[0];
+    let bmc = format!("address: \"redfish-virtualmedia+{origin}{system}\"");
+    let booted = |mut command: Command, mac: &str| {
+        let output = command.arg("--eject-when-booted").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).starts_with("worker-0: booted: "), "{}", text(&output.stdout));
+        assert!(!text(&output.stderr).contains(mac), "{}", text(&output.stderr));
+    };
+
+    // OpenShift's installer has the BMC's password beside its address.
+    let nmstate = NMSTATE.replace('\n', "\n          ");
+    let install_config = format!(
+        "apiVersion: v1\nbaseDomain: example.com\nmetadata: {{name: lab}}\nnetworking: {{machineNetwork: [{{cidr: 192.0.2.0/24}}]}}\n\
+         platform:\n  baremetal:\n    apiVIPs: [192.0.2.2]\n    ingressVIPs: [192.0.2.3]\n    hosts:\n    - name: worker-0\n      \
+         bmc: {{{bmc}, username: admin, password: hunter2-hunter2}}\n      bootMACAddress: 52:54:00:00:00:01\n      \
+         networkConfig:{nmstate}\n"
+    );
+    fs::write(scene.path("install-config.yaml"), install_config).unwrap();
+    booted(scene.boot_of("install-config.yaml"), "hunter2");
+
+    // A directory with the host's own profiles, and what says where its BMC is, in an archive as it came.
+    fs::create_dir_all(scene.path("fleet/worker-0")).unwrap();
+    let profile =
+        "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=manual\naddress1=192.0.2.20/24\n";
+    fs::write(scene.path("fleet/worker-0/eth0.nmconnection"), profile).unwrap();
+    let host = format!(
+        "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: worker-0}}\nspec: {{bmc: {{{bmc}}}}}\n"
+    );
+    fs::write(scene.path("fleet/host.yaml"), host).unwrap();
+    assert!(Command::new("gzip").arg(scene.path("fleet/host.yaml")).status().unwrap().success());
+    let mut command = scene.boot_of("fleet");
+    command.args(["--bmc-username", "admin", "--bmc-password-file", &scene.path("password")]);
+    booted(command, "hunter2");
 }
 
 #[test]
@@ -268,7 +317,7 @@ fn mistakes_are_told_before_anything_is_begun() {
         (
             vec!["boot", &broken, "--base", &base, "--media-listen", &listen],
             1,
-            "invalid IP address syntax [nmstate-schema]\n",
+            "broken.yaml:10:44: error: Secret/worker-0-network: ",
         ),
     ] {
         let output = dayone().args(&arguments).env("TMPDIR", scene.directory.path()).output().unwrap();

@@ -1,9 +1,9 @@
 //! Where in a text something stands.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A place in a text that the user handed over. Lines and columns count from 1, columns in characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// The file, where the text is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,7 +19,7 @@ pub struct Position {
 }
 
 /// A line and a column, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LineColumn {
     /// The line.
     pub line: usize,

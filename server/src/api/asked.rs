@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use super::content::{self, Content};
 use super::parameters::Parameters;
 use super::problem::{Problem, ProblemKind};
+use super::user_documents::UserDocuments;
 use super::{body, json};
 
 /// A question, with its body as it came.
@@ -16,7 +17,7 @@ pub(super) struct Asked {
     content: Content,
     /// Beside documents that come by themselves.
     host: Option<String>,
-    body: Bytes,
+    pub(super) body: Bytes,
 }
 
 impl Asked {
@@ -43,10 +44,10 @@ impl Asked {
     /// The documents and the name of the host; `read` says where in a request they are.
     pub(super) fn understood<R: DeserializeOwned>(
         self,
-        read: impl FnOnce(R) -> Result<(Bytes, Option<String>), Problem>,
-    ) -> Result<(Bytes, Option<String>), Problem> {
+        read: impl FnOnce(R) -> Result<(UserDocuments, Option<String>), Problem>,
+    ) -> Result<(UserDocuments, Option<String>), Problem> {
         match self.content {
-            Content::Documents => Ok((self.body, self.host)),
+            Content::Documents => Ok((self.body.into(), self.host)),
             Content::Request => read(json::read(&self.body)?),
         }
     }

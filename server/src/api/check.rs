@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 
 use super::asked::Asked;
 use super::problem::{FindingBody, Problem, ProblemBody, findings};
+use super::user_documents::{DocumentsBody, UserDocuments};
 use super::{Api, documents};
 
 /// What was found.
@@ -49,8 +50,9 @@ pub(super) struct HostBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckRequest {
-    /// The user's documents as text, in YAML or JSON.
-    documents: String,
+    /// The user's documents, as text or as files.
+    #[schema(value_type = DocumentsBody)]
+    documents: UserDocuments,
     /// Only this one of the hosts in the documents, and what is wrong between the hosts.
     #[serde(default)]
     host: Option<String>,
@@ -95,13 +97,13 @@ async fn check_documents(
 ) -> Result<Json<CheckBody>, Problem> {
     let asked = Asked::receive(query.as_deref(), request).await?;
     super::convert(&api, asked.size(), move || {
-        let (documents, host) = asked.understood(|CheckRequest { documents, host }| Ok((documents.into(), host)))?;
+        let (documents, host) = asked.understood(|CheckRequest { documents, host }| Ok((documents, host)))?;
         checked(&documents, host.as_deref()).map(Json)
     })
     .await?
 }
 
-fn checked(documents: &[u8], name: Option<&str>) -> Result<CheckBody, Problem> {
+fn checked(documents: &UserDocuments, name: Option<&str>) -> Result<CheckBody, Problem> {
     let Converted { hosts, report, .. } = documents::convert(documents, name)?;
     let hosts = hosts.into_iter().map(|(host, network)| {
         let hostname = network.map_or(host.hostname, |network| network.hostname);

@@ -3,37 +3,40 @@
 use imagelib::check::{self, Converted};
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
-use imagelib::input::{self, ChooseError, Input, Text};
+use imagelib::input::{self, ChooseError, Input};
 use imagelib::network::HostNetwork;
 use imagelib::report::Report;
 
 use super::problem::{Problem, ProblemKind};
+use super::user_documents::UserDocuments;
 
 /// The one host that `documents` describe, or the one of them that is called `name`, with warnings.
-pub(super) fn one_host(documents: &[u8], name: Option<&str>) -> Result<(HostSpec, Report), Problem> {
+pub(super) fn one_host(documents: &UserDocuments, name: Option<&str>) -> Result<(HostSpec, Report), Problem> {
     let Input { hosts, report, .. } = read(documents)?;
     Ok((choose(hosts, name, &report)?, report))
 }
 
-/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report,
-/// with its places in the documents, where these are given.
+/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report;
+/// where in the documents it is, is known of errors only, see [`locate`].
 pub(super) fn network(
     host: &HostSpec,
-    documents: Option<&[u8]>,
+    documents: Option<&UserDocuments>,
     files: NetworkFiles,
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Problem> {
     let (network, findings) = delivery::convert_network(host, files, no_auto_default);
     report.append(findings);
-    if let Some(documents) = documents {
-        locate(documents, report);
-    }
-    network.ok_or_else(|| refused(report))
+    network.ok_or_else(|| {
+        if let Some(documents) = documents {
+            locate(documents, report);
+        }
+        refused(report)
+    })
 }
 
 /// All hosts that `documents` describe, or the one of them that is called `name`, with warnings.
-pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpec>, Report), Problem> {
+pub(super) fn hosts(documents: &UserDocuments, name: Option<&str>) -> Result<(Vec<HostSpec>, Report), Problem> {
     let Input { mut hosts, report, .. } = read(documents)?;
     if name.is_some() || hosts.is_empty() {
         hosts = vec![choose(hosts, name, &report)?];
@@ -43,8 +46,8 @@ pub(super) fn hosts(documents: &[u8], name: Option<&str>) -> Result<(Vec<HostSpe
 
 /// All hosts that `documents` describe, or the one of them that is called `name`, each with its network, and what is wrong
 /// with them.
-pub(super) fn convert(documents: &[u8], name: Option<&str>) -> Result<Converted, Problem> {
-    let mut input = input::read(documents);
+pub(super) fn convert(documents: &UserDocuments, name: Option<&str>) -> Result<Converted, Problem> {
+    let mut input = input::read_all(documents.texts());
     // Where documents could not be read, it is not known whether the host is among them.
     if name.is_some() && !input.report.has_errors() {
         input.report.append(check::between_hosts(&input));
@@ -59,7 +62,7 @@ pub(super) fn convert(documents: &[u8], name: Option<&str>) -> Result<Converted,
 /// The networks of all hosts that `documents` describe, or of the one of them that is called `name`, with what the
 /// documents call them. There is nothing wrong with any.
 pub(super) fn networks(
-    documents: &[u8],
+    documents: &UserDocuments,
     name: Option<&str>,
 ) -> Result<(Vec<(Option<String>, HostNetwork)>, Report), Problem> {
     let Converted { hosts, report, .. } = convert(documents, name)?;
@@ -74,16 +77,16 @@ pub(super) fn networks(
 }
 
 /// What `documents` say, with warnings. There is nothing wrong between the hosts.
-fn read(documents: &[u8]) -> Result<Input, Problem> {
-    let mut input = input::read(documents);
+fn read(documents: &UserDocuments) -> Result<Input, Problem> {
+    let mut input = input::read_all(documents.texts());
     input.report.append(check::between_hosts(&input));
     locate(documents, &mut input.report);
     if input.report.has_errors() { Err(refused(&input.report)) } else { Ok(input) }
 }
 
-/// Says of findings where in the documents they are.
-fn locate(documents: &[u8], report: &mut Report) {
-    input::locate([Text { name: None, text: documents }], report);
+/// Says of findings where in the documents they are. That reads the documents once more: of many hosts, it is done once.
+pub(super) fn locate(documents: &UserDocuments, report: &mut Report) {
+    input::locate(documents.texts(), report);
 }
 
 /// [`input::choose`], with a problem for an error.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
-use bytes::Bytes;
 use imagelib::network::{HostNetwork, NMSTATE_VERSION};
 use imagelib::report::Report;
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use utoipa_axum::routes;
 
 use super::asked::Asked;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use super::user_documents::{DocumentsBody, UserDocuments};
 use super::{Api, content, documents};
 
 /// The keyfiles of all hosts.
@@ -65,9 +65,10 @@ pub(super) struct KeyfileBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeyfilesRequest {
-    /// The user's documents as text: `NMState`, or `BareMetalHost`s with their Secrets, in YAML or JSON.
+    /// The user's documents: as text, such as `NMState` or `BareMetalHost`s with their Secrets, or as files.
     #[serde(default)]
-    documents: Option<String>,
+    #[schema(value_type = Option<DocumentsBody>)]
+    documents: Option<UserDocuments>,
     /// `NMState` of one host.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -115,24 +116,24 @@ async fn convert(
 ) -> Result<Json<Conversion>, Problem> {
     let asked = Asked::receive(query.as_deref(), request).await?;
     super::convert(&api, asked.size(), move || {
-        let headers = asked.headers.clone();
+        let (headers, body) = (asked.headers.clone(), asked.body.clone());
         let (documents, host) = asked.understood(from_request)?;
         let networks = documents::networks(&documents, host.as_deref());
-        networks.map(conversion).map_err(|problem| content::hint(problem, &headers, &documents))
+        networks.map(conversion).map_err(|problem| content::hint(problem, &headers, &body))
     })
     .await?
 }
 
-fn from_request(request: KeyfilesRequest) -> Result<(Bytes, Option<String>), Problem> {
+fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, Option<String>), Problem> {
     let documents = match (request.documents, request.nmstate) {
         (Some(documents), None) => documents,
-        (None, Some(nmstate)) => Box::<str>::from(nmstate).into(),
+        (None, Some(nmstate)) => String::from(Box::<str>::from(nmstate)).into(),
         (None, None) | (Some(_), Some(_)) => {
             let detail = "give the host's network as documents or as nmstate, one of them";
             return Err(Problem::new(ProblemKind::MalformedRequest, detail));
         }
     };
-    Ok((documents.into(), request.host))
+    Ok((documents, request.host))
 }
 
 fn conversion((networks, report): (Vec<(Option<String>, HostNetwork)>, Report)) -> Json<Conversion> {

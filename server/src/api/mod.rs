@@ -21,6 +21,7 @@ mod problems;
 mod timestamp;
 pub mod tokens;
 mod trace;
+mod user_documents;
 
 use std::sync::Arc;
 

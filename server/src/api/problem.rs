@@ -162,6 +162,9 @@ pub struct FindingBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Position)]
 pub struct PositionBody {
+    /// The file, where the documents were handed over as files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     /// The line.
     #[schema(example = 31)]
     line: usize,
@@ -201,9 +204,9 @@ pub fn findings(report: &Report) -> Vec<FindingBody> {
     report.findings().iter().map(body).collect()
 }
 
-fn position(Position { line, column, within, .. }: &Position) -> PositionBody {
+fn position(Position { file, line, column, within }: &Position) -> PositionBody {
     let within = within.map(|LineColumn { line, column }| LineColumnBody { line, column });
-    PositionBody { line: *line, column: *column, within }
+    PositionBody { file: file.clone(), line: *line, column: *column, within }
 }
 
 /// Why a request is refused: what the client is told, and apart from it, what only the log is told.

@@ -40,24 +40,28 @@ fn sorted(report: &Report) -> Vec<&Finding> {
 }
 
 fn write_line(text: &mut String, finding: &Finding) {
-    let style = match finding.severity {
-        Severity::Error => ERROR,
-        Severity::Warning => WARNING,
-    };
-    let mut sentence = finding.to_string();
+    let Finding { severity, code, position, .. } = finding;
+    text.push_str(&line(&severity.to_string(), position.as_ref(), &finding.to_string(), code));
+}
+
+/// A line about a finding, which a server may have found.
+pub(super) fn line(severity: &str, position: Option<&Position>, sentence: &str, code: &str) -> String {
+    let style = if severity == "error" { ERROR } else { WARNING };
+    let (mut text, mut sentence) = (String::new(), sentence);
     // Writing to a String does not fail.
-    if let Some(Position { file: Some(file), line, column, .. }) = &finding.position {
+    if let Some(Position { file: Some(file), line, column, .. }) = position {
         let _ = write!(text, "{HEADING}{}:{line}:{column}:{HEADING:#} ", plain(file));
         // Of several files, the path says it as well.
         if let Some(rest) = sentence.strip_prefix(&format!("{file}: ")) {
-            sentence = rest.to_owned();
+            sentence = rest;
         }
     }
-    let _ = write!(text, "{style}{}:{style:#} {}", finding.severity, plain(&sentence));
-    if let Some(within) = finding.position.as_ref().and_then(|position| position.within) {
+    let _ = write!(text, "{style}{}:{style:#} {}", plain(severity), plain(sentence));
+    if let Some(within) = position.and_then(|position| position.within) {
         let _ = write!(text, " (line {}, column {} of the text there)", within.line, within.column);
     }
-    let _ = writeln!(text, " [{}]", finding.code);
+    let _ = writeln!(text, " [{}]", plain(code));
+    text
 }
 
 /// `2 errors, 1 warning`.

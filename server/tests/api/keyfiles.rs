@@ -27,6 +27,26 @@ async fn every_host_gets_its_keyfiles_and_nothing_is_stored() {
 }
 
 #[tokio::test]
+async fn documents_are_files_with_names_too() {
+    let dayone = Dayone::start().await;
+    let host = "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: worker-0}, spec: {}}";
+    let profile = "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=auto\n";
+    let data = data_encoding::BASE64.encode(profile.as_bytes());
+    let files = json!([{"name": "host.yaml", "text": host}, {"name": "worker-0/eth0.nmconnection", "data": data}]);
+    let answer = Answer::of(dayone.post_json("/v1/keyfiles", &json!({"documents": files}))).await.ok();
+    let keyfiles = json!([{"name": "eth0.nmconnection", "content": profile}]);
+    assert_eq!(answer["hosts"], json!([{"name": "worker-0", "hostname": "worker-0", "keyfiles": keyfiles}]));
+    let image = Answer::of(dayone.post_json("/v1/images", &json!({"base": "coreos", "documents": files}))).await;
+    assert_eq!(image.status, 201);
+
+    let files = json!([{"name": "host.yaml", "text": host}, {"name": "net.yaml", "text": "interfaces:\n- mtu: x\n"}]);
+    let answer = Answer::of(dayone.post_json("/v1/keyfiles", &json!({"documents": files}))).await;
+    let problem = answer.problem("documents-refused");
+    let places = problem["findings"].as_array().unwrap().iter().map(|finding| &finding["position"]["file"]);
+    assert_eq!(places.collect::<Vec<_>>(), ["host.yaml", "net.yaml"], "{problem:#}");
+}
+
+#[tokio::test]
 async fn nmstate_by_itself_has_no_name() {
     let dayone = Dayone::start().await;
     let nmstate: serde_json::Value = serde_yaml::from_str(NMSTATE).unwrap();

@@ -11,6 +11,7 @@ use crate::api::images::{self, JsonOrder, Order};
 use crate::api::json;
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::user_documents::UserDocuments;
 use crate::boots::{CredentialsName, EjectWhen, Evidence};
 use crate::redfish::BmcAddress;
 
@@ -101,7 +102,7 @@ pub(super) enum Source {
     Image {
         id: RecipeId,
         /// What says which BMCs.
-        documents: Option<Bytes>,
+        documents: Option<UserDocuments>,
         /// Which of the hosts in the documents.
         host: Option<String>,
     },
@@ -132,7 +133,7 @@ impl BootOrder {
                     problem
                         .with_more("with image, of all that an image is made of only documents and host may be there")
                 })?;
-                Source::Image { id, documents: rest.documents.map(Into::into), host: rest.host }
+                Source::Image { id, documents: rest.documents, host: rest.host }
             }
         };
         Ok(Self {
@@ -164,11 +165,11 @@ impl BootOrder {
         };
         let power_off = query.one("power_off")?.unwrap_or_default();
         let source = match image {
-            None => Source::Order(Box::new(Order { documents: Some(body), ..Order::from_query(query)? })),
+            None => Source::Order(Box::new(Order { documents: Some(body.into()), ..Order::from_query(query)? })),
             Some(id) => {
                 let host = query.one("host")?;
                 query.finish()?;
-                Source::Image { id, documents: Some(body), host }
+                Source::Image { id, documents: Some(body.into()), host }
             }
         };
         let wait_for = Some(wait_for).filter(|wait_for| !wait_for.is_empty());
@@ -184,7 +185,7 @@ pub(super) fn is_order(name: &str, value: &str) -> bool {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ImageRest {
-    documents: Option<String>,
+    documents: Option<UserDocuments>,
     host: Option<String>,
 }
 

@@ -11,6 +11,7 @@ use imagelib::report::Report;
 use super::order::{BootOrder, Source};
 use crate::api::images::{Order, Understood, base_of, understand_host};
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
 use crate::boots::{BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home, static_addresses};
 use crate::redfish::bmc::Medium;
@@ -36,7 +37,7 @@ pub(super) fn prepare(api: &Api, order: &BootOrder) -> Result<Prepared, Problem>
     check(order)?;
     match &order.source {
         Source::Order(image) => made(api, order, image),
-        Source::Image { id, documents, host } => there(api, order, *id, documents.as_deref(), host.as_deref()),
+        Source::Image { id, documents, host } => there(api, order, *id, documents.as_ref(), host.as_deref()),
     }
 }
 
@@ -63,10 +64,10 @@ fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem
     one_address(order, hosts.len())?;
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     for host in hosts {
-        let plain = Order { documents: None, ..image.clone() };
+        let report = std::mem::take(&mut prepared.report);
         let mut understood =
-            understand_host(&api.store, &api.media_url, plain, base.clone(), Some(&host), Report::new())?;
-        prepared.report.append(std::mem::take(&mut understood.report));
+            understand_host(&api.store, &api.media_url, image.clone(), base.clone(), Some(&host), report)?;
+        prepared.report = std::mem::take(&mut understood.report);
         let addresses = addresses_of(&host);
         let calls = add_call_home(api, order, &mut understood)?;
         let wait_for = wait_for(order, calls, !addresses.is_empty());
@@ -75,6 +76,7 @@ fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem
         prepared.boots.push(new_boot(api, order, Some(&host), label.as_deref(), image, medium, wait_for)?);
         prepared.images.push(understood);
     }
+    documents::locate(text, &mut prepared.report);
     Ok(prepared)
 }
 
@@ -83,7 +85,7 @@ fn there(
     api: &Api,
     order: &BootOrder,
     id: RecipeId,
-    documents: Option<&[u8]>,
+    documents: Option<&UserDocuments>,
     host: Option<&str>,
 ) -> Result<Prepared, Problem> {
     let image = api.store.image(&id).ok_or_else(|| {

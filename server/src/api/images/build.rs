@@ -32,14 +32,13 @@ pub(in crate::api) struct Understood {
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
     let base = base_of(store, &order)?;
-    let (host, report) = match &order.documents {
-        Some(documents) => {
-            let (host, report) = documents::one_host(documents, order.host.as_deref())?;
-            (Some(host), report)
-        }
-        None => (None, Report::new()),
+    let Some(documents) = order.documents.clone() else {
+        return understand_host(store, media_url, order, base, None, Report::new());
     };
-    understand_host(store, media_url, order, base, host.as_ref(), report)
+    let (host, report) = documents::one_host(&documents, order.host.as_deref())?;
+    let mut understood = understand_host(store, media_url, order, base, Some(&host), report)?;
+    documents::locate(&documents, &mut understood.report);
+    Ok(understood)
 }
 
 /// The base that an order names.
@@ -66,7 +65,7 @@ pub(in crate::api) fn understand_host(
     // A drive says nothing of NICs that the documents do not mention.
     let no_auto_default = !order.auto_default && order.data.is_none();
     let network = match host {
-        Some(host) => documents::network(host, order.documents.as_deref(), files, no_auto_default, &mut report)?,
+        Some(host) => documents::network(host, order.documents.as_ref(), files, no_auto_default, &mut report)?,
         None => ConvertedNetwork::default(),
     };
     let hostname = order.hostname.or(network.hostname);

@@ -88,11 +88,10 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     let response = convert(api, body.len(), move || {
         let order = match order {
             None => Order::from_json(&body)?,
-            Some(order) => Order { documents: Some(body), ..order },
+            Some(order) => Order { documents: Some(body.clone().into()), ..order },
         };
-        let documents = order.documents.clone().unwrap_or_default();
         let understood = understand(&shared.store, &shared.media_url, order);
-        let understood = understood.map_err(|problem| content::hint(problem, &headers, &documents))?;
+        let understood = understood.map_err(|problem| content::hint(problem, &headers, &body))?;
         if whole { stream(&shared, understood) } else { publish(&shared, understood) }
     })
     .await?;

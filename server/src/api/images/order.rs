@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use imagelib::base::Format;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
@@ -20,6 +19,7 @@ use super::schema::{
 use crate::api::json;
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::user_documents::{DocumentsBody, UserDocuments};
 
 /// An order in JSON. Give the host's network as `documents` or as `nmstate`, one of them; for a data image, which can do
 /// without, also as `data.network_data`.
@@ -39,9 +39,10 @@ pub(in crate::api) struct JsonOrder {
     #[serde(default)]
     #[schema(value_type = Option<DataDriveBody>)]
     data: Option<DataDrive>,
-    /// The user's documents as text: `NMState`, or a BareMetalHost with its Secret, in YAML or JSON.
+    /// The user's documents: as text, such as `NMState` or a BareMetalHost with its Secret, or as files.
     #[serde(default)]
-    documents: Option<String>,
+    #[schema(value_type = Option<DocumentsBody>)]
+    documents: Option<UserDocuments>,
     /// The host's `NMState`.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -150,7 +151,7 @@ pub(in crate::api) struct Order {
     /// What is on a data image; there exactly where that is the format.
     pub data: Option<DataDrive>,
     /// What describes the host; absent where a data image does without.
-    pub documents: Option<Bytes>,
+    pub documents: Option<UserDocuments>,
     /// Which of the hosts in the documents.
     pub host: Option<String>,
     /// The host name to set, whatever the documents say.
@@ -190,7 +191,7 @@ impl Order {
 
     fn from_json_order(order: JsonOrder) -> Result<Self, Problem> {
         let documents = match (order.documents, order.nmstate) {
-            (Some(documents), None) => Some(documents.into()),
+            (Some(documents), None) => Some(documents),
             (None, Some(nmstate)) => Some(String::from(Box::<str>::from(nmstate)).into()),
             (None, None) if order.data.is_some() => None,
             (None, None) => return Err(malformed("the request has neither documents nor nmstate; give one of them")),

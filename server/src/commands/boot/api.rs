@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use imagelib::report::Position;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use url::Url;
@@ -65,6 +66,7 @@ pub(super) struct Finding {
     pub(super) severity: String,
     pub(super) code: String,
     pub(super) message: String,
+    pub(super) position: Option<Position>,
 }
 
 /// Why the API did not do it.

@@ -11,7 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::api::{Boot, Finding, Step};
 use crate::arguments::OutputFormat;
 use crate::commands::failure::Failure;
-use crate::commands::terminal::{self, ERROR, WARNING, plain};
+use crate::commands::terminal::{self, ERROR, plain};
 
 /// How often progress within a step is a line, where there is no terminal.
 const PACE: Duration = Duration::from_secs(10);
@@ -181,10 +181,8 @@ fn as_text(step: &Step) -> String {
 
 /// What was found in the documents, as the other commands show it.
 pub(super) fn findings(findings: &[Finding]) -> String {
-    let mut text = String::new();
-    for Finding { severity, code, message } in findings {
-        let style = if severity == "error" { ERROR } else { WARNING };
-        let _ = writeln!(text, "{style}{}:{style:#} {} [{}]", plain(severity), plain(message), plain(code));
-    }
-    text
+    let line = |Finding { severity, code, message, position }: &Finding| {
+        crate::commands::findings::line(severity, position.as_ref(), message, code)
+    };
+    findings.iter().map(line).collect()
 }

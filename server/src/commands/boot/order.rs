@@ -1,8 +1,8 @@
 //! From the arguments to what the API is asked for (`BootRequest` of its description).
 
+use data_encoding::BASE64;
 use imagelib::base::Format;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit};
-use imagelib::input::Text;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,12 +11,12 @@ use crate::arguments::{BootArguments, InputFile};
 use crate::boots::{EjectWhen, Evidence};
 use crate::commands::customisation::Customisation;
 use crate::commands::failure::Failure;
-use crate::commands::files;
+use crate::commands::files::{self, ReadFile};
 
 /// A request for boots.
 #[derive(Serialize)]
 pub(super) struct Order {
-    documents: String,
+    documents: Vec<DocumentFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     base: String,
@@ -47,6 +47,16 @@ pub(super) struct Order {
     eject: EjectWhen,
 }
 
+/// A file; text, or in base64 what is none.
+#[derive(Serialize)]
+struct DocumentFile {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Bmc {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +80,7 @@ impl Order {
         let text = |path: &dyn ToString| path.to_string();
         let customisation = &arguments.customisation;
         Ok(Self {
-            documents: one_text(&arguments.documents)?,
+            documents: documents(&arguments.documents)?,
             host: arguments.host_name.clone(),
             base,
             format: arguments.format,
@@ -99,16 +109,11 @@ impl Order {
     }
 }
 
-/// All files as one stream of documents, which is what the API takes.
-fn one_text(files: &[InputFile]) -> Result<String, Failure> {
-    let mut texts = Vec::new();
-    for file in files::read_all(files)? {
-        let name = &file.name;
-        if Text::is_told_by_name(name) {
-            return Err(Failure::Input(format!("{name} is no document in YAML or JSON; hosts are booted by those")));
-        }
-        let text = String::from_utf8(file.content);
-        texts.push(text.map_err(|_| Failure::Input(format!("{name} is not UTF-8 text")))?);
-    }
-    Ok(texts.join("\n---\n"))
+/// All files, with their names, so that findings say where in them something is.
+fn documents(files: &[InputFile]) -> Result<Vec<DocumentFile>, Failure> {
+    let file = |ReadFile { name, content, .. }| match String::from_utf8(content) {
+        Ok(text) => DocumentFile { name, text: Some(text), data: None },
+        Err(error) => DocumentFile { name, text: None, data: Some(BASE64.encode(error.as_bytes())) },
+    };
+    Ok(files::read_all(files)?.into_iter().map(file).collect())
 }

@@ -125,8 +125,8 @@ fn what_cannot_be_said_is_refused_with_its_place() {
                 "routes.config[0].next-hop-address",
             ),
             (
-                interface(address) + "\ndns-resolver: {config: {server: [198.51.100.1]}}",
-                "dns-resolver.config.server[0]",
+                interface(address) + "\ndns-resolver: {config: {server: [192.0.2.53, 198.51.100.1]}}",
+                "dns-resolver.config.server[1]",
             ),
             (
                 "interfaces: [{name: d0, type: dummy, ipv4: {enabled: true, dhcp: true}}]".to_owned(),

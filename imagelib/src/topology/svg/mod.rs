@@ -105,15 +105,17 @@ impl Picture<'_> {
         let placed = place::place(&graph);
         let boxes: Vec<Placed> = graph.cards().filter_map(|(node, card)| placed.of(node, card)).collect();
         let lines = graph.edges().filter_map(|(from, to)| placed.line(&graph, from, to));
-        let lines = lines.chain(placed.passages(&graph)).collect();
+        let lines: Vec<Line> = lines.chain(placed.passages(&graph)).collect();
         let right = |boxes: &[Placed]| boxes.iter().map(|placed| placed.x + placed.card.width).max().unwrap_or(0);
         let bottom = |boxes: &[Placed]| boxes.iter().map(|placed| placed.y + placed.card.height).max().unwrap_or(0);
         let title = MARGIN + Font::TITLE.width(&self.title());
         let width = right(&boxes).max(LEAST_WIDTH - MARGIN).max(title);
-        let below = if boxes.is_empty() { HEADING } else { bottom(&boxes) + 2 * BETWEEN_CARDS };
+        // A line that goes around boxes may be below all of them.
+        let lowest = lines.iter().map(|line| line.from.1.max(line.to.1)).max().unwrap_or(0).max(bottom(&boxes));
+        let below = if boxes.is_empty() { HEADING } else { lowest + 2 * BETWEEN_CARDS };
         let remarks = flow(remarks::cards(self), below, width);
         let width = right(&remarks).max(width) + MARGIN;
-        let height = bottom(&remarks).max(bottom(&boxes)).max(HEADING) + MARGIN;
+        let height = bottom(&remarks).max(lowest).max(HEADING) + MARGIN;
         Laid { boxes, lines, remarks, width, height }
     }
 }

@@ -103,26 +103,50 @@ fn the_largest_picture_is_bounded() {
     check(&large);
 }
 
+/// Profiles of which some stand on others: what each is, on what it stands, its controller, and its network.
+fn profiles(things: impl IntoIterator<Item = (usize, usize, Option<usize>, u8)>) -> Vec<String> {
+    let profile = |(own, (kind, parent, controller, address)): (usize, (usize, usize, Option<usize>, u8))| {
+        let controller = controller.map(|to| format!("master=i{to}\nslave-type=vrf\n")).unwrap_or_default();
+        let ip = match address {
+            0 => "[ipv4]\nmethod=auto\n".to_owned(),
+            n => format!("[ipv4]\nmethod=manual\naddress1=10.0.{n}.{own}/24,10.0.0.1\n[ipv6]\nmethod=disabled\n"),
+        };
+        let (kind, settings) = match kind {
+            0 => ("ethernet", String::new()),
+            1 => ("bond", String::new()),
+            2 => ("vlan", format!("[vlan]\nid=7\nparent=i{parent}\n")),
+            _ => ("vrf", "[vrf]\ntable=7\n".to_owned()),
+        };
+        profile(&format!("i{own}"), kind, &format!("{controller}{settings}{ip}"))
+    };
+    things.into_iter().enumerate().map(profile).collect()
+}
+
+/// Here the lowest thing is a line that goes around boxes.
+#[test]
+fn a_line_below_all_boxes_is_above_the_remarks() {
+    let things = [
+        (2, 3, None, 0),
+        (0, 0, None, 2),
+        (0, 0, None, 0),
+        (0, 0, Some(5), 1),
+        (0, 0, None, 1),
+        (0, 0, Some(6), 1),
+        (0, 0, None, 0),
+        (2, 10, None, 4),
+        (0, 0, Some(7), 4),
+        (2, 4, Some(1), 4),
+        (2, 2, None, 0),
+    ];
+    check(&topology(&profiles(things)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn boxes_are_never_in_each_others_way(
         things in proptest::collection::vec((0..4_usize, 0..12_usize, proptest::option::of(0..12_usize), 0..6_u8), 1..20)
     ) {
-        let profiles = things.into_iter().enumerate().map(|(own, (kind, parent, controller, address))| {
-            let controller = controller.map(|to| format!("master=i{to}\nslave-type=vrf\n")).unwrap_or_default();
-            let ip = match address {
-                0 => "[ipv4]\nmethod=auto\n".to_owned(),
-                n => format!("[ipv4]\nmethod=manual\naddress1=10.0.{n}.{own}/24,10.0.0.1\n[ipv6]\nmethod=disabled\n"),
-            };
-            let (kind, settings) = match kind {
-                0 => ("ethernet", String::new()),
-                1 => ("bond", String::new()),
-                2 => ("vlan", format!("[vlan]\nid=7\nparent=i{parent}\n")),
-                _ => ("vrf", "[vrf]\ntable=7\n".to_owned()),
-            };
-            profile(&format!("i{own}"), kind, &format!("{controller}{settings}{ip}"))
-        });
-        check(&topology(&profiles.collect::<Vec<_>>()));
+        check(&topology(&profiles(things)));
     }
 }

@@ -29,7 +29,8 @@ seed_initramfs() {
 
 seed_documents() {
   local file
-  for file in fixtures/inputs/*/*.yaml fixtures/inputs/*/*.json fixtures/nmstate/*/nmstate.yaml fixtures/nmstate/invalid/*.yaml; do
+  for file in fixtures/inputs/*/*.yaml fixtures/inputs/*/*.json fixtures/nmstate/*/nmstate.yaml fixtures/nmstate/invalid/*.yaml \
+    fixtures/scenarios/*.yaml fixtures/checks/*/*.yaml fixtures/checks/*/good/*.yaml; do
     cp "$file" "$1/${file//\//_}"
   done
 }
@@ -40,6 +41,19 @@ seed_keyfiles() {
   for directory in fixtures/inputs/keyfiles/* fixtures/nmstate/*/expected; do
     awk 'FNR == 1 && NR > 1 { printf "%%" } { print }' "$directory"/*.nmconnection > "$1/${directory//\//_}"
   done
+}
+
+# Tables and inventories, each behind a byte that says which it is, and a template that uses a value.
+seed_fleet() {
+  local file kind
+  while read -r file; do
+    case "$file" in
+      *.csv) kind='\x00' ;;
+      *.ini) kind='\x01' ;;
+      *) kind='\x02' ;;
+    esac
+    { printf "$kind"; printf '${name} ${ip}'; printf '\x00'; cat "$file"; } > "$1/${file//\//_}"
+  done < <(find fixtures/inputs/fleet -name '*.csv' -o -name '*.ini' -o -name '*.yml' -o -name 'inventory*.yaml')
 }
 
 # Each behind a byte that says which loader reads it.

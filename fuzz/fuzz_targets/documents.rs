@@ -1,20 +1,24 @@
-//! Any bytes as a user's documents: no panic, not in finding places either, and whatever is converted are keyfiles, or units of
-//! systemd-networkd, without a stray line.
+//! Any bytes as a user's documents: no panic, in checking hosts against each other and in finding places neither, and
+//! whatever is converted are keyfiles, or units of systemd-networkd, without a stray line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut input = imagelib::input::read(bytes);
-    imagelib::input::locate([imagelib::input::Text { name: None, text: bytes }], &mut input.report);
+    let input = imagelib::input::read(bytes);
     assert!(!input.hosts.is_empty() || input.report.has_errors(), "neither a host nor an error");
-    for host in input.hosts {
-        let (network, report) = imagelib::network::convert(&host);
-        assert_eq!(network.is_none(), report.has_errors());
+    let mut converted = imagelib::check::convert_all(input);
+    imagelib::input::locate([imagelib::input::Text { name: None, text: bytes }], &mut converted.report);
+    for (host, network) in converted.hosts {
+        assert!(network.is_some() || converted.report.has_errors(), "no network, and no error");
         for keyfile in network.into_iter().flat_map(|network| network.keyfiles) {
             for line in keyfile.content.lines().filter(|line| !line.is_empty()) {
                 let section = line.starts_with('[') && line.ends_with(']');
-                assert!(section || line.contains('='), "{} has a line that is neither section nor setting", keyfile.name);
+                assert!(
+                    section || line.contains('='),
+                    "{} has a line that is neither section nor setting",
+                    keyfile.name
+                );
             }
             assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
         }
@@ -24,7 +28,11 @@ fuzz_target!(|bytes: &[u8]| {
             for line in unit.content.lines().filter(|line| !line.is_empty()) {
                 let section = line.starts_with('[') && line.ends_with(']');
                 assert!(section || line.contains('='), "{} has a line that is neither section nor setting", unit.name);
-                assert!(line.trim() == line && !line.ends_with('\\'), "{} has a line that is read otherwise", unit.name);
+                assert!(
+                    line.trim() == line && !line.ends_with('\\'),
+                    "{} has a line that is read otherwise",
+                    unit.name
+                );
             }
             assert!(!unit.content.contains(['\0', '\r', '\t']), "{}", unit.name);
         }

@@ -2,15 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing)]
 
+#[allow(unreachable_pub, reason = "the acceptance tests take it, too")]
+mod documents;
 mod nics;
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
+use documents::documents;
 use imagelib::host::{HostSpec, NmstateDocument};
 use imagelib::network;
 use imagelib::report::DocumentPath;
 use imagelib::topology::{Ip, Topology};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRng, TestRunner};
 
 /// Without the places, which differ, and in one order.
 fn bare(mut topology: Topology) -> Topology {
@@ -51,4 +57,25 @@ fn documents_and_their_keyfiles_describe_the_same_network() {
         seen += 1;
     }
     assert!(seen > 30, "{seen}");
+}
+
+/// Hundreds of documents that nobody has written, the same at every run.
+#[test]
+fn arbitrary_documents_and_their_keyfiles_describe_the_same_network() {
+    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(config.rng_algorithm);
+    let seen = Cell::new(0);
+    let result = TestRunner::new_with_rng(config, rng).run(&documents(), |document| {
+        let value = serde_yaml::to_value(&document).unwrap();
+        let host = HostSpec::with_network(NmstateDocument::new(value, DocumentPath::root()));
+        // What is refused has no keyfiles: few are, see the acceptance tests.
+        let (Some(network), _) = network::convert(&host) else { return Ok(()) };
+        seen.set(seen.get() + 1);
+        let from_keyfiles = Topology::from_keyfiles(&network.keyfiles, network.hostname.as_ref());
+        let profiles: Vec<&str> = network.keyfiles.iter().map(|keyfile| keyfile.content.as_str()).collect();
+        prop_assert_eq!(bare(network.topology), bare(from_keyfiles), "{}", profiles.join("\n"));
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert!(seen.get() > 280, "{}", seen.get());
 }

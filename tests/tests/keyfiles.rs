@@ -148,9 +148,8 @@ fn libnm_accepts_the_keyfiles_of_arbitrary_documents() {
             (None, report) => refused.push(format!("{report:?}: {document}")),
         }
     }
-    // Some name no server that they can reach.
-    assert!(refused.len() < 180, "{}:\n{}", refused.len(), refused[..5].join("\n"));
+    assert!(refused.len() < 20, "{}:\n{}", refused.len(), refused.join("\n"));
     let problems = problems(&keyfiles);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(keyfiles.len() > 600, "{}", keyfiles.len());
+    assert!(keyfiles.len() > 1500, "{}", keyfiles.len());
 }

@@ -3,55 +3,72 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::{CheckedHost, Holders, addresses, name_of};
+use super::link::Link;
+use super::{CheckedHost, SAID, addresses, and_more, name_of};
 use crate::report::{Report, Severity};
-use crate::topology::{Address, Interface, Kind};
+use crate::topology::Address;
+
+/// How many hosts are remembered that have one address, each on a link of its own.
+const LINKS: usize = 64;
+
+/// A host that has an address.
+struct Holder<'a> {
+    host: &'a CheckedHost<'a>,
+    link: Link<'a>,
+    address: &'a Address,
+}
+
+/// The hosts that have one address, and of how many it was said.
+#[derive(Default)]
+struct Holders<'a> {
+    /// Two hosts, if there are as many, and one on each link.
+    known: Vec<Holder<'a>>,
+    errors: usize,
+    warnings: usize,
+}
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
-    let mut seen: BTreeMap<IpAddr, Holders<'_, (&Interface, &Address)>> = BTreeMap::new();
+    let mut seen: BTreeMap<IpAddr, Holders<'_>> = BTreeMap::new();
     for host in hosts {
         for (interface, address) in addresses(host) {
-            let ip = address.network.addr();
-            let Some(holders) = seen.get_mut(&ip) else {
-                seen.insert(ip, Holders::new(host, (interface, address)));
-                continue;
-            };
-            // What a host has twice, its own checks say.
-            if std::ptr::eq(holders.first.0, host) {
-                continue;
-            }
-            let severity =
-                if apart(holders.first.1, (interface, address)) { Severity::Warning } else { Severity::Error };
-            let says = |other: &str, (_, first): &(&Interface, &Address)| {
-                format!("is {ip}, which {other} has as well ({})", first.path)
-            };
-            holders.shared(severity, "address-of-two-hosts", &address.path, says, report);
+            let holder = Holder { host, link: Link::of(host, interface, address), address };
+            seen.entry(address.network.addr()).or_default().add(holder, report);
         }
     }
     gateways(hosts, &seen, report);
 }
 
-/// Whether two addresses may be equal because their links have nothing to do with each other: links between two hosts
-/// each, or VLANs of different numbers.
-fn apart(one: (&Interface, &Address), other: (&Interface, &Address)) -> bool {
-    let narrow = |address: &Address| {
-        let bits = address.network.max_prefix_len() - address.network.prefix_len();
-        bits == 1 || bits == 2
-    };
-    let vlan = |interface: &Interface| match &interface.kind {
-        Kind::Vlan(vlan) => Some(vlan.id),
-        _ => None,
-    };
-    let vlans = vlan(one.0).zip(vlan(other.0)).is_some_and(|(one, other)| one != other);
-    vlans || (narrow(one.1) && narrow(other.1))
+impl<'a> Holders<'a> {
+    /// Reports that one more host has the address. On whose link it is does not depend on the order of the hosts, and so
+    /// neither does whether there is an error.
+    fn add(&mut self, new: Holder<'a>, report: &mut Report) {
+        // What a host has twice, its own checks say.
+        let mut others = self.known.iter().filter(|other| !std::ptr::eq(other.host, new.host)).peekable();
+        let Some(first) = others.peek().copied() else {
+            self.known.push(new);
+            return;
+        };
+        let same = others.find(|other| !other.link.is_apart_from(&new.link));
+        let (other, severity, said) = match same {
+            Some(same) => (same, Severity::Error, &mut self.errors),
+            None => (first, Severity::Warning, &mut self.warnings),
+        };
+        *said += 1;
+        if *said <= SAID {
+            let Address { network, path } = new.address;
+            let (ip, other, first) = (network.addr(), name_of(other.host), &other.address.path);
+            let mut message = format!("is {ip}, which {other} has as well ({first})");
+            and_more(*said, &mut message);
+            report.add(severity, "address-of-two-hosts", path, message);
+        }
+        if self.known.len() < 2 || (same.is_none() && self.known.len() < LINKS) {
+            self.known.push(new);
+        }
+    }
 }
 
 /// A host may be the router of others, but most often somebody has written one number twice.
-fn gateways(
-    hosts: &[CheckedHost<'_>],
-    seen: &BTreeMap<IpAddr, Holders<'_, (&Interface, &Address)>>,
-    report: &mut Report,
-) {
+fn gateways(hosts: &[CheckedHost<'_>], seen: &BTreeMap<IpAddr, Holders<'_>>, report: &mut Report) {
     let mut said: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for host in hosts {
         for route in &host.topology.routes {
@@ -59,9 +76,10 @@ fn gateways(
             else {
                 continue;
             };
-            let (other, (_, address)) = &holders.first;
+            let other = holders.known.iter().find(|other| !std::ptr::eq(other.host, host));
+            let Some(Holder { host: other, address, .. }) = other else { continue };
             let count = said.entry(gateway).or_default();
-            if std::ptr::eq(*other, host) || *count >= 1 {
+            if *count >= 1 {
                 continue;
             }
             *count += 1;

@@ -19,24 +19,31 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
     let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
     let Some((_, first)) = cluster.machine_networks.first() else { return };
     let listed: Vec<String> = networks.iter().take(4).map(ToString::to_string).collect();
-    let mut said = 0;
+    // Errors and warnings, each for itself: many workers elsewhere hide no master.
+    let mut said = [0, 0];
     for host in hosts {
         for is_v4 in [true, false] {
             let wanted: Vec<_> = networks.iter().filter(|network| network.addr().is_ipv4() == is_v4).collect();
             let inside =
                 own(host).any(|address| wanted.iter().any(|network| network.contains(&address.network.addr())));
-            if wanted.is_empty() || inside || takes_any(host, is_v4) || said == SAID {
+            if wanted.is_empty() || inside || takes_any(host, is_v4) {
                 continue;
             }
-            said += 1;
             let none =
                 !own(host).any(|address| networks.iter().any(|network| network.contains(&address.network.addr())));
+            // Workers may be elsewhere. Of two families, one may do.
+            let is_error = none && host.host.role.as_deref() == Some("master");
+            let [warnings, errors] = &mut said;
+            let count = if is_error { errors } else { warnings };
+            if *count == SAID {
+                continue;
+            }
+            *count += 1;
             let family = if is_v4 { "IPv4" } else { "IPv6" };
             let message =
                 format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
             let path = place(host);
-            // Workers may be elsewhere. Of two families, one may do.
-            if none && host.host.role.as_deref() == Some("master") {
+            if is_error {
                 report.error("host-outside-machine-network", &path, message);
             } else {
                 report.warning("host-outside-machine-network", &path, message);
@@ -65,7 +72,9 @@ fn place(host: &CheckedHost<'_>) -> DocumentPath {
 
 fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
     let Some((ip, path)) = &cluster.rendezvous_ip else { return };
-    let holder = hosts.iter().find(|host| own(host).any(|address| address.network.addr() == *ip));
+    let holders = hosts.iter().filter(|host| own(host).any(|address| address.network.addr() == *ip));
+    let may_install = |host: &&CheckedHost<'_>| host.host.role.as_deref().is_none_or(|role| role == "master");
+    let holder = holders.clone().find(may_install).or_else(|| holders.clone().next());
     match holder {
         Some(host) if host.host.role.as_deref().is_some_and(|role| role != "master") => {
             let role = host.host.role.as_deref().unwrap_or_default();

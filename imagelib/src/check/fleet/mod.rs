@@ -6,10 +6,13 @@
 mod addresses;
 mod bmcs;
 mod cluster;
+mod link;
 mod macs;
 mod names;
 mod prefixes;
 mod virtual_ips;
+
+use std::net::IpAddr;
 
 use super::CheckedHost;
 use crate::host::Cluster;
@@ -64,14 +67,20 @@ impl<'a, T> Holders<'a, T> {
             return;
         }
         let mut message = message(&name_of(self.first.0), &self.first.1);
-        if self.others == SAID {
-            message.push_str("; if more have it, they are not listed");
-        }
+        and_more(self.others, &mut message);
         report.add(severity, code, path, message);
     }
 }
 
+/// Says in the last finding that is made of one thing that there may be more.
+fn and_more(said: usize, message: &mut String) {
+    if said == SAID {
+        message.push_str("; if more have it, they are not listed");
+    }
+}
+
 /// The addresses of a host that others can see, each with its interface: of interfaces that come up, and lead somewhere.
+/// Those that mean something on their link only are not: each host may have the same towards its own BMC.
 fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface, &'a Address)> {
     let topology = host.topology;
     let seen = topology.interfaces.iter().filter(move |interface| {
@@ -84,7 +93,11 @@ fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface,
         };
         interface.active && leads
     });
-    seen.flat_map(|interface| {
+    let all = seen.flat_map(|interface| {
         interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(move |address| (interface, address))
+    });
+    all.filter(|(_, address)| match address.network.addr() {
+        IpAddr::V4(ip) => !ip.is_link_local(),
+        IpAddr::V6(ip) => !ip.is_unicast_link_local(),
     })
 }

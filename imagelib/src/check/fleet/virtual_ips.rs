@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::cluster::own;
-use super::{CheckedHost, name_of};
+use super::{CheckedHost, addresses, name_of};
 use crate::host::{Cluster, VirtualIp, VirtualIpRole};
 use crate::report::{DocumentPath, Report};
 
@@ -24,10 +24,17 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
         }
     };
     for host in hosts {
-        for address in own(host) {
+        let everywhere = own(host).filter(|_| !cluster.own_load_balancer);
+        // Behind a load balancer that leaves packets as they are, hosts have its address where nobody sees it.
+        let seen = addresses(host).map(|(_, address)| address).filter(|_| cluster.own_load_balancer);
+        for address in everywhere.chain(seen) {
             if let Some(vip) = vips.get(&address.network.addr()) {
                 taken(vip, "virtual-ip-of-host", "an address of", &address.path, host);
             }
+        }
+        // One machine may be load balancer, router and name server.
+        if cluster.own_load_balancer {
+            continue;
         }
         for route in &host.topology.routes {
             if let Some(vip) = route.gateway.and_then(|gateway| vips.get(&gateway)) {

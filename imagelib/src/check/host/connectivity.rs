@@ -2,7 +2,7 @@
 
 use super::{Network, families};
 use crate::report::Report;
-use crate::topology::{Device, Interface, Kind, Method};
+use crate::topology::{Device, Interface, Method};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     if !network.active().any(has_address) {
@@ -24,10 +24,10 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 }
 
 fn has_address(interface: &Interface) -> bool {
-    interface.kind != Kind::Loopback
-        && families(interface).iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
+    families(interface).iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
 }
 
 fn is_idle(network: &Network<'_>, nic: &Interface) -> bool {
-    !has_address(nic) && nic.controller.is_none() && network.children(&nic.name).is_empty()
+    let is_link = nic.ipv6.method == Method::LinkLocal && network.announces_addresses();
+    !has_address(nic) && !is_link && nic.controller.is_none() && network.children(&nic.name).is_empty()
 }

@@ -18,7 +18,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         }
     }
     // With one that answers, the host is only slow.
-    let none = unreachable.len() == servers.len();
+    let is_certain = unreachable.len() == servers.len() && !network.announces_addresses();
     for server in unreachable {
         let address = server.address;
         let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
@@ -31,8 +31,9 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         } else {
             format!("is {address}, and the host has no {family} address")
         };
-        let message = format!("{why}: it is never reached");
-        if none {
+        let unless = if network.announces_addresses() { "unless a routing protocol brings a route, " } else { "" };
+        let message = format!("{why}: {unless}it is never reached");
+        if is_certain {
             report.error("dns-server-unreachable", &server.path, message);
         } else {
             report.warning("dns-server-unreachable", &server.path, message);

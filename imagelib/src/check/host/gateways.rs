@@ -67,19 +67,32 @@ fn check_one(
     if ip.addresses.is_empty() || network.topology.routes.iter().any(on_link) {
         return;
     }
+    off_link(network, route, gateway, interface, report);
+}
+
+/// A gateway that is in none of the interface's networks. NetworkManager adds a route to it even so
+/// (`nm_platform_ip_route_sync`), and whether somebody answers there is the router's affair.
+fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &Interface, report: &mut Report) {
+    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
     let networks: Vec<String> = ip.addresses.iter().take(4).map(|own| own.network.trunc().to_string()).collect();
     let elsewhere = network.active().find_map(|other| {
         let address = families(other).into_iter().flat_map(|ip| &ip.addresses);
         let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
         Some(format!("; it is in that of {} ({})", other.name, address.path))
     });
-    let message = format!(
-        "has the gateway {gateway}, which is not in a network of {} ({}){}: nobody there answers",
-        interface.name,
-        networks.join(", "),
-        elsewhere.unwrap_or_default()
-    );
-    report.error("gateway-off-link", path, message);
+    let message =
+        format!("has the gateway {gateway}, which is not in a network of {} ({})", interface.name, networks.join(", "));
+    match elsewhere {
+        // There are providers that route a prefix to each host, and have their own router outside of it.
+        None if gateway.is_ipv6() => {
+            let message = format!("{message}: unless the router answers there even so, nobody does");
+            report.warning("gateway-off-link", &route.path, message);
+        }
+        elsewhere => {
+            let message = format!("{message}{}: nobody there answers", elsewhere.unwrap_or_default());
+            report.error("gateway-off-link", &route.path, message);
+        }
+    }
 }
 
 /// Whether gateways may be on the link that no address written down says to be there: the network may give others; and

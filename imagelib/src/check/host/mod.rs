@@ -13,6 +13,8 @@ mod vlans;
 
 use std::collections::BTreeMap;
 
+use ipnet::IpNet;
+
 use super::CheckedHost;
 use crate::host::{HostSpec, NetworkDocument};
 use crate::report::Report;
@@ -86,6 +88,19 @@ impl<'a> Network<'a> {
             Kind::Vrf(table) => Some((&vrf.name, table)),
             _ => None,
         }
+    }
+
+    /// Whether the host has addresses that are on no link, as hosts have that announce them by a routing protocol. Such
+    /// hosts learn routes that are in no document.
+    fn announces_addresses(&self) -> bool {
+        self.active().any(|interface| {
+            let mut addresses = families(interface).into_iter().flat_map(|ip| &ip.addresses);
+            let is_whole = |network: &IpNet| network.prefix_len() == network.max_prefix_len();
+            match interface.kind {
+                Kind::Loopback | Kind::Dummy => addresses.next().is_some(),
+                _ => addresses.any(|address| is_whole(&address.network)),
+            }
+        })
     }
 
     /// Whether the keyfiles are made of NMState: what it writes down is then known.

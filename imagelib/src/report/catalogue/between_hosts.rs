@@ -15,7 +15,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "address-of-two-hosts",
         title: "one address that two hosts have",
         consequence: "Both answer for it: connections go to the one, then to the other, and break. On links that have nothing \
-                      to do with each other (two hosts each, or other VLANs) it may be meant.",
+                      to do with each other (two hosts each, other VLANs or VRFs, or networks that go nowhere, of hosts that \
+                      leave by different routers) it may be meant.",
         mend: "Give one of the two another address.",
         example: None,
     },

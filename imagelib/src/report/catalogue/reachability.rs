@@ -70,7 +70,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "gateway-off-link",
         title: "a gateway that is in none of the interface's networks",
         consequence: "The host looks for the gateway where it is not, and what the route leads to is not reached; of a default \
-                      route, that is everything outside of the host's own networks.",
+                      route, that is everything outside of the host's own networks. Providers that route an IPv6 prefix to \
+                      each host may have a router outside of it that answers: NetworkManager adds a route to it.",
         mend: "Correct the gateway, the address or its prefix-length, or name the interface that is in the gateway's network. \
                Where a router is meant to be outside of the network, add a route to it without next-hop-address.",
         example: Some(

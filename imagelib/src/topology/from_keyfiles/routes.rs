@@ -17,6 +17,8 @@ pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) 
     }
     for (name, family) in [("ipv4", Family::V4), ("ipv6", Family::V6)] {
         let section = profile.section(name);
+        // Rules are the host's: NetworkManager sets them whether the interface has any of the family or not.
+        topology.rules.extend(rules(&section));
         if section.text("method").as_deref() == Some("disabled") {
             continue;
         }
@@ -25,7 +27,6 @@ pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) 
         let table = section.parsed("route-table").filter(|table| *table != 0).unwrap_or(MAIN_TABLE);
         topology.routes.extend(gateway(&section, family, interface.clone(), table));
         topology.routes.extend(routes(&section, family, interface.as_ref(), table));
-        topology.rules.extend(rules(&section));
     }
 }
 

@@ -62,7 +62,9 @@ fn routes_and_rules_have_the_tables_and_kinds_that_they_say() {
                    route5=10.3.0.0/16\nroute5_options=type=local\n\
                    routing-rule1=priority 5 from 192.0.2.0/24 table 100 fwmark 16/255\nrouting-rule2=from all iif eth0 lookup main\n\
                    [ipv6]\nmethod=manual\naddress1=2001:db8::10/64\nroute1=::/0,2001:db8::1,1024\n";
-    let topology = topology(&[("x", content)]);
+    let without_ip = "[connection]\nid=y\ntype=ethernet\ninterface-name=eth1\n[ipv4]\nmethod=disabled\n\
+                      routing-rule1=priority 6 from 198.51.100.0/24 table 7\nroute1=10.4.0.0/16\n";
+    let topology = topology(&[("x", content), ("y", without_ip)]);
     let routes: Vec<_> = topology
         .routes
         .iter()
@@ -80,7 +82,14 @@ fn routes_and_rules_have_the_tables_and_kinds_that_they_say() {
         ]
     );
     let rules: Vec<_> = topology.rules.iter().map(|rule| (rule.priority, rule.selector.as_str(), rule.table)).collect();
-    assert_eq!(rules, [(None, "from all iif eth0", 254), (Some(5), "from 192.0.2.0/24 fwmark 0x10/0xff", 100)]);
+    assert_eq!(
+        rules,
+        [
+            (None, "from all iif eth0", 254),
+            (Some(5), "from 192.0.2.0/24 fwmark 0x10/0xff", 100),
+            (Some(6), "from 198.51.100.0/24", 7)
+        ]
+    );
 }
 
 #[test]

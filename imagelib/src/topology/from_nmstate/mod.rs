@@ -38,8 +38,11 @@ pub(crate) fn read(
         interfaces.insert(interface.name.clone(), interface);
     }
     for entry in entries {
-        let peer = kind::peer(entry);
-        let peer = peer.map(|(peer, path)| bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path));
+        // nmstate writes the other end of a pair as it writes the one that is described, up or down.
+        let peer = kind::peer(entry).map(|(peer, path)| Interface {
+            active: is_active(entry),
+            ..bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
+        });
         let ports = reference::ports(entry.map, &entry.path);
         let ports = ports.into_iter().map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
         for implied in peer.into_iter().chain(ports) {
@@ -91,13 +94,17 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
             Identifier::Mac(mac) => Device::Mac(mac),
             Identifier::Pci => Device::Pci(text(entry.map, "pci-address").unwrap_or_default().to_owned()),
         },
-        active: text(entry.map, "state") != Some("down"),
+        active: is_active(entry),
         mac,
         mtu: number(entry.map.get("mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
         controller: None,
         kind,
         name,
     }
+}
+
+fn is_active(entry: &Entry<'_>) -> bool {
+    text(entry.map, "state") != Some("down")
 }
 
 /// An interface that the document only mentions.

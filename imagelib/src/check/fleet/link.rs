@@ -1,0 +1,66 @@
+//! Which link an address is on, as far as documents say: hosts on different links may have one address.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::CheckedHost;
+use crate::topology::{Address, Interface, Kind, MAIN_TABLE};
+
+/// What is known of the link of an address.
+pub(super) struct Link<'a> {
+    host: &'a CheckedHost<'a>,
+    network: IpNet,
+    /// The VLAN's identifier, where it is one.
+    vlan: Option<u16>,
+    /// The VRF, whose addresses are its own.
+    vrf: Option<&'a str>,
+}
+
+impl<'a> Link<'a> {
+    pub(super) fn of(host: &'a CheckedHost<'a>, interface: &'a Interface, address: &Address) -> Self {
+        let vlan = match &interface.kind {
+            Kind::Vlan(vlan) => Some(vlan.id),
+            _ => None,
+        };
+        let controller = interface.controller.as_deref();
+        let vrf = controller.filter(|name| {
+            host.topology.interface(name).is_some_and(|controller| matches!(controller.kind, Kind::Vrf(_)))
+        });
+        Self { host, network: address.network, vlan, vrf }
+    }
+
+    /// Whether the two have nothing to do with each other, as far as a careful operator may mean it so.
+    pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        self.vlan.zip(other.vlan).is_some_and(|(own, other)| own != other)
+            || self.vrf != other.vrf
+            || (self.is_narrow() && other.is_narrow())
+            || self.is_at_another_site(other)
+    }
+
+    /// Whether it is a link between two hosts.
+    fn is_narrow(&self) -> bool {
+        matches!(self.network.max_prefix_len() - self.network.prefix_len(), 1 | 2)
+    }
+
+    /// Whether the hosts leave by different routers, and neither of them by this link: each site may have a network of its
+    /// own that goes nowhere, with the same numbers.
+    fn is_at_another_site(&self, other: &Self) -> bool {
+        let (own, theirs) = (routers(self.host), routers(other.host));
+        let leaves_here = |link: &Self, routers: &BTreeSet<IpAddr>| routers.iter().any(|ip| link.network.contains(ip));
+        !own.is_empty()
+            && !theirs.is_empty()
+            && own.is_disjoint(&theirs)
+            && !leaves_here(self, &own)
+            && !leaves_here(other, &theirs)
+    }
+}
+
+/// The routers by which a host leaves its networks. Of one that has an address of the link only, it is not known which
+/// it is.
+fn routers(host: &CheckedHost<'_>) -> BTreeSet<IpAddr> {
+    let routes = host.topology.routes.iter().filter(|route| route.is_default() && route.table == MAIN_TABLE);
+    let routers = routes.filter_map(|route| route.gateway);
+    routers.filter(|router| !matches!(router, IpAddr::V6(ip) if ip.is_unicast_link_local())).collect()
+}

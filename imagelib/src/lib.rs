@@ -25,6 +25,7 @@ pub mod layout;
 pub mod manifests;
 pub mod network;
 pub mod overlay;
+mod parallel;
 pub mod recipe;
 pub mod report;
 pub mod second_step;

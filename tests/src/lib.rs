@@ -22,6 +22,7 @@ pub mod metal3;
 pub mod network_manager;
 pub mod peers;
 pub mod qemu;
+pub mod rack;
 pub mod report;
 pub mod server;
 pub mod state;

@@ -1,17 +1,14 @@
 //! All hosts of an input: converted, and checked each by itself and against each other.
 
-use std::num::NonZero;
-use std::panic::resume_unwind;
-use std::thread;
-
 use super::CheckedHost;
 use crate::host::{Cluster, HostSpec};
 use crate::input::Input;
 use crate::network::{self, HostNetwork};
+use crate::parallel;
 use crate::report::Report;
 
-/// From how many hosts on a thread is worth its start.
-const HOSTS_OF_A_THREAD: usize = 32;
+/// How many hosts a thread converts at a time.
+const HOSTS_AT_ONCE: usize = 16;
 
 /// What was made of an input.
 #[derive(Debug, Default)]
@@ -30,7 +27,7 @@ pub struct Converted {
 /// order, on however many threads.
 pub fn convert_all(input: Input) -> Converted {
     let Input { hosts, cluster, mut report } = input;
-    let converted = each(&hosts, network::convert);
+    let converted = parallel::each(&hosts, HOSTS_AT_ONCE, network::convert);
     let mut networks = Vec::with_capacity(hosts.len());
     for (network, findings) in converted {
         report.append(findings);
@@ -45,7 +42,7 @@ pub fn convert_all(input: Input) -> Converted {
 pub fn between_hosts(input: &Input) -> Report {
     let mut report = Report::new();
     if input.hosts.len() > 1 || input.cluster.is_some() {
-        let networks: Vec<_> = each(&input.hosts, |host| network::convert(host).0);
+        let networks: Vec<_> = parallel::each(&input.hosts, HOSTS_AT_ONCE, |host| network::convert(host).0);
         super::fleet(&checked(&input.hosts, &networks), input.cluster.as_ref(), &mut report);
     }
     report
@@ -54,33 +51,4 @@ pub fn between_hosts(input: &Input) -> Report {
 fn checked<'a>(hosts: &'a [HostSpec], networks: &'a [Option<HostNetwork>]) -> Vec<CheckedHost<'a>> {
     let pairs = hosts.iter().zip(networks);
     pairs.filter_map(|(host, network)| Some(CheckedHost { host, topology: &network.as_ref()?.topology })).collect()
-}
-
-/// What `convert` makes of each item, in their order.
-fn each<T: Sync, R: Send>(items: &[T], convert: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = processors.min(items.len() / HOSTS_OF_A_THREAD);
-    if threads < 2 {
-        return items.iter().map(convert).collect();
-    }
-    let convert = &convert;
-    thread::scope(|scope| {
-        let parts = items.chunks(items.len().div_ceil(threads));
-        let running: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(convert).collect::<Vec<R>>())).collect();
-        running.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_keep_the_order() {
-        for count in [0, 1, 63, 64, 65, 1000] {
-            let items: Vec<usize> = (0..count).collect();
-            assert_eq!(each(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
-        }
-    }
 }

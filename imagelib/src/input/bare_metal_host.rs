@@ -24,7 +24,7 @@ const FOR_THE_INSTALLED_SYSTEM: [&str; 3] = ["userData", "metaData", "networkDat
 /// What `object` says of its host. What keeps it from being read is reported.
 pub(super) fn part(
     object: &Object,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<HostPart, Reported> {
@@ -93,7 +93,7 @@ fn annotated(top: &Fields<'_>, report: &mut Report) -> Result<(Option<HostName>,
 /// The BMC of the host that `object` describes, if it has one. Nothing else of the host is looked at.
 pub(super) fn host_bmc(
     object: &Object,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Option<HostBmc>, Reported> {
@@ -110,7 +110,7 @@ pub(super) fn host_bmc(
 fn network(
     spec: &Fields<'_>,
     namespace: Option<&str>,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Option<NetworkDocument>, Reported> {

@@ -23,7 +23,7 @@ const CREDENTIALS: &str = "credentialsName";
 pub(super) fn bmc(
     spec: &Fields<'_>,
     namespace: Option<&str>,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Option<BmcSpec>, Reported> {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine;
 use base64::alphabet;
@@ -33,7 +34,7 @@ pub(super) struct Secrets {
 /// One Secret.
 pub(super) struct Secret {
     object: Object,
-    used: bool,
+    used: AtomicBool,
 }
 
 impl Secrets {
@@ -44,13 +45,14 @@ impl Secrets {
             report.error("duplicate-object", &object.path, "is there twice; which one counts cannot be known");
             return;
         }
-        same.push(Secret { object, used: false });
+        same.push(Secret { object, used: AtomicBool::new(false) });
     }
 
     /// Notes that someone has a use for the Secret.
-    pub(super) fn mark_used(&mut self, name: &str, namespace: Option<&str>) {
-        for secret in self.by_name.get_mut(name).into_iter().flatten() {
-            secret.used |= secret.object.is_reachable_from(namespace);
+    pub(super) fn mark_used(&self, name: &str, namespace: Option<&str>) {
+        let same_name = self.by_name.get(name).into_iter().flatten();
+        for secret in same_name.filter(|secret| secret.object.is_reachable_from(namespace)) {
+            secret.used.store(true, Ordering::Relaxed);
         }
     }
 
@@ -91,7 +93,7 @@ impl Secrets {
             let kind = secret.object.fields().mapping.get("type").and_then(Value::as_str);
             !kind.is_some_and(|kind| kind.starts_with("kubernetes.io/"))
         };
-        for secret in self.by_name.values().flatten().filter(|secret| !secret.used).filter(ours) {
+        for secret in self.by_name.values().flatten().filter(|secret| secret.is_unused()).filter(ours) {
             let namespace = secret.object.namespace.as_deref().unwrap_or("not given");
             let message = format!("is not used: no host here names it (namespace: {namespace})");
             report.warning("secret-unused", &secret.object.path, message);
@@ -100,6 +102,10 @@ impl Secrets {
 }
 
 impl Secret {
+    fn is_unused(&self) -> bool {
+        !self.used.load(Ordering::Relaxed)
+    }
+
     /// The keys of the Secret, each once.
     pub(super) fn keys(&self, report: &mut Report) -> Result<Vec<&str>, Reported> {
         let top = self.object.fields();

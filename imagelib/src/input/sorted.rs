@@ -15,12 +15,16 @@ use super::object::{self, Object, Reported};
 use super::part::HostPart;
 use super::secret::{self, Secrets};
 use super::shape::{self, Shape};
+use super::shares;
 use super::stream::{self, Document};
 use super::text::{NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
 use crate::report::{DocumentPath, Report};
+
+/// How many documents of hosts a thread reads at a time.
+const DOCUMENTS_AT_ONCE: usize = 32;
 
 /// A document that describes a host.
 enum HostDocument {
@@ -186,18 +190,18 @@ impl<'a> Sorted<'a> {
     }
 
     /// The BMCs of all hosts that have one, each host once.
-    pub(super) fn unwrap_bmcs(mut self, budget: &mut Budget, report: &mut Report) -> Vec<HostBmc> {
+    pub(super) fn unwrap_bmcs(self, budget: &mut Budget, report: &mut Report) -> Vec<HostBmc> {
         let mut found: Vec<(HostBmc, DocumentPath)> = Vec::new();
         let tables = NamedTables::new(self.tables, self.inventories);
         for document in self.hosts {
             let bmcs = match document {
                 HostDocument::BareMetalHost(object) => {
-                    let bmc = bare_metal_host::host_bmc(&object, &mut self.secrets, budget, report);
+                    let bmc = bare_metal_host::host_bmc(&object, &self.secrets, budget, report);
                     bmc.map(|bmc| bmc.map(|bmc| (bmc, object.path.key("spec").key("bmc"))).into_iter().collect())
                 }
                 HostDocument::InstallConfig(document) => install_config::bmcs(&document, report),
                 HostDocument::AgentConfig(document) => agent_config::bmcs(&document, report),
-                HostDocument::Fleet(object) => fleet::bmcs(&object, &tables, &mut self.secrets, budget, report),
+                HostDocument::Fleet(object) => fleet::bmcs(&object, &tables, &self.secrets, budget, report),
                 HostDocument::Nmstate(_)
                 | HostDocument::NetworkData(_)
                 | HostDocument::NmstateConfig(_)
@@ -225,7 +229,11 @@ impl<'a> Sorted<'a> {
         let mut fleets = Vec::new();
         let mut without_hosts = None;
         let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(HostDocument::is_nameless));
-        for (order, document) in std::mem::take(&mut self.hosts).into_iter().enumerate() {
+        let read = self.read_objects(&tables, DOCUMENTS_AT_ONCE, budget);
+        for (order, (document, (parts, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
+        {
+            report.append(findings);
+            let parts = parts.into_iter().map(|part| (order, part));
             match document {
                 HostDocument::Nmstate(Document { value, position }) => {
                     let network = NmstateDocument::new(Value::Mapping(value), position);
@@ -236,10 +244,7 @@ impl<'a> Sorted<'a> {
                         hosts.push(order, HostPart::nameless("network data", network), report);
                     }
                 }
-                HostDocument::BareMetalHost(object) => {
-                    let part = bare_metal_host::part(&object, &mut self.secrets, budget, report);
-                    objects.extend(part.ok().map(|part| (order, part)));
-                }
+                HostDocument::BareMetalHost(_) => objects.extend(parts),
                 HostDocument::InstallConfig(document) => {
                     let Ok(read) = install_config::read(&document, report) else { continue };
                     clusters.add(install_config::SHAPE, read.cluster, report);
@@ -255,10 +260,7 @@ impl<'a> Sorted<'a> {
                     networks.extend(nmstate_config::part(&object, report).ok().map(|part| (order, part)));
                 }
                 HostDocument::Policy(object) => policies.add(order, object, report),
-                HostDocument::Fleet(object) => {
-                    let parts = fleet::parts(&object, &tables, &mut self.secrets, budget, report);
-                    fleets.extend(parts.into_iter().flatten().map(|part| (order, part)));
-                }
+                HostDocument::Fleet(_) => fleets.extend(parts),
             }
         }
         for object in &self.clusters {
@@ -294,6 +296,34 @@ impl<'a> Sorted<'a> {
             }
         }
         (found, cluster)
+    }
+
+    /// What each document that refers to others says of its hosts, in their order; nothing of those that do not. A thread
+    /// reads `at_once` of them at a time.
+    pub(super) fn read_objects(
+        &self,
+        tables: &NamedTables<'_>,
+        at_once: usize,
+        budget: &mut Budget,
+    ) -> Vec<(Vec<HostPart>, Report)> {
+        let read = |document: &HostDocument, budget: &mut Budget| {
+            let mut report = Report::new();
+            let parts = match document {
+                HostDocument::BareMetalHost(object) => {
+                    bare_metal_host::part(object, &self.secrets, budget, &mut report).map(|part| vec![part])
+                }
+                HostDocument::Fleet(object) => fleet::parts(object, tables, &self.secrets, budget, &mut report),
+                _ => Ok(Vec::new()),
+            };
+            (parts.unwrap_or_default(), report)
+        };
+        match shares::each(&self.hosts, at_once, budget, read) {
+            Some((read, left)) => {
+                *budget = left;
+                read
+            }
+            None => self.hosts.iter().map(|document| read(document, budget)).collect(),
+        }
     }
 
     fn report_others(&mut self, report: &mut Report) {

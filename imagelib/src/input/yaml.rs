@@ -12,20 +12,27 @@ use serde::de::{DeserializeSeed, EnumAccess, Error as _, MapAccess, SeqAccess, V
 use serde_yaml::{Mapping, Value};
 
 use super::brackets;
+use super::division;
 use super::limits::Limits;
+use super::shares;
 use crate::report::LineColumn;
 
+/// How many bytes of a long stream one thread reads at a time: enough that to begin costs nothing beside it.
+const STREAM: usize = 128 << 10;
+
 /// How much one call may read, all documents together: those in the stream and those that they hold as text.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Budget {
     limits: Limits,
     nodes: usize,
     bytes: usize,
+    /// Whether it was ever not enough.
+    ran_out: bool,
 }
 
 impl Budget {
     pub(super) fn within(limits: Limits) -> Self {
-        Self { limits, nodes: limits.values, bytes: limits.bytes }
+        Self { limits, nodes: limits.values, bytes: limits.bytes, ran_out: false }
     }
 
     /// What bounds the parts by themselves.
@@ -35,13 +42,29 @@ impl Budget {
 
     /// Takes `count` bytes out of the budget, or says that it is used up.
     pub(super) fn take_bytes(&mut self, count: usize) -> Result<(), Problem> {
-        self.bytes = self.bytes.checked_sub(count).ok_or_else(Problem::too_much)?;
+        let left = self.bytes.checked_sub(count);
+        self.ran_out |= left.is_none();
+        self.bytes = left.ok_or_else(Problem::too_much)?;
         Ok(())
     }
 
     fn take_node(&mut self) -> Result<(), Problem> {
-        self.nodes = self.nodes.checked_sub(1).ok_or_else(Problem::too_much)?;
+        let left = self.nodes.checked_sub(1);
+        self.ran_out |= left.is_none();
+        self.nodes = left.ok_or_else(Problem::too_much)?;
         Ok(())
+    }
+
+    /// What each of `count` readers may use, so that all together use no more than there is.
+    pub(super) fn share(&self, count: usize) -> Self {
+        Self { nodes: self.nodes / count.max(1), bytes: self.bytes / count.max(1), ran_out: false, ..*self }
+    }
+
+    /// Takes out what a reader has used of its share, if that was enough for it.
+    pub(super) fn take_used(&mut self, share: &Self, left: &Self) -> Option<()> {
+        self.nodes = self.nodes.checked_sub(share.nodes.checked_sub(left.nodes)?)?;
+        self.bytes = self.bytes.checked_sub(share.bytes.checked_sub(left.bytes)?)?;
+        (!left.ran_out).then_some(())
     }
 }
 
@@ -84,7 +107,7 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
     // JSON that is no YAML exists: surrogate pairs in escapes, keys past 1024 bytes. Where it fails as JSON, what
     // looked like JSON may be YAML in braces, and YAML's reader knows best what is wrong with it.
     if text.trim_start().starts_with(['{', '[']) {
-        let saved = Budget { ..*budget };
+        let saved = budget.clone();
         let mut json = serde_json::Deserializer::from_str(text);
         let builder = Builder::new(budget);
         let value = builder.seed().deserialize(&mut json);
@@ -98,6 +121,24 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
         }
         *budget = saved;
     }
+    divided(text, STREAM, budget)
+}
+
+/// The documents of a YAML stream, of which threads read about `size` bytes at a time. What is wrong, and where, is said by
+/// who reads the whole.
+pub(super) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Vec<Value>, Problem> {
+    let streams = division::streams(text, size);
+    if let Some((read, left)) = shares::each(&streams, 1, budget, |text, budget| stream(text, budget))
+        && let Ok(documents) = read.into_iter().collect::<Result<Vec<_>, _>>()
+    {
+        *budget = left;
+        return Ok(documents.into_iter().flatten().collect());
+    }
+    stream(text, budget)
+}
+
+/// The documents of a YAML stream.
+pub(super) fn stream(text: &str, budget: &mut Budget) -> Result<Vec<Value>, Problem> {
     brackets::check(text)?;
     let mut documents = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
@@ -117,6 +158,10 @@ pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
         Problem::new("not-utf-8", format!("is not UTF-8 text: byte {} (in line {line})", error.valid_up_to()))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Most texts are ASCII without anything odd, which is seen at once.
+    if text.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+        return Ok(text);
+    }
     let bad = |c: char| {
         (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')) || matches!(c, '\u{fffe}'..='\u{ffff}')
     };

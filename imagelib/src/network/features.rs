@@ -205,14 +205,15 @@ const LENGTHS: &[(Pattern, usize)] =
 
 /// Reports everything in `document` that the tables know.
 pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report) {
-    for feature in FEATURES {
+    let keys = Keys::of(document);
+    for feature in FEATURES.iter().filter(|feature| keys.may_lead(feature.at)) {
         visit(document, feature.at, &mut |steps, value| {
             if !value.is_null() {
                 report.add(feature.severity, feature.code, &descend(path, steps), feature.message);
             }
         });
     }
-    for (at, known) in LENIENT {
+    for (at, known) in LENIENT.iter().filter(|(at, _)| keys.may_lead(at)) {
         visit(document, at, &mut |steps, value| {
             let keys = value.as_mapping().into_iter().flat_map(Mapping::keys).filter_map(Value::as_str);
             for key in keys.filter(|key| !known.contains(key)) {
@@ -221,7 +222,7 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for at in SEMICOLON_LISTS {
+    for at in SEMICOLON_LISTS.iter().filter(|at| keys.may_lead(at)) {
         visit(document, at, &mut |steps, value| {
             if value.as_str().is_some_and(|item| item.contains(';')) {
                 let message = "holds ';', which separates the items of this list in a keyfile; write two items";
@@ -237,7 +238,7 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for (at, least, greatest) in RANGES {
+    for (at, least, greatest) in RANGES.iter().filter(|(at, ..)| keys.may_lead(at)) {
         visit(document, at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
                 let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
@@ -245,7 +246,7 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for at in FORWARD_MASKS {
+    for at in FORWARD_MASKS.iter().filter(|at| keys.may_lead(at)) {
         visit(document, at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|mask| mask & 0b111 != 0 || mask > 0xffff) {
                 let message = "has one of the bits 0, 1 and 2 (STP, pause frames, LACP), or is beyond 65535, and NetworkManager \
@@ -254,13 +255,47 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for at in SECRETS {
+    for at in SECRETS.iter().filter(|at| keys.may_lead(at)) {
         visit(document, at, &mut |steps, value| {
             if value.as_str() == Some(HIDDEN_SECRET) {
                 let message = "is the placeholder that nmstate shows instead of a secret; write the secret itself";
                 report.error("secret-hidden", &descend(path, steps), message);
             }
         });
+    }
+}
+
+/// The keys that are anywhere in a document: most patterns lead nowhere for want of one, and to follow each through every
+/// interface takes longer than to look once.
+struct Keys<'a>(Vec<&'a str>);
+
+impl<'a> Keys<'a> {
+    fn of(document: &'a Mapping) -> Self {
+        let mut keys = Vec::new();
+        add_keys(document, &mut keys);
+        keys.sort_unstable();
+        keys.dedup();
+        Self(keys)
+    }
+
+    /// False where the pattern certainly leads to nothing.
+    fn may_lead(&self, at: Pattern) -> bool {
+        at.iter().all(|step| *step == "*" || self.0.binary_search(step).is_ok())
+    }
+}
+
+fn add_keys<'a>(map: &'a Mapping, keys: &mut Vec<&'a str>) {
+    for (key, value) in map {
+        keys.extend(key.as_str());
+        add_keys_in(value, keys);
+    }
+}
+
+fn add_keys_in<'a>(value: &'a Value, keys: &mut Vec<&'a str>) {
+    match value {
+        Value::Mapping(map) => add_keys(map, keys),
+        Value::Sequence(list) => list.iter().for_each(|value| add_keys_in(value, keys)),
+        _ => {}
     }
 }
 

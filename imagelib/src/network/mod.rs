@@ -79,8 +79,10 @@ fn reported<T>(
     let (path, origins) = (&document.path, &document.origins);
     let mut checks = Report::new();
     let network = check(host, &document, &mut report).and_then(|checked| {
-        let mut network = checked.keyfiles(path, &mut report)?;
-        network.topology = checked.topology(path).at_origins(origins);
+        let interfaces = checked.interfaces(path);
+        let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
+        network.topology = checked.topology(&interfaces, path).at_origins(origins);
+        drop(interfaces);
         check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
         Some((checked, network))
     });
@@ -168,17 +170,22 @@ impl Checked {
     }
 
     /// What the document makes of the host.
-    fn topology(&self, path: &DocumentPath) -> Topology {
-        from_nmstate::read(&self.document, &self.interfaces(path), self.hostname.clone(), path)
+    fn topology(&self, interfaces: &[interfaces::Interface<'_>], path: &DocumentPath) -> Topology {
+        from_nmstate::read(&self.document, interfaces, self.hostname.clone(), path)
     }
 
-    fn keyfiles(&self, path: &DocumentPath, report: &mut Report) -> Option<HostNetwork> {
+    fn keyfiles(
+        &self,
+        interfaces: &[interfaces::Interface<'_>],
+        path: &DocumentPath,
+        report: &mut Report,
+    ) -> Option<HostNetwork> {
         let mut prepared = self.document.clone();
-        let holders = rules::assign(&mut prepared, &self.interfaces(path), path, report);
+        let holders = rules::assign(&mut prepared, interfaces, path, report);
         if report.has_errors() {
             return None;
         }
-        let named = ports::by_name(&prepared, &self.interfaces(path));
+        let named = ports::by_name(&prepared, interfaces);
         let mut files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
         if let Some(named) = named {
             ports::complete(&mut files, &engine::convert(&Value::Mapping(named), self.values, path, report)?);

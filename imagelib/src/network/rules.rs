@@ -213,6 +213,9 @@ fn table(value: Option<&Value>) -> u64 {
 impl Holders {
     /// Takes the holders out of a profile's rules, and puts these into the order of their priorities.
     pub(super) fn settle(&self, content: &str) -> String {
+        if !content.contains(KEY) {
+            return content.to_owned();
+        }
         let mut settled = String::with_capacity(content.len());
         for section in content.split_inclusive("\n\n") {
             let mut rules: Vec<(u64, String)> = rules(section).map(|rule| self.without_holder(rule)).collect();

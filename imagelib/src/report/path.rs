@@ -28,13 +28,14 @@ impl DocumentPath {
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/'));
-        let separator = match self.0.chars().last() {
-            Some(':') => " ",
+        let separator = match self.0.as_bytes().last() {
+            Some(b':') => " ",
             Some(_) if plain => ".",
             _ => "",
         };
         if plain {
-            Self(format!("{}{separator}{key}", self.0))
+            // Paths are made for every member of every host, and nearly all of them for nothing.
+            Self([self.0.as_str(), separator, key].concat())
         } else {
             Self(format!("{}{separator}[{key:?}]", self.0))
         }

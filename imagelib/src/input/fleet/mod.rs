@@ -45,7 +45,7 @@ const MAX_TEXT: usize = 256 << 20;
 pub(super) fn parts(
     object: &Object,
     tables: &NamedTables<'_>,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Vec<HostPart>, Reported> {
@@ -62,7 +62,7 @@ pub(super) fn parts(
 pub(super) fn bmcs(
     object: &Object,
     tables: &NamedTables<'_>,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<Vec<(HostBmc, DocumentPath)>, Reported> {
@@ -184,7 +184,7 @@ impl Fleet {
 fn part(
     mut filled: Filled,
     object: &Object,
-    secrets: &mut Secrets,
+    secrets: &Secrets,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<HostPart, Reported> {

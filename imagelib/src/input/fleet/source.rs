@@ -1,6 +1,6 @@
 //! Where the rows of a fleet come from: in the document itself, or in a file that is handed over with it.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_yaml::{Mapping, Value};
 
@@ -28,7 +28,7 @@ struct File<'a> {
     name: String,
     path: DocumentPath,
     content: Content<'a>,
-    used: Cell<bool>,
+    used: AtomicBool,
 }
 
 enum Content<'a> {
@@ -50,13 +50,13 @@ impl<'a> NamedTables<'a> {
             name: text.name.strip_suffix(".gz").unwrap_or(text.name).to_owned(),
             path: text.path.clone(),
             content: Content::Text(text),
-            used: Cell::new(false),
+            used: AtomicBool::new(false),
         });
         let inventories = inventories.into_iter().map(|document| File {
             name: document.position.to_string(),
             path: document.position,
             content: Content::Inventory(document.value),
-            used: Cell::new(false),
+            used: AtomicBool::new(false),
         });
         Self { files: texts.chain(inventories).collect() }
     }
@@ -76,7 +76,7 @@ impl<'a> NamedTables<'a> {
             match (found.next(), found.next()) {
                 (None, _) => {}
                 (Some(file), None) => {
-                    file.used.set(true);
+                    file.used.store(true, Ordering::Relaxed);
                     return Ok(file);
                 }
                 (Some(first), Some(second)) => {
@@ -97,7 +97,7 @@ impl<'a> NamedTables<'a> {
 
     /// Warns of files that no fleet names.
     pub(in crate::input) fn report_unused(&self, report: &mut Report) {
-        for file in self.files.iter().filter(|file| !file.used.get()) {
+        for file in self.files.iter().filter(|file| !file.used.load(Ordering::Relaxed)) {
             report.warning("fleet-file-unused", &file.path, "is named by no HostFleet, and is not read");
         }
     }

@@ -2,6 +2,8 @@
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
+use super::super::division;
+
 /// A part of a stream that holds a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part<'t> {
@@ -17,7 +19,7 @@ pub(super) struct Part<'t> {
 /// The documents of `text`, the first `most` of them.
 pub(super) fn parts(text: &str, most: usize) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
-    for (line, text) in divided(text) {
+    for (line, text) in division::parts(text) {
         for (index, is_empty) in documents(text).enumerate() {
             if parts.len() >= most {
                 return parts;
@@ -27,27 +29,6 @@ pub(super) fn parts(text: &str, most: usize) -> Vec<Part<'_>> {
             }
         }
     }
-    parts
-}
-
-/// `text` divided before the lines that begin a document, each part with the number of lines before it. In one piece
-/// where something else may begin or end documents.
-fn divided(text: &str) -> Vec<(usize, &str)> {
-    let odd = |line: &str| line.starts_with(['%', '.']) || line.trim_end_matches(['\r', '\n']).contains('\r');
-    if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) || text.split_inclusive('\n').any(odd) {
-        return vec![(0, text)];
-    }
-    let (mut parts, mut start, mut start_line, mut at) = (Vec::new(), 0, 0, 0);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let begins =
-            line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
-        if begins && at > start {
-            parts.extend(text.get(start..at).map(|part| (start_line, part)));
-            (start, start_line) = (at, number);
-        }
-        at += line.len();
-    }
-    parts.extend(text.get(start..).map(|part| (start_line, part)));
     parts
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm_of, release_of};
-use imagelib::host::{HostSpec, KeyfileDocument, NetworkDocument};
+use imagelib::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
 use imagelib::network::{NetworkManagerVersion, convert, convert_for};
 use imagelib::report::{DocumentPath, Report, Severity};
 use serde_json::Value;
@@ -26,41 +26,77 @@ const DEFAULTS: [&str; 4] =
     ["vlan.protocol=802.1Q", "ipv6.addr-gen-mode=0", "ipv4.dhcp-send-hostname=true", "ipv6.dhcp-send-hostname=true"];
 
 /// NMState's places, and the keys of the profiles that they become (as [`plain`] has them).
-const PLACES: [(&str, &[&str]); 16] = [
+const PLACES: [(&str, &[&str]); 19] = [
     ("interfaces.type", &["connection.type"]),
     ("interfaces.accept-all-mac-addresses", &["ethernet.accept-all-mac-addresses"]),
     ("interfaces.ipv4.forwarding", &["ipv4.forwarding"]),
     ("interfaces.ethtool.fec", &["ethtool.fec"]),
     ("interfaces.ethtool.pause.autoneg", &["ethtool.pause"]),
+    ("interfaces.macsec.mka-ckn", &["macsec.mka-ckn"]),
     ("interfaces.macsec.offload", &["macsec.offload"]),
     ("interfaces.link-aggregation.ports-config.priority", &["bond-port"]),
     ("interfaces.link-aggregation.ports-config.queue-id", &["bond-port"]),
     ("interfaces.link-aggregation.options.lacp_active", &["bond.lacp_active"]),
     ("interfaces.link-aggregation.options.arp_missed_max", &["bond.arp_missed_max"]),
-    ("interfaces.link-aggregation.options.balance-slb", &["bond.balance-slb"]),
+    ("interfaces.link-aggregation.options.balance_slb", &["bond.balance-slb"]),
+    ("interfaces.link-aggregation.options.ns_ip6_target", &["bond.ns_ip6_target"]),
     ("interfaces.vlan.protocol", &["vlan.protocol"]),
     ("routes.config.route-type", &["connection.type", "route_options"]),
     ("routes.config.weight", &["route_options"]),
     ("routes.config.quickack", &["route_options"]),
+    ("routes.config.advmss", &["route_options"]),
     ("route-rules.config.action", &["routing-rule"]),
 ];
+
+/// What is new and in no document of the fixtures.
+const DOCUMENTS: [(&str, &str); 4] = [
+    (
+        "target",
+        "interfaces:\n- {name: bond0, type: bond, state: up, link-aggregation: {mode: active-backup, port: [], options: \
+        {arp_interval: 100, ns_ip6_target: ['2001:db8::1']}}}\n",
+    ),
+    (
+        "targets",
+        "interfaces:\n- {name: bond0, type: bond, state: up, link-aggregation: {mode: active-backup, port: [], options: \
+        {arp_interval: 100, arp_ip_target: 192.0.2.1, ns_ip6_target: ['2001:db8::1']}}}\n",
+    ),
+    (
+        "short-name",
+        "interfaces:\n- {name: eth0, type: ethernet, state: up}\n- {name: macsec0, type: macsec, state: up, macsec: \
+        {base-iface: eth0, encrypt: true, mka-cak: 50b71a8ef0bd5751ea76de6d6c98c03a, mka-ckn: f2b4297d, port: 0, \
+        validation: strict, send-sci: true}}\n",
+    ),
+    (
+        "routes",
+        "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: false, address: [{ip: \
+        192.0.2.5, prefix-length: 24}]}}\nroutes:\n  config:\n  - {destination: 198.51.100.0/24, next-hop-interface: eth0, \
+        next-hop-address: 192.0.2.1, quickack: true}\n  - {destination: 203.0.113.0/24, next-hop-interface: eth0, \
+        next-hop-address: 192.0.2.1, advmss: 1400}\n",
+    ),
+];
+
+/// Hosts by name: of the fixtures, and of [`DOCUMENTS`].
+fn hosts() -> Vec<(String, HostSpec)> {
+    let own = DOCUMENTS.iter().map(|(name, yaml)| {
+        let document = NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root());
+        ((*name).to_owned(), HostSpec::with_network(document))
+    });
+    cases().into_iter().map(|(name, path)| (name, host(&path))).chain(own).collect()
+}
 
 /// Keyfiles by name: those that nmstate writes, and those that have all that is new.
 fn keyfiles() -> BTreeMap<String, String> {
     let mut keyfiles = BTreeMap::new();
-    let mut read = |name: &str, directory: &Path| {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "nmconnection") {
-                let file = path.file_name().unwrap().to_str().unwrap();
-                keyfiles.insert(format!("{name}/{file}"), fs::read_to_string(&path).unwrap());
-            }
-        }
-    };
-    for (name, path) in cases() {
-        read(&name, &path.join("expected"));
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/keyfiles")).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap();
+        keyfiles.insert(format!("keyfiles/{file}"), fs::read_to_string(&path).unwrap());
     }
-    read("keyfiles", &Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/keyfiles"));
+    for (name, host) in hosts() {
+        let (network, report) = convert(&host);
+        let network = network.unwrap_or_else(|| panic!("{name}: {:?}", report.findings()));
+        keyfiles.extend(network.keyfiles.into_iter().map(|file| (format!("{name}/{}", file.name), file.content)));
+    }
     keyfiles
 }
 
@@ -245,11 +281,11 @@ fn of_a_document_the_same_is_said_as_of_its_profiles() {
     let mut compared = 0;
     for release in ["1.30.6", "1.34.0", "1.42.4", "1.42.8", "1.44.0", "1.52.1", "1.58.1"] {
         let release: NetworkManagerVersion = release.parse().unwrap();
-        for (name, path) in cases() {
-            let report = convert_for(&host(&path), Some(release)).1;
+        for (name, host) in hosts() {
+            let report = convert_for(&host, Some(release)).1;
             let mut wanted = BTreeSet::new();
             let mut errors = false;
-            for keyfile in convert(&host(&path)).0.unwrap().keyfiles {
+            for keyfile in convert(&host).0.unwrap().keyfiles {
                 for (place, _, error) in needs(&said(&keyfile.name.to_string(), &keyfile.content, release)) {
                     errors |= error;
                     wanted.insert(plain(&place));

@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::document::{descend, is_true, text};
 use super::features::{Pattern, visit};
-use super::release::{Effect, NO_RULE, ORDINARY_ROUTE, Release, Since};
+use super::release::{Effect, NO_RULE, Release, Since};
 use crate::report::{DocumentPath, Report};
 
 /// Whether a value, and what stands beside it, is the case.
@@ -31,22 +31,18 @@ const fn refused(at: Pattern, since: Since, when: Condition) -> Feature {
 const ALWAYS: Condition = |_, _| true;
 const TRUE: Condition = |_, value| is_true(Some(value));
 
-/// Routes that are not there after all get no profile.
-const ROUTE: Condition = |route, _| text(route, "state") != Some("absent");
-/// Weights of IPv6 routes have no effect in any release.
-const IPV4_ROUTE: Condition = |route, value| {
-    ROUTE(route, value) && text(route, "destination").is_none_or(|destination| !destination.contains(':'))
+/// What is not there after all gets no profile.
+const LOOPBACK: Condition = |interface, kind| {
+    kind.as_str() == Some("loopback") && !matches!(text(interface, "state"), Some("absent" | "ignore"))
 };
-/// nmstate puts a route of a special type without an interface into the profile of `lo`.
-const ROUTE_OF_LO: Condition = |route, value| ROUTE(route, value) && is_of_lo(route);
-const ROUTE_OF_NIC: Condition = |route, value| ROUTE(route, value) && !is_of_lo(route);
+const ROUTE: Condition = |route, _| text(route, "state") != Some("absent");
 /// Without `arp_ip_target`, which `arp_interval` needs where this is not known.
 const ONLY_TARGET: Condition = |options, _| !options.contains_key("arp_ip_target");
 const ONE_OF_TARGETS: Condition = |options, _| options.contains_key("arp_ip_target");
 
 #[rustfmt::skip]
 const FEATURES: &[Feature] = &[
-    refused(&["interfaces", "*", "type"], Since::new(42), |_, kind| kind.as_str() == Some("loopback")),
+    refused(&["interfaces", "*", "type"], Since::new(42), LOOPBACK),
     ignored(&["interfaces", "*", "accept-all-mac-addresses"], Since::new(32), TRUE),
     ignored(&["interfaces", "*", "ipv4", "forwarding"], Since::new(54), ALWAYS),
     ignored(&["interfaces", "*", "ethtool", "fec"], Since::new(52), ALWAYS),
@@ -62,31 +58,27 @@ const FEATURES: &[Feature] = &[
     ignored(&["interfaces", "*", "link-aggregation|bond", "options", "arp_missed_max"], Since::new(44), ALWAYS),
     ignored(&["interfaces", "*", "link-aggregation|bond", "options", "ns_ip6_target"], Since::new(44), ONE_OF_TARGETS),
     refused(&["interfaces", "*", "link-aggregation|bond", "options", "ns_ip6_target"], Since::new(44), ONLY_TARGET),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "balance-slb"], Since::new(42), TRUE),
+    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "balance_slb|balance-slb"], Since::new(42), TRUE),
     ignored(&["interfaces", "*", "vlan", "protocol"], Since::new(42), |_, protocol| protocol.as_str() == Some("802.1ad")),
-    refused(&["routes", "config", "*", "route-type"], Since::new(42), ROUTE_OF_LO),
-    Feature { at: &["routes", "config", "*", "route-type"], since: Since::new(36), effect: ORDINARY_ROUTE,
-        when: ROUTE_OF_NIC },
-    ignored(&["routes", "config", "*", "weight"], Since::new(42), IPV4_ROUTE),
+    // nmstate takes no interface for these, and puts them into the profile of `lo`.
+    refused(&["routes", "config", "*", "route-type"], Since::new(42), ROUTE),
+    ignored(&["routes", "config", "*", "weight"], Since::new(42), ROUTE),
     // 1.30.6 does not know these two and 1.42.4 does; which release between was the first is not known.
     ignored(&["routes", "config", "*", "quickack"], Since::new(42), ROUTE),
     ignored(&["routes", "config", "*", "advmss"], Since::new(42), ROUTE),
     Feature { at: &["route-rules", "config", "*", "action"], since: Since::new(32), effect: NO_RULE, when: ROUTE },
 ];
 
-fn is_of_lo(route: &Mapping) -> bool {
-    text(route, "next-hop-interface").is_none_or(|name| name.is_empty() || name == "lo")
-}
-
 /// Reports everything in `document` that the release lacks.
 pub(super) fn check(document: &Mapping, release: Release, path: &DocumentPath, report: &mut Report) {
     for Feature { at, since, effect, when } in FEATURES {
-        let Some((key, way)) = at.split_last().filter(|_| release.lacks(*since)) else { continue };
+        let Some((keys, way)) = at.split_last().filter(|_| release.lacks(*since)) else { continue };
         visit(document, way, &mut |steps, beside| {
-            let beside = beside.as_mapping();
-            let found = beside.and_then(|beside| Some((beside, beside.get(*key)?)));
-            if found.is_some_and(|(beside, value)| !value.is_null() && when(beside, value)) {
-                release.report(*since, *effect, &descend(path, steps).key(key), report);
+            let Some(beside) = beside.as_mapping() else { return };
+            for key in keys.split('|') {
+                if beside.get(key).is_some_and(|value| !value.is_null() && when(beside, value)) {
+                    release.report(*since, *effect, &descend(path, steps).key(key), report);
+                }
             }
         });
     }
@@ -108,7 +100,7 @@ mod tests {
     fn only_what_the_release_lacks_is_reported() {
         let yaml = "interfaces:\n- {name: eth0, type: ethernet, ipv4: {forwarding: true}, ethtool: {fec: {auto: true}}, \
                     accept-all-mac-addresses: true}\n- {name: b, type: bond, bond: {ports-config: [{name: eth0, priority: 1, \
-                    queue-id: 2}], options: {balance-slb: true, lacp_active: 'off'}}}\n- {name: v, type: vlan, vlan: \
+                    queue-id: 2}], options: {balance_slb: true, lacp_active: 'off'}}}\n- {name: v, type: vlan, vlan: \
                     {protocol: 802.1ad}}\n- {name: lo, type: loopback}\n";
         let (forwarding, fec) = ("warning interfaces[0].ipv4.forwarding", "warning interfaces[0].ethtool.fec");
         let priority = "warning interfaces[1].bond.ports-config[0].priority";
@@ -126,21 +118,15 @@ mod tests {
     #[test]
     fn values_that_every_release_knows_are_no_matter() {
         let yaml = "interfaces:\n- {name: v, type: vlan, vlan: {protocol: 802.1q}, accept-all-mac-addresses: false}\n- {name: b, \
-                    type: bond, link-aggregation: {options: {balance-slb: false}}}\nroutes:\n  config:\n  - {destination: \
-                    '2001:db8::/48', next-hop-interface: v, weight: 5}\n  - {state: absent, destination: 192.0.2.0/24, weight: 5}\n";
+                    type: bond, link-aggregation: {options: {balance-slb: false}}}\nroutes:\n  config:\n  - {state: absent, destination: 192.0.2.0/24, weight: 5}\n";
         assert_eq!(findings(yaml, Some("1.30.0")), Vec::<String>::new());
     }
 
     #[test]
-    fn a_special_route_needs_a_profile_of_its_own_or_becomes_an_ordinary_one() {
-        let route = |members: &str| {
-            format!("routes: {{config: [{{destination: 192.0.2.0/24, route-type: blackhole{members}}}]}}")
-        };
-        let at = "routes.config[0].route-type";
-        assert_eq!(findings(&route(""), Some("1.40.0")), [format!("error {at}")]);
-        assert_eq!(findings(&route(", next-hop-interface: lo"), Some("1.40.0")), [format!("error {at}")]);
-        assert_eq!(findings(&route(", next-hop-interface: eth0"), Some("1.34.0")), [format!("warning {at}")]);
-        assert_eq!(findings(&route(", next-hop-interface: eth0"), Some("1.40.0")), Vec::<String>::new());
+    fn a_special_route_is_lost_with_the_profile_of_lo() {
+        let yaml = "routes: {config: [{destination: 192.0.2.0/24, route-type: blackhole}]}";
+        assert_eq!(findings(yaml, Some("1.40.0")), ["error routes.config[0].route-type"]);
+        assert_eq!(findings(yaml, Some("1.42.0")), Vec::<String>::new());
     }
 
     #[test]

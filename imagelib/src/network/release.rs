@@ -96,8 +96,6 @@ impl fmt::Display for Effect {
     }
 }
 
-/// What becomes of a route of a type that is not known.
-pub(super) const ORDINARY_ROUTE: Effect = Effect::Does("ignores it and makes an ordinary route");
 /// What becomes of a routing rule of which a part is not known.
 pub(super) const NO_RULE: Effect = Effect::Does("leaves the rule out");
 

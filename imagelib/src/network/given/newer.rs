@@ -6,7 +6,7 @@
 
 use super::groups;
 use crate::network::keyfile_format::{Entry, Group, GroupedKeys};
-use crate::network::release::{Effect, NO_RULE, ORDINARY_ROUTE, Release, Since};
+use crate::network::release::{Effect, NO_RULE, Release, Since};
 use crate::report::{DocumentPath, Report};
 
 /// Types of connections, whose own groups came with them.
@@ -55,6 +55,7 @@ impl Key {
 
 const NO_PORT: Effect = Effect::Does("ignores it, so that the interface is no port");
 const STABLE_PRIVACY: Effect = Effect::Does("takes stable-privacy for it");
+const ORDINARY_ROUTE: Effect = Effect::Does("ignores it and makes an ordinary route");
 const NO_SERVER: Effect = Effect::Does("leaves the server out");
 
 const ETHERNET: &str = "802-3-ethernet";

@@ -342,6 +342,24 @@ kustomize_binary() {
   ln -sfn "$root/usr/bin/kustomize" "$cache/bin/kustomize"
 }
 
+# libnm as three releases of Debian have it, unpacked and not installed, whichever Debian this is: what a release of
+# NetworkManager lacks, its library is asked.
+libnm_releases() {
+  local release part apt package
+  for release in bullseye bookworm trixie; do
+    [ -d "$cache/libnm/$release" ] && continue
+    echo "setup: unpacking libnm of Debian $release"
+    part="$cache/libnm/$release.part"
+    rm -rf "$part" && mkdir -p "$part"
+    apt_of "$release" "$part/apt" || { echo "setup: apt names no mirror with Debian $release" >&2; return 1; }
+    # What is installed here must not decide which version is fetched.
+    apt+=(-o Dir::State::status=/dev/null)
+    (cd "$part" && "${apt[@]}" update && "${apt[@]}" download libnm0 gir1.2-nm-1.0 &&
+      for package in *.deb; do dpkg-deb -x "$package" .; done)
+    rm -rf "$part/apt" "$part"/*.deb && mv "$part" "$cache/libnm/$release"
+  done
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
@@ -366,6 +384,7 @@ debian_installer
 nginx_binary
 kubernetes_api_server
 kustomize_binary
+libnm_releases
 pycdlib_venv
 ansible_venv
 ironic_venv

@@ -13,6 +13,7 @@ pub mod extents;
 pub mod fat;
 pub mod fault_proxy;
 pub mod fleet;
+pub mod golden;
 pub mod hosts;
 pub mod ironic;
 pub mod kubernetes;

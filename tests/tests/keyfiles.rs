@@ -1,18 +1,17 @@
 //! The keyfiles of `fixtures/` against what reads them, libnm, and what else writes them, nmstatectl.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use acceptance::documents::documents;
+use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm, problems};
 use acceptance::peers::{peer, run_text};
-use imagelib::host::{HostSpec, NamedNic, NmstateDocument};
+use imagelib::host::{HostSpec, NmstateDocument};
 use imagelib::network::{HostNetwork, NMSTATE_VERSION, convert};
 use imagelib::report::DocumentPath;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
 
 /// What libnm 1.42 may find wrong with a keyfile, because dayone said so in a warning.
 const KNOWN_PROBLEMS: &[(&str, &str)] = &[
@@ -36,40 +35,8 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate")
 }
 
-/// Name and path of each good case.
-fn cases() -> Vec<(String, PathBuf)> {
-    let mut cases: Vec<_> = fs::read_dir(fixtures())
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().join("nmstate.yaml").exists())
-        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
-        .collect();
-    cases.sort();
-    assert!(cases.len() > 20);
-    cases
-}
-
 fn network(case: &Path) -> HostNetwork {
-    let text = fs::read_to_string(case.join("nmstate.yaml")).unwrap();
-    let boot_mac = fs::read_to_string(case.join("boot-mac")).ok();
-    let host = HostSpec {
-        boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
-        nics: nics(case),
-        ..HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(&text).unwrap(), DocumentPath::root()))
-    };
-    convert(&host).0.unwrap()
-}
-
-/// What `nics.yaml` beside a document says about its names.
-fn nics(case: &Path) -> Vec<NamedNic> {
-    let Ok(text) = fs::read_to_string(case.join("nics.yaml")) else { return Vec::new() };
-    let list: Value = serde_yaml::from_str(&text).unwrap();
-    let nic = |nic: &Value| NamedNic {
-        name: nic["name"].as_str().unwrap().to_owned(),
-        mac: nic["macAddress"].as_str().unwrap().parse().unwrap(),
-        path: DocumentPath::document("list"),
-    };
-    list["interfaces"].as_array().unwrap().iter().map(nic).collect()
+    convert(&host(case)).0.unwrap()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::CheckedHost;
 use crate::host::{Cluster, HostSpec};
 use crate::input::Input;
-use crate::network::{self, HostNetwork};
+use crate::network::{self, HostNetwork, NetworkManagerVersion};
 use crate::parallel;
 use crate::report::Report;
 
@@ -26,8 +26,14 @@ pub struct Converted {
 /// Hosts whose network cannot be converted are left out of the latter. The same input gives the same findings in the same
 /// order, on however many threads.
 pub fn convert_all(input: Input) -> Converted {
+    convert_all_for(input, None)
+}
+
+/// [`convert_all`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
+pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
     let Input { hosts, cluster, mut report } = input;
-    let converted = parallel::each(&hosts, HOSTS_AT_ONCE, network::convert);
+    report.append(network::release_findings(release));
+    let converted = parallel::each(&hosts, HOSTS_AT_ONCE, |host| network::convert_for(host, release));
     let mut networks = Vec::with_capacity(hosts.len());
     for (network, findings) in converted {
         report.append(findings);

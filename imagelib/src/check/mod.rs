@@ -5,7 +5,7 @@ mod convert;
 mod fleet;
 mod host;
 
-pub use convert::{Converted, between_hosts, convert_all};
+pub use convert::{Converted, between_hosts, convert_all, convert_all_for};
 
 use crate::host::{Cluster, HostSpec};
 use crate::report::Report;

@@ -3,7 +3,7 @@
 use super::NetworkFiles;
 use crate::host::{HostName, HostSpec};
 use crate::network::cloud::{self, CloudNetwork};
-use crate::network::{self, Keyfile, NetworkdUnit};
+use crate::network::{self, Keyfile, NetworkManagerVersion, NetworkdUnit};
 use crate::report::Report;
 
 /// A host's network as files, in one form or the other.
@@ -22,16 +22,21 @@ pub struct ConvertedNetwork {
 /// Converts a host's NMState document to the files that a system takes. There is a network exactly when the report has
 /// no errors.
 ///
+/// `release` is the system's NetworkManager, where it is known: what it lacks is said of keyfiles.
+///
 /// `no_auto_default` is [`crate::ignition::Additions::no_auto_default`], which takes a unit of its own where
 /// systemd-networkd is to heed it.
 pub fn convert_network(
     host: &HostSpec,
     files: NetworkFiles,
+    release: Option<NetworkManagerVersion>,
     no_auto_default: bool,
 ) -> (Option<ConvertedNetwork>, Report) {
     match files {
         NetworkFiles::Keyfiles => {
-            let (network, report) = network::convert(host);
+            let mut report = network::release_findings(release);
+            let (network, findings) = network::convert_for(host, release);
+            report.append(findings);
             let converted = |network: network::HostNetwork| ConvertedNetwork {
                 keyfiles: network.keyfiles,
                 hostname: network.hostname,

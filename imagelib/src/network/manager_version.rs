@@ -23,9 +23,24 @@ pub struct NetworkManagerVersion {
 }
 
 impl NetworkManagerVersion {
+    /// What is taken for a host's release where none is known: that of Debian 12.
+    pub const ASSUMED: Self = Self::new(1, 42, 4);
+    /// What older releases lack is not known here.
+    pub const OLDEST_KNOWN: Self = Self::new(1, 30, 0);
+
     /// The release `major.minor.micro`.
     pub const fn new(major: u16, minor: u16, micro: u16) -> Self {
         Self { major, minor, micro }
+    }
+
+    /// Whether `other` has the same first two numbers, so that one of the two is a later mend of the other.
+    pub(crate) fn is_in_series_of(self, other: Self) -> bool {
+        (self.major, self.minor) == (other.major, other.minor)
+    }
+
+    /// The first two numbers, by which a series of releases is called.
+    pub(crate) fn series(self) -> String {
+        format!("{}.{}", self.major, self.minor)
     }
 }
 

@@ -23,9 +23,11 @@ mod manager_version;
 mod names;
 pub mod networkd;
 mod networkd_unit;
+mod newer;
 pub(crate) mod nics;
 mod ports;
 mod references;
+mod release;
 mod rules;
 
 use serde_yaml::{Mapping, Value};
@@ -37,6 +39,7 @@ pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
 
 use crate::check::{self, CheckedHost};
 use crate::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
+use crate::network::release::Release;
 use crate::report::{DocumentPath, Report};
 use crate::topology::{Topology, from_nmstate};
 
@@ -59,11 +62,27 @@ pub struct HostNetwork {
 ///
 /// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
 /// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
+///
+/// Which NetworkManager reads them is not known here; [`convert_for`] is for a release of it.
 pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
+    convert_for(host, None)
+}
+
+/// [`convert`], for a release of NetworkManager, where it is known. The keyfiles are the same; the findings say what that
+/// release lacks. Of one that is older than [`NetworkManagerVersion::OLDEST_KNOWN`], [`release_findings`] says so.
+pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
+    let release = Release::of(release);
     match &host.network {
-        NetworkDocument::Nmstate(document) => reported(host, document, |_, network, _, _| Some(network)),
-        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles),
+        NetworkDocument::Nmstate(document) => reported(host, document, release, |_, network, _, _| Some(network)),
+        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles, release),
     }
+}
+
+/// What there is to say of a release of NetworkManager by itself, whatever the host's network.
+pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
+    let mut report = Report::new();
+    Release::of(release).check(&mut report);
+    report
 }
 
 /// What `convert` makes of the NMState of a host, with the NICs that are known by MAC address. There is something exactly
@@ -72,13 +91,14 @@ pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
 fn reported<T>(
     host: &HostSpec,
     document: &NmstateDocument,
+    release: Release,
     convert: impl FnOnce(&Checked, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
 ) -> (Option<T>, Report) {
     let mut report = Report::new();
     let document = nics::identify(document, &host.nics, &mut report);
     let (path, origins) = (&document.path, &document.origins);
     let mut checks = Report::new();
-    let network = check(host, &document, &mut report).and_then(|checked| {
+    let network = check(host, &document, release, &mut report).and_then(|checked| {
         let interfaces = checked.interfaces(path);
         let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
@@ -105,7 +125,7 @@ fn from_nmstate<T>(
 ) -> (Option<T>, Report) {
     if let Some(document) = host.network.as_nmstate() {
         // The keyfiles are not used: nmstate's engine is the check that a document is one.
-        return reported(host, document, |checked, _, path, report| convert(checked, path, report));
+        return reported(host, document, Release::of(None), |checked, _, path, report| convert(checked, path, report));
     }
     let mut report = Report::new();
     let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");
@@ -122,7 +142,7 @@ struct Checked {
     hostname: Option<HostName>,
 }
 
-fn check(host: &HostSpec, document: &NmstateDocument, report: &mut Report) -> Option<Checked> {
+fn check(host: &HostSpec, document: &NmstateDocument, release: Release, report: &mut Report) -> Option<Checked> {
     let NmstateDocument { value, path, .. } = document;
     let mut bounds = Report::new();
     let values = document::check(value, path, &mut bounds);
@@ -141,6 +161,7 @@ fn check(host: &HostSpec, document: &NmstateDocument, report: &mut Report) -> Op
         }
     };
     features::check(document, path, report);
+    newer::check(document, release, path, report);
     let hostname = hostname(document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(document, path, report);
     interfaces::check_settings(&interfaces, report);

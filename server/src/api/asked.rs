@@ -11,29 +11,36 @@ use super::problem::{Problem, ProblemKind};
 use super::user_documents::UserDocuments;
 use super::{body, json};
 
-/// A question, with its body as it came.
-pub(super) struct Asked {
+/// A question, with its body as it came. `Q` is what the query says of documents that come by themselves, such as the name
+/// of the host.
+pub(super) struct Asked<Q> {
     pub(super) headers: HeaderMap,
     content: Content,
-    /// Beside documents that come by themselves.
-    host: Option<String>,
+    beside: Q,
     pub(super) body: Bytes,
 }
 
-impl Asked {
-    /// Reads a question: documents by themselves with `host` in the query, or a request in JSON.
-    pub(super) async fn receive(query: Option<&str>, request: Request) -> Result<Self, Problem> {
-        let mut query = Parameters::new(query);
-        let host: Option<String> = query.one("host")?;
+impl<Q: Default + PartialEq> Asked<Q> {
+    /// Reads a question: documents by themselves with what `beside` takes from the query, or a request in JSON.
+    pub(super) async fn receive(
+        query: Option<&str>,
+        request: Request,
+        beside: impl FnOnce(&mut Parameters) -> Result<Q, Problem>,
+    ) -> Result<Self, Problem> {
+        let given = query;
+        let mut query = Parameters::new(given);
+        let beside = beside(&mut query)?;
         query.finish()?;
         let (head, body) = request.into_parts();
         let content = content::of(&head.headers, false)?;
-        if content == Content::Request && host.is_some() {
-            let detail = "host: a request in JSON has it in its body; documents in JSON go as application/yaml";
+        if content == Content::Request && beside != Q::default() {
+            let names = Parameters::new(given).names().join(", ");
+            let detail =
+                format!("{names}: a request in JSON has it in its body; documents in JSON go as application/yaml");
             return Err(Problem::new(ProblemKind::WrongParameter, detail));
         }
         let body = body::read(body).await?;
-        Ok(Self { headers: head.headers, content, host, body })
+        Ok(Self { headers: head.headers, content, beside, body })
     }
 
     /// Bytes of the body.
@@ -41,13 +48,13 @@ impl Asked {
         self.body.len()
     }
 
-    /// The documents and the name of the host; `read` says where in a request they are.
+    /// The documents and what is said beside them; `read` says where in a request they are.
     pub(super) fn understood<R: DeserializeOwned>(
         self,
-        read: impl FnOnce(R) -> Result<(UserDocuments, Option<String>), Problem>,
-    ) -> Result<(UserDocuments, Option<String>), Problem> {
+        read: impl FnOnce(R) -> Result<(UserDocuments, Q), Problem>,
+    ) -> Result<(UserDocuments, Q), Problem> {
         match self.content {
-            Content::Documents => Ok((self.body.into(), self.host)),
+            Content::Documents => Ok((self.body.into(), self.beside)),
             Content::Request => read(json::read(&self.body)?),
         }
     }

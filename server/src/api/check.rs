@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use imagelib::check::Converted;
-use imagelib::network::NMSTATE_VERSION;
+use imagelib::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use imagelib::report::{Report, Severity};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,9 +13,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::asked::Asked;
-use super::problem::{FindingBody, Problem, ProblemBody, findings};
+use super::images::open_base;
+use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
 use super::user_documents::{DocumentsBody, UserDocuments};
 use super::{Api, documents};
+use crate::store::Store;
 
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,6 +34,19 @@ pub(super) struct CheckBody {
     /// The version of nmstate that was asked.
     #[schema(example = "2.2.62")]
     nmstate_version: &'static str,
+    /// The release of NetworkManager that the findings are about.
+    network_manager: NetworkManagerBody,
+}
+
+/// A release of NetworkManager.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CheckedNetworkManager)]
+pub(super) struct NetworkManagerBody {
+    /// Its number.
+    #[schema(value_type = String, example = "1.54.0")]
+    version: NetworkManagerVersion,
+    /// Whether it is only assumed: the request names neither it nor a base that shows which it has.
+    assumed: bool,
 }
 
 /// A host of the documents.
@@ -56,6 +71,21 @@ pub(super) struct CheckRequest {
     /// Only this one of the hosts in the documents, and what is wrong between the hosts.
     #[serde(default)]
     host: Option<String>,
+    /// The name of a registered base that the hosts will start: check for the release of NetworkManager in it.
+    #[serde(default)]
+    base: Option<String>,
+    /// The release of NetworkManager on the hosts, such as `1.54.0`, or its package's version: check for it. Not with `base`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    network_manager: Option<NetworkManagerVersion>,
+}
+
+/// What is said beside the documents.
+#[derive(Default, PartialEq)]
+struct Beside {
+    host: Option<String>,
+    base: Option<String>,
+    network_manager: Option<NetworkManagerVersion>,
 }
 
 /// What to check.
@@ -65,6 +95,10 @@ pub(super) struct CheckRequest {
 struct CheckQuery {
     /// Only this one of the hosts in the documents, where the body is the documents.
     host: Option<String>,
+    /// The name of a registered base that the hosts will start: check for the release of NetworkManager in it.
+    base: Option<String>,
+    /// The release of NetworkManager on the hosts, such as `1.54.0`, or its package's version: check for it. Not with `base`.
+    network_manager: Option<String>,
 }
 
 /// The route.
@@ -76,6 +110,9 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 ///
 /// A check that finds errors has succeeded. The body is a `CheckRequest` as `application/json`; or the documents, in YAML or
 /// JSON, as `application/yaml`.
+///
+/// What the hosts' NetworkManager lacks depends on its release: that of `base`, or `network_manager`. Without both, and where
+/// the base does not show which it has, 1.42 is assumed.
 #[utoipa::path(operation_id = "checkDocuments", post, path = "/v1/check", tag = "findings",
     params(CheckQuery),
     request_body(description = "At most 4 MiB", content(
@@ -88,23 +125,43 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "The documents do not describe the host that is named (`unknown-host`, `several-hosts`, `no-host`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The documents do not describe the host that is named (`unknown-host`, `several-hosts`, `no-host`), or there is no such base (`unknown-base`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The base is not available at the moment (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 async fn check_documents(
     State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Json<CheckBody>, Problem> {
-    let asked = Asked::receive(query.as_deref(), request).await?;
+    let asked = Asked::receive(query.as_deref(), request, |query| {
+        Ok(Beside {
+            host: query.one("host")?,
+            base: query.one("base")?,
+            network_manager: query.one("network_manager")?,
+        })
+    })
+    .await?;
+    let store = Arc::clone(&api.store);
     super::convert(&api, asked.size(), move || {
-        let (documents, host) = asked.understood(|CheckRequest { documents, host }| Ok((documents, host)))?;
-        checked(&documents, host.as_deref()).map(Json)
+        let (documents, beside) = asked.understood(|request: CheckRequest| {
+            let CheckRequest { documents, host, base, network_manager } = request;
+            Ok((documents, Beside { host, base, network_manager }))
+        })?;
+        checked(&documents, &beside, &store).map(Json)
     })
     .await?
 }
 
-fn checked(documents: &UserDocuments, name: Option<&str>) -> Result<CheckBody, Problem> {
-    let Converted { hosts, report, .. } = documents::convert(documents, name)?;
+fn checked(documents: &UserDocuments, beside: &Beside, store: &Store) -> Result<CheckBody, Problem> {
+    let release = match (&beside.base, beside.network_manager) {
+        (Some(_), Some(_)) => {
+            let detail = "base and network_manager: give one of the two; the base says which NetworkManager it has";
+            return Err(Problem::new(ProblemKind::WrongParameter, detail));
+        }
+        (Some(base), None) => open_base(store, base)?.base.network_manager_version(),
+        (None, release) => release,
+    };
+    let Converted { hosts, report, .. } = documents::convert(documents, beside.host.as_deref(), release)?;
     let hosts = hosts.into_iter().map(|(host, network)| {
         let hostname = network.map_or(host.hostname, |network| network.hostname);
         HostBody { name: host.name, hostname: hostname.map(|name| name.to_string()) }
@@ -115,6 +172,10 @@ fn checked(documents: &UserDocuments, name: Option<&str>) -> Result<CheckBody, P
         errors: count(&report, Severity::Error),
         warnings: count(&report, Severity::Warning),
         nmstate_version: NMSTATE_VERSION,
+        network_manager: NetworkManagerBody {
+            version: release.unwrap_or(NetworkManagerVersion::ASSUMED),
+            assumed: release.is_none(),
+        },
     })
 }
 

@@ -4,7 +4,7 @@ use imagelib::check::{self, Converted};
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::HostSpec;
 use imagelib::input::{self, ChooseError, Input};
-use imagelib::network::HostNetwork;
+use imagelib::network::{HostNetwork, NetworkManagerVersion};
 use imagelib::report::Report;
 
 use super::problem::{Problem, ProblemKind};
@@ -22,10 +22,11 @@ pub(super) fn network(
     host: &HostSpec,
     documents: Option<&UserDocuments>,
     files: NetworkFiles,
+    release: Option<NetworkManagerVersion>,
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Problem> {
-    let (network, findings) = delivery::convert_network(host, files, no_auto_default);
+    let (network, findings) = delivery::convert_network(host, files, release, no_auto_default);
     report.append(findings);
     network.ok_or_else(|| {
         if let Some(documents) = documents {
@@ -45,8 +46,12 @@ pub(super) fn hosts(documents: &UserDocuments, name: Option<&str>) -> Result<(Ve
 }
 
 /// All hosts that `documents` describe, or the one of them that is called `name`, each with its network, and what is wrong
-/// with them.
-pub(super) fn convert(documents: &UserDocuments, name: Option<&str>) -> Result<Converted, Problem> {
+/// with them, for a release of NetworkManager on the hosts, where it is known.
+pub(super) fn convert(
+    documents: &UserDocuments,
+    name: Option<&str>,
+    release: Option<NetworkManagerVersion>,
+) -> Result<Converted, Problem> {
     let mut input = input::read_all(documents.texts());
     // Where documents could not be read, it is not known whether the host is among them.
     if name.is_some() && !input.report.has_errors() {
@@ -54,7 +59,7 @@ pub(super) fn convert(documents: &UserDocuments, name: Option<&str>) -> Result<C
         let Input { hosts, report, .. } = input;
         input = Input { hosts: vec![choose(hosts, name, &report)?], report, ..Input::default() };
     }
-    let mut converted = check::convert_all(input);
+    let mut converted = check::convert_all_for(input, release);
     locate(documents, &mut converted.report);
     Ok(converted)
 }
@@ -65,7 +70,7 @@ pub(super) fn networks(
     documents: &UserDocuments,
     name: Option<&str>,
 ) -> Result<(Vec<(Option<String>, HostNetwork)>, Report), Problem> {
-    let Converted { hosts, report, .. } = convert(documents, name)?;
+    let Converted { hosts, report, .. } = convert(documents, name, None)?;
     if report.has_errors() {
         return Err(refused(&report));
     }

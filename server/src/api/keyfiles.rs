@@ -114,7 +114,7 @@ async fn convert(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Json<Conversion>, Problem> {
-    let asked = Asked::receive(query.as_deref(), request).await?;
+    let asked = Asked::receive(query.as_deref(), request, |query| query.one("host")).await?;
     super::convert(&api, asked.size(), move || {
         let (headers, body) = (asked.headers.clone(), asked.body.clone());
         let (documents, host) = asked.understood(from_request)?;

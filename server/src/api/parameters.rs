@@ -26,6 +26,11 @@ impl Parameters {
         self.given.iter().any(|(name, value)| like(name, value))
     }
 
+    /// The names of the parameters that nobody has taken, in their order.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.given.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
     /// All values of `name`, in their order.
     pub(super) fn all<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
         self.known.push(name);

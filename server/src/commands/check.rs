@@ -1,9 +1,10 @@
 //! `dayone check`: what is wrong with documents.
 
-use imagelib::network::NMSTATE_VERSION;
+use imagelib::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use imagelib::report::Report;
 use serde::Serialize;
 
+use super::base::OpenedBase;
 use super::failure::Failure;
 use super::{documents, findings, terminal};
 use crate::arguments::{CheckArguments, OutputFormat};
@@ -15,10 +16,20 @@ struct Checked<'a> {
     findings: &'a Report,
     /// The release of nmstate that was asked.
     nmstate: &'static str,
+    network_manager: NetworkManager,
+}
+
+/// The release of NetworkManager that the findings are about.
+#[derive(Serialize)]
+struct NetworkManager {
+    version: NetworkManagerVersion,
+    /// Whether nothing says that the hosts have it.
+    assumed: bool,
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
-    let checked = documents::read(&arguments.files)?;
+    let release = release(arguments)?;
+    let checked = documents::read_for(&arguments.files, release)?;
     let report = &checked.report;
     match arguments.format {
         OutputFormat::Text => {
@@ -27,11 +38,14 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
                 count => format!("{count} hosts"),
             };
             let found = if arguments.short { findings::as_text(report) } else { findings::in_full(report) };
-            terminal::print(&format!("{found}{hosts}: {}\n", findings::summary(report)))?;
+            let release = release.map(|release| format!(" (for NetworkManager {release})")).unwrap_or_default();
+            terminal::print(&format!("{found}{hosts}: {}{release}\n", findings::summary(report)))?;
         }
         OutputFormat::Json => {
             let hosts = checked.hosts.iter().map(|(host, _)| host.name.as_deref()).collect();
-            terminal::print_json(&Checked { hosts, findings: report, nmstate: NMSTATE_VERSION })?;
+            let version = release.unwrap_or(NetworkManagerVersion::ASSUMED);
+            let network_manager = NetworkManager { version, assumed: release.is_none() };
+            terminal::print_json(&Checked { hosts, findings: report, nmstate: NMSTATE_VERSION, network_manager })?;
         }
     }
     let outcome = if report.has_errors() { Err(Failure::Findings) } else { Ok(()) };
@@ -39,4 +53,14 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     // each other.
     std::mem::forget(checked);
     outcome
+}
+
+/// The release of NetworkManager that the arguments say or the base shows.
+fn release(arguments: &CheckArguments) -> Result<Option<NetworkManagerVersion>, Failure> {
+    let Some(base) = &arguments.base else { return Ok(arguments.network_manager) };
+    let release = OpenedBase::open(base)?.base.network_manager_version();
+    if release.is_none() {
+        terminal::remark("the base does not show which NetworkManager it has; 1.42 is assumed, as without --base\n");
+    }
+    Ok(release)
 }

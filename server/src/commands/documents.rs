@@ -4,6 +4,7 @@ use imagelib::check::{self, Converted};
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::{HostBmc, HostSpec};
 use imagelib::input::{self, ChooseError, Input, Limits, Text};
+use imagelib::network::NetworkManagerVersion;
 use imagelib::report::Report;
 
 use super::failure::Failure;
@@ -45,8 +46,13 @@ impl Documents {
 
 /// Reads files as one set of documents, and converts and checks every host in it.
 pub(super) fn read(files: &[InputFile]) -> Result<Converted, Failure> {
+    read_for(files, None)
+}
+
+/// [`read`], for a release of NetworkManager on the hosts, where it is known.
+pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersion>) -> Result<Converted, Failure> {
     let documents = Documents::read(files)?;
-    let mut converted = check::convert_all(input::read_within(Limits::FILES, documents.texts()));
+    let mut converted = check::convert_all_for(input::read_within(Limits::FILES, documents.texts()), release);
     documents.locate(&mut converted.report);
     Ok(converted)
 }
@@ -74,10 +80,11 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHo
 pub(super) fn network(
     OneHost { host, documents }: &OneHost,
     files: NetworkFiles,
+    release: Option<NetworkManagerVersion>,
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Failure> {
-    let (network, findings) = delivery::convert_network(host, files, no_auto_default);
+    let (network, findings) = delivery::convert_network(host, files, release, no_auto_default);
     report.append(findings);
     documents.locate(report);
     network.ok_or_else(|| shown(report))

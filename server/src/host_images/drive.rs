@@ -68,7 +68,7 @@ fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report),
         None => ConvertedNetwork::default(),
         Some(DriveNetwork::Nmstate(document)) => {
             let source = NetworkSource::Nmstate(document.clone());
-            network(&source, derived.clone(), request.kind.network_files(), &mut report)?
+            network(&source, derived.clone(), request.kind.network_files(), None, &mut report)?
         }
         Some(DriveNetwork::Given(document)) => {
             drive.network_data = Some(given_network(request.kind, document)?);

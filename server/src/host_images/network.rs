@@ -3,6 +3,7 @@
 use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
 use imagelib::host::{HostName, HostSpec};
 use imagelib::input;
+use imagelib::network::NetworkManagerVersion;
 use imagelib::report::Report;
 
 use super::{BuildError, NetworkSource};
@@ -13,6 +14,7 @@ pub(super) fn network(
     source: &NetworkSource<'_>,
     hostname: Option<HostName>,
     files: NetworkFiles,
+    release: Option<NetworkManagerVersion>,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, BuildError> {
     let (host, found) = match source {
@@ -21,7 +23,7 @@ pub(super) fn network(
     };
     report.append(found);
     let Some(host) = host else { return Err(BuildError::refused(report)) };
-    let (network, found) = delivery::convert_network(&HostSpec { hostname, ..host }, files, false);
+    let (network, found) = delivery::convert_network(&HostSpec { hostname, ..host }, files, release, false);
     report.append(found);
     network.ok_or_else(|| BuildError::refused(report))
 }

@@ -20,7 +20,7 @@ pub(super) fn recipe(
 ) -> Result<(Recipe, Report), BuildError> {
     let mut report = Report::new();
     let profile = open.base.profile();
-    let network = converted(request, profile, &mut report)?;
+    let network = converted(request, open, &mut report)?;
     let has_network_data = network.is_some();
     let network = network.unwrap_or_default();
     let host = AgentHost { hostname: Some(request.host), has_network_data, keyfiles: network.keyfiles.len() };
@@ -56,11 +56,12 @@ pub(super) fn recipe(
 /// The host's network; none where there are no network data.
 fn converted(
     request: &ImageRequest<'_>,
-    profile: DeliveryProfile,
+    open: &OpenBase,
     report: &mut Report,
 ) -> Result<Option<ConvertedNetwork>, BuildError> {
     let Some(source) = request.network.as_ref().filter(|source| !source.is_blank()) else { return Ok(None) };
-    let network = network(source, None, profile.network_files(), report)?;
+    let (files, release) = (open.base.profile().network_files(), open.base.network_manager_version());
+    let network = network(source, None, files, release, report)?;
     if network.keyfiles.is_empty() && network.networkd_units.is_empty() {
         let message = "describes no interface, so the host's network is not configured";
         report.warning("network-empty", source.path(), message);

@@ -43,12 +43,55 @@ async fn one_of_several_hosts_can_be_checked() {
     Answer::of(dayone.post("/v1/check?host=worker-2", &*documents)).await.problem("unknown-host");
     for (body, kind) in [
         (json!({}), "malformed-request"),
-        (json!({"documents": NMSTATE, "base": "coreos"}), "malformed-request"),
+        (json!({"documents": NMSTATE, "profile": "coreos"}), "malformed-request"),
         (json!({"documents": NMSTATE, "host": "worker-0"}), "unknown-host"),
     ] {
         Answer::of(dayone.post_json("/v1/check", &body)).await.problem(kind);
     }
-    Answer::of(dayone.post("/v1/check?base=coreos", NMSTATE)).await.problem("wrong-parameter");
+    Answer::of(dayone.post("/v1/check?profile=coreos", NMSTATE)).await.problem("wrong-parameter");
+}
+
+#[tokio::test]
+async fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
+    let dayone = Dayone::start().await;
+    let documents = NMSTATE.replace("    enabled: true\n", "    enabled: true\n    forwarding: true\n");
+    let check = async |query: &str| Answer::of(dayone.post(&format!("/v1/check{query}"), documents.clone())).await;
+    let assumed = check("").await.ok();
+    assert_eq!(assumed["network_manager"], json!({"version": "1.42.4", "assumed": true}));
+    let message = assumed["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("1.42, which is assumed, ignores it"), "{message}");
+
+    let newer = check("?network_manager=1:1.54.0-1.fc43").await.ok();
+    assert_eq!(newer["network_manager"], json!({"version": "1.54.0", "assumed": false}));
+    assert_eq!(newer["findings"], json!([]));
+    let body = json!({"documents": documents, "network_manager": "1.54.0"});
+    assert_eq!(Answer::of(dayone.post_json("/v1/check", &body)).await.ok(), newer);
+
+    let of_base = check("?base=ipa").await.ok();
+    assert_eq!(of_base["network_manager"], json!({"version": "1.52.1", "assumed": false}));
+    let message = of_base["findings"][0]["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("needs NetworkManager 1.54 or later: the host has 1.52.1, which ignores it"),
+        "{message}"
+    );
+    let body = json!({"documents": documents, "base": "ipa"});
+    assert_eq!(Answer::of(dayone.post_json("/v1/check", &body)).await.ok(), of_base);
+    // The image over it says the same, and over a base that shows no release what is assumed.
+    let made = Answer::of(dayone.post("/v1/images?base=ipa&format=initrd", documents.clone())).await;
+    assert_eq!(made.json()["findings"][0]["message"], message, "{}", made.json());
+    assert_eq!(check("?base=coreos").await.ok(), assumed);
+
+    check("?network_manager=new").await.problem("wrong-parameter");
+    check("?base=ipa&network_manager=1.54").await.problem("wrong-parameter");
+    check("?base=none").await.problem("unknown-base");
+    for (body, kind) in [
+        (json!({"documents": documents, "network_manager": "new"}), "malformed-request"),
+        (json!({"documents": documents, "network_manager": "1.54.0", "base": "ipa"}), "wrong-parameter"),
+    ] {
+        Answer::of(dayone.post_json("/v1/check", &body)).await.problem(kind);
+    }
+    let body = json!({"documents": documents});
+    Answer::of(dayone.post_json("/v1/check?network_manager=1.54.0", &body)).await.problem("wrong-parameter");
 }
 
 #[tokio::test]

@@ -59,6 +59,8 @@ impl Place {
         }
         let mut initrd = Archive::new();
         initrd.file("usr/sbin/NetworkManager".parse().unwrap(), 0o755, "").unwrap();
+        let plugin = "usr/lib64/NetworkManager/1.52.1-1/libnm-device-plugin-bond.so";
+        initrd.file(plugin.parse().unwrap(), 0o755, "").unwrap();
         initrd.add_parents(0o755).unwrap();
         fs::write(place.path("initrd"), initrd.to_bytes()).unwrap();
         fs::write(place.path("kernel"), b"the kernel").unwrap();

@@ -3,6 +3,8 @@ use std::process::{Command, Stdio};
 
 use imagelib::{check, input};
 
+use super::images::Place;
+use super::inspect::ramdisk_with_network_manager;
 use super::{cases_with_findings, dayone, fixture, golden, run, run_with_input};
 
 const GOOD: &str = "inputs/bare-metal-host/two-hosts.yaml";
@@ -202,4 +204,72 @@ fn a_reader_that_has_enough_is_no_failure() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), many.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.len()), (Some(1), 0));
+}
+
+#[test]
+fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
+    let place = Place::new();
+    let document = fixture("nmstate/every-bond-option/nmstate.yaml");
+    let document = document.to_str().unwrap();
+    let check = |arguments: &[&str]| run(&[&["check", "--short"], arguments, &[document]].concat());
+    let assumed = check(&[]);
+    assert!(
+        assumed.out.contains("1.42, which is assumed, ignores it") && !assumed.out.contains("(for "),
+        "{}",
+        assumed.out
+    );
+    let newer = check(&["--network-manager", "1:1.52.0-1.fc42"]);
+    assert_eq!((newer.code, newer.err.as_str()), (0, ""));
+    assert_eq!(newer.out, "1 host: no errors, no warnings (for NetworkManager 1.52.0)\n");
+    let known = place.write("known", ramdisk_with_network_manager("1.42.4"));
+    let of_base = check(&["--base", &known]);
+    assert!(
+        of_base.out.contains("needs NetworkManager 1.44 or later: the host has 1.42.4, which ignores it"),
+        "{}",
+        of_base.out
+    );
+    assert!(of_base.out.ends_with(" (for NetworkManager 1.42.4)\n") && of_base.err.is_empty(), "{}", of_base.out);
+    place.unpack("coreos.iso");
+    let unknown = check(&["--base", place.path().join("coreos.iso").to_str().unwrap()]);
+    assert_eq!(unknown.out, assumed.out);
+    assert_eq!(unknown.err, "the base does not show which NetworkManager it has; 1.42 is assumed, as without --base\n");
+
+    let json = |arguments: &[&str]| {
+        let ended = run(&[&["check", "--format", "json"], arguments, &[document]].concat());
+        serde_json::from_str::<serde_json::Value>(&ended.out).unwrap()["network_manager"].clone()
+    };
+    assert_eq!(json(&[]), serde_json::json!({"version": "1.42.4", "assumed": true}));
+    assert_eq!(json(&["--base", &known]), serde_json::json!({"version": "1.42.4", "assumed": false}));
+
+    // What would be refused is an error where the release is known.
+    let loopback = fixture("keyfiles/loopback.nmconnection");
+    let loopback = loopback.to_str().unwrap();
+    assert_eq!(run(&["check", loopback]).code, 0);
+    let refused = run(&["check", "--short", "--network-manager", "1.40.0", loopback]);
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    assert!(refused.out.contains("1.40.0, which refuses the whole profile"), "{}", refused.out);
+    let old = run(&["check", "--short", "--network-manager", "1.26.0", document]);
+    assert!(old.out.contains("the host's NetworkManager, 1.26.0, is older than 1.30"), "{}", old.out);
+
+    for arguments in [&["--network-manager", "new"][..], &["--network-manager", "1.54", "--base", &known]] {
+        assert_eq!(check(arguments).code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_image_says_what_the_release_of_its_base_lacks() {
+    let place = Place::new();
+    let document = fixture("nmstate/every-bond-option/nmstate.yaml");
+    let build = |release: &str| {
+        let base = place.write("base", ramdisk_with_network_manager(release));
+        let kernel = place.write("kernel", "kernel");
+        let base = format!("kernel:{kernel},initrd:{base}");
+        let output = place.path().join("out");
+        let (document, output) = (document.to_str().unwrap(), output.to_str().unwrap());
+        run(&["build", "--force", "--host", document, "--base", &base, "--format", "initrd", "-o", output])
+    };
+    let old = build("1.42.4");
+    assert!(old.code == 0 && old.err.contains("the host has 1.42.4, which ignores it"), "{}", old.err);
+    let new = build("1.54.0");
+    assert!(new.code == 0 && !new.err.contains("needs NetworkManager"), "{}", new.err);
 }

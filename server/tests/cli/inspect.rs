@@ -58,8 +58,7 @@ fn an_initramfs_is_described_by_its_archives() {
     let text = run(&["inspect", &plain]);
     assert_eq!((text.code, text.err.as_str()), (0, ""));
     golden("inspect-ramdisk.txt", &text.out.replace(&plain, "ramdisk"));
-    let plugin = ("usr/lib/x86_64-linux-gnu/NetworkManager/1.42.4/libnm-device-plugin-bond.so", "elf");
-    let known = place.write("known", initramfs(&[("usr/sbin/NetworkManager", "elf"), ("init", "elf"), plugin]));
+    let known = place.write("known", ramdisk_with_network_manager("1.42.4"));
     let text = run(&["inspect", &known]).out;
     assert!(
         text.contains("\nNetworkManager     1.42.4\n") && text.contains("NetworkManager 1.42.4 is in it"),
@@ -68,6 +67,12 @@ fn an_initramfs_is_described_by_its_archives() {
     let json = run(&["inspect", "--format", "json", &known]).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["network_manager"], &json["network_manager_version"]), (&true.into(), &"1.42.4".into()));
+}
+
+/// A system that is all in its initramfs, with a release of NetworkManager.
+pub(super) fn ramdisk_with_network_manager(release: &str) -> Vec<u8> {
+    let plugin = format!("usr/lib/x86_64-linux-gnu/NetworkManager/{release}/libnm-device-plugin-bond.so");
+    initramfs(&[("usr/sbin/NetworkManager", "elf"), ("init", "elf"), (&plugin, "elf")])
 }
 
 #[test]

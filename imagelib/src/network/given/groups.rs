@@ -5,7 +5,7 @@ const ALIASES: [(&str, &str); 3] =
     [("ethernet", "802-3-ethernet"), ("wifi", "802-11-wireless"), ("wifi-security", "802-11-wireless-security")];
 
 /// Types that need the group that is called after them.
-const WITH_GROUP: [&str; 12] = [
+const WITH_GROUP: [&str; 13] = [
     "vlan",
     "vrf",
     "macvlan",
@@ -18,6 +18,7 @@ const WITH_GROUP: [&str; 12] = [
     "pppoe",
     "ipvlan",
     "hsr",
+    "geneve",
 ];
 /// Types that may do without.
 const WITHOUT_GROUP: [&str; 15] = [

@@ -5,6 +5,7 @@
 
 mod groups;
 mod ip;
+mod newer;
 mod profile;
 mod together;
 
@@ -15,11 +16,16 @@ use super::{HostNetwork, Keyfile};
 use crate::check::{self, CheckedHost};
 use crate::host::{HostSpec, KeyfileDocument};
 use crate::network::keyfile_format::GroupedKeys;
+use crate::network::release::Release;
 use crate::report::Report;
 use crate::topology::Topology;
 
 /// The user's keyfiles as the host's network. There is one exactly when the report has no errors.
-pub(super) fn convert(host: &HostSpec, documents: &[KeyfileDocument]) -> (Option<HostNetwork>, Report) {
+pub(super) fn convert(
+    host: &HostSpec,
+    documents: &[KeyfileDocument],
+    release: Release,
+) -> (Option<HostNetwork>, Report) {
     let mut report = Report::new();
     let mut keyfiles = Vec::with_capacity(documents.len());
     let mut profiles = Vec::with_capacity(documents.len());
@@ -31,6 +37,7 @@ pub(super) fn convert(host: &HostSpec, documents: &[KeyfileDocument]) -> (Option
         match GroupedKeys::parse(&document.content) {
             Ok(keys) => {
                 profile::check(&keys, &document.path, &mut report);
+                newer::check(&keys, release, &document.path, &mut report);
                 profiles.push((document, keys));
             }
             Err(error) => report.error("keyfile-syntax", &document.path, error.to_string()),

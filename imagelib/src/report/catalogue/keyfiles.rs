@@ -27,7 +27,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "keyfile-group-unknown",
         title: "a group that NetworkManager does not know",
-        consequence: "Nothing in it has any effect. A release later than 1.54 may know it.",
+        consequence: "Nothing in it has any effect. A release later than 1.58 may know it.",
         mend: "Correct its name: [ipv4], not [ip4].",
         example: None,
     },

@@ -28,10 +28,20 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         code: "needs-newer-networkmanager",
-        title: "a setting that older releases of NetworkManager ignore",
-        consequence: "The keyfile has it. A host whose NetworkManager is older than the finding says ignores it, and comes up \
-                      without it.",
-        mend: "Check NetworkManager's release in the base image, or do without the setting until after the installation.",
+        title: "a setting that older releases of NetworkManager do not know",
+        consequence: "The keyfile has it. A host whose NetworkManager is older than the finding says ignores it and comes up \
+                      without it, or refuses the whole profile, so that the interface stays without configuration: which \
+                      of the two, the finding says.",
+        mend: "Say which release the host has (--base or --network-manager of `dayone check`) where 1.42 is assumed; take a \
+               base with a later one, or do without the setting until after the installation.",
+        example: None,
+    },
+    Explanation {
+        code: "networkmanager-too-old",
+        title: "a NetworkManager that is older than those that dayone knows",
+        consequence: "What came with 1.30 or before is taken for known to it. A profile may ask for something that it ignores \
+                      or refuses, and no finding says so.",
+        mend: "Take a base with NetworkManager 1.30 (2021) or later, or try the profiles on one such host first.",
         example: None,
     },
     Explanation {

@@ -43,7 +43,16 @@ pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> R
 
 /// The base that an order names.
 pub(in crate::api) fn base_of(store: &Store, order: &Order) -> Result<Option<Arc<RegisteredBase>>, Problem> {
-    order.base.as_deref().map(|name| store.base(name).ok_or_else(|| unknown_base(store, name))).transpose()
+    order.base.as_deref().map(|name| base_called(store, name)).transpose()
+}
+
+fn base_called(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem> {
+    store.base(name).ok_or_else(|| unknown_base(store, name))
+}
+
+/// The files of the base of this name, which must be available.
+pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBase>, Problem> {
+    available(&*base_called(store, name)?)
 }
 
 /// Converts the network of one host of the order's documents, and writes the recipe.
@@ -65,7 +74,10 @@ pub(in crate::api) fn understand_host(
     // A drive says nothing of NICs that the documents do not mention.
     let no_auto_default = !order.auto_default && order.data.is_none();
     let network = match host {
-        Some(host) => documents::network(host, order.documents.as_ref(), files, no_auto_default, &mut report)?,
+        Some(host) => {
+            let (documents, release) = (order.documents.as_ref(), open.base.network_manager_version());
+            documents::network(host, documents, files, release, no_auto_default, &mut report)?
+        }
         None => ConvertedNetwork::default(),
     };
     let hostname = order.hostname.or(network.hostname);

@@ -34,7 +34,7 @@ pub(super) fn recipe(
     // A drive says nothing of NICs that the documents do not mention.
     let no_auto_default = !customisation.auto_default && format != Format::Data;
     let network = match host {
-        Some(host) => documents::network(host, network_files, no_auto_default, report)?,
+        Some(host) => documents::network(host, network_files, base.network_manager_version(), no_auto_default, report)?,
         None => ConvertedNetwork::default(),
     };
     let data = data::drive(&arguments.data, network.network_data)?;

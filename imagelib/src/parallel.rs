@@ -22,23 +22,23 @@ fn on_threads<T: Sync, R: Send>(threads: usize, items: &[T], at_once: usize, mak
     }
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut made = Vec::new();
+        let mut done = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = parts.get(number) else { return made };
-            made.push((number, part.iter().map(&make).collect::<Vec<R>>()));
+            let Some(part) = parts.get(number) else { return done };
+            done.push((number, part.iter().map(&make).collect::<Vec<R>>()));
         }
     };
-    let mut made = thread::scope(|scope| {
+    let mut done = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut made = work();
+        let mut done = work();
         for other in others {
-            made.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
-        made
+        done
     });
-    made.sort_unstable_by_key(|(number, _)| *number);
-    made.into_iter().flat_map(|(_, made)| made).collect()
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().flat_map(|(_, done)| done).collect()
 }
 
 #[cfg(test)]

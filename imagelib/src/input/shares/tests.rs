@@ -82,10 +82,8 @@ fn stream() -> impl Strategy<Value = String> {
         "\u{1}",
         "é: ü",
     ]);
-    let lines = prop::collection::vec((line, select(vec!["\n", "\n", "\n", "\n", "\r\n", "\r", ""])), 0..24);
-    let lines = lines.prop_map(|lines| {
-        lines.iter().fold(String::new(), |text, (line, end)| text + line + if *end == "" { "\n" } else { end })
-    });
+    let lines = prop::collection::vec((line, select(vec!["\n", "\n", "\n", "\n", "\r\n", "\r"])), 0..24);
+    let lines = lines.prop_map(|lines| lines.iter().fold(String::new(), |text, (line, end)| text + line + end));
     prop_oneof![
         lines.clone(),
         lines.prop_map(|text| text.replace("\r\n", "\n").replace('\n', "\r\n")),

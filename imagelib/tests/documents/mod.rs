@@ -77,7 +77,7 @@ impl Interface {
     }
 
     fn kind(&self) -> &str {
-        self.value["type"].as_str().expect("a type")
+        self.value["type"].as_str().unwrap()
     }
 
     /// Whether routes may name it. By what the document calls a NIC that has a profile of another name, nmstate does not

@@ -45,9 +45,12 @@ impl<'a> Holders<'a> {
         // What a host has twice, its own checks say.
         let mut others = self.known.iter().filter(|other| !std::ptr::eq(other.host, new.host)).peekable();
         let Some(first) = others.peek().copied() else {
-            self.known.push(new);
+            if self.known.len() < LINKS {
+                self.known.push(new);
+            }
             return;
         };
+        let is_second = self.known.iter().all(|known| std::ptr::eq(known.host, first.host));
         let same = others.find(|other| !other.link.is_apart_from(&new.link));
         let (other, severity, said) = match same {
             Some(same) => (same, Severity::Error, &mut self.errors),
@@ -61,7 +64,7 @@ impl<'a> Holders<'a> {
             and_more(*said, &mut message);
             report.add(severity, "address-of-two-hosts", path, message);
         }
-        if self.known.len() < 2 || (same.is_none() && self.known.len() < LINKS) {
+        if is_second || (same.is_none() && self.known.len() < LINKS) {
             self.known.push(new);
         }
     }

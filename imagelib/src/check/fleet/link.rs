@@ -60,7 +60,7 @@ impl<'a> Link<'a> {
 /// The routers by which a host leaves its networks. Of one that has an address of the link only, it is not known which
 /// it is.
 fn routers(host: &CheckedHost<'_>) -> BTreeSet<IpAddr> {
-    let routes = host.topology.routes.iter().filter(|route| route.is_default() && route.table == MAIN_TABLE);
-    let routers = routes.filter_map(|route| route.gateway);
-    routers.filter(|router| !matches!(router, IpAddr::V6(ip) if ip.is_unicast_link_local())).collect()
+    let defaults = host.topology.routes.iter().filter(|route| route.is_default() && route.table == MAIN_TABLE);
+    let gateways = defaults.filter_map(|route| route.gateway);
+    gateways.filter(|router| !matches!(router, IpAddr::V6(ip) if ip.is_unicast_link_local())).collect()
 }

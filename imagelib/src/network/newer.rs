@@ -1,6 +1,6 @@
 //! What documents can ask for that not every release of NetworkManager since 1.30 knows.
 //!
-//! Sources: the versions of properties in libnm's GObject introspection (1.30.6, 1.42.4, 1.52.1, 1.58.1), `NEWS`, and
+//! Sources: the versions of properties in libnm's `GObject` introspection (1.30.6, 1.42.4, 1.52.1, 1.58.1), `NEWS`, and
 //! libnm itself, of which the acceptance tests ask three releases what they do with nmstate's profiles.
 
 use serde_yaml::{Mapping, Value};

@@ -1,6 +1,6 @@
 //! What profiles can ask for that not every release of NetworkManager since 1.30 knows.
 //!
-//! Sources: the versions of properties in libnm's GObject introspection (1.30.6, 1.42.4, 1.52.1, 1.58.1), `NEWS`, and
+//! Sources: the versions of properties in libnm's `GObject` introspection (1.30.6, 1.42.4, 1.52.1, 1.58.1), `NEWS`, and
 //! libnm itself, of which the acceptance tests ask three releases about every line here that they can judge. What is Open
 //! vSwitch's alone is refused anyway.
 
@@ -29,14 +29,14 @@ struct Key {
     /// NetworkManager's own name of it.
     group: &'static str,
     /// `#` stands for digits, or none.
-    key: &'static str,
+    name: &'static str,
     since: Since,
     effect: Effect,
     when: Condition,
 }
 
 const fn new(group: &'static str, key: &'static str, since: Since) -> Key {
-    Key { group, key, since, effect: Effect::Ignored, when: |_, _| true }
+    Key { group, name: key, since, effect: Effect::Ignored, when: |_, _| true }
 }
 
 impl Key {
@@ -250,8 +250,8 @@ fn newer_keys<'g, 'a>(name: &str, group: &'g Group<'a>, release: Release) -> Vec
 impl Key {
     fn is(&self, group: &str, key: &str) -> bool {
         self.group.split('|').any(|name| name == group)
-            && match self.key.split_once('#') {
-                None => self.key == key,
+            && match self.name.split_once('#') {
+                None => self.name == key,
                 Some((before, behind)) => key
                     .strip_prefix(before)
                     .and_then(|rest| rest.strip_suffix(behind))
@@ -289,7 +289,7 @@ mod tests {
                 let name = groups::canonical(group.name);
                 group.entries().iter().any(|entry| row.is(name, entry.key) && (row.when)(group, entry.raw()))
             };
-            assert!(groups().any(is_met), "{} {}", row.group, row.key);
+            assert!(groups().any(is_met), "{} {}", row.group, row.name);
         }
         for (name, _) in TYPES.iter().chain(GROUPS) {
             assert!(groups().any(|group| group.name == *name), "{name}");

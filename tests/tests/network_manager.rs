@@ -27,8 +27,11 @@ const ONLY_LOADED: &[(&str, &str)] = &[
     ("nmstate/pci-identified", NO_SLOT),
 ];
 
+/// A case, what its document is to be without, and how that is taken out.
+type Without = (&'static str, &'static str, fn(&mut Document));
+
 /// Documents of which only a part cannot be shown: they are there once more, without it.
-const WITHOUT: &[(&str, &str, fn(&mut Document))] = &[
+const WITHOUT: &[Without] = &[
     ("nmstate/dropped-features", "SR-IOV", without_sr_iov),
     ("nmstate/ethernet-settings", "SR-IOV", without_sr_iov),
     ("nmstate/every-ethtool-option", "SR-IOV", without_sr_iov),

@@ -22,6 +22,9 @@ pub(super) struct SecondNetwork {
     pub(super) path: DocumentPath,
 }
 
+/// How many of the hosts without a document are named beside the first.
+const NAMED: usize = 8;
+
 /// Checks documents by themselves, and against the first step of the hosts that they are for.
 pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Report {
     let mut report = Report::new();
@@ -61,15 +64,28 @@ pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Repor
         }
     }
     if !documents.iter().any(|document| document.target == Target::Cluster) {
-        for (host, name) in &hosts {
-            if name.as_ref().is_none_or(|name| !documented(name)) {
-                let message = "is of a host without a document for the second step: its br-ex is left to OpenShift's own \
-                               script";
-                report.warning("second-step-missing", &host.network.path(), message);
-            }
-        }
+        let is_missing = |name: &Option<ShortName>| name.as_ref().is_none_or(|name| !documented(name));
+        let without: Vec<&HostSpec> =
+            hosts.iter().filter(|(_, name)| is_missing(name)).map(|(host, _)| *host).collect();
+        missing(&without, &mut report);
     }
     report
+}
+
+/// Says once of how many hosts there is no document: where it is meant, it may be of nearly all.
+fn missing(hosts: &[&HostSpec], report: &mut Report) {
+    let Some((first, others)) = hosts.split_first() else { return };
+    let mut further = String::new();
+    if !others.is_empty() {
+        let names = others.iter().take(NAMED).map(|host| host.name.as_deref().unwrap_or("one without a name"));
+        let names: Vec<&str> = names.collect();
+        let rest = if others.len() > NAMED { ", …" } else { "" };
+        further = format!("; so it is of {} more ({}{rest})", others.len(), names.join(", "));
+    }
+    let message = format!(
+        "is of a host without a document for the second step: its br-ex is left to OpenShift's own script{further}"
+    );
+    report.warning("second-step-missing", &first.network.path(), message);
 }
 
 /// The network of the first step. Errors in it are reported; warnings are those of `check`, which is about it.

@@ -219,6 +219,14 @@ fn hosts_without_a_document_and_documents_without_a_host_are_mentioned() {
     let all = documents(&[("cluster.yml", &text)]).0;
     assert_eq!(codes(&check(&all, &[])), ["second-step-shared-address"]);
     assert_eq!(codes(&check(&all, &first_step())), [""; 0]);
+    let many: Vec<HostSpec> =
+        (0..12).map(|number| HostSpec { name: Some(format!("n{number}")), ..first_step()[0].clone() }).collect();
+    let found = check(&documents(&[("other.yml", &text)]).0, &many);
+    let said =
+        lines(&found).into_iter().filter(|line| line.contains("second-step-missing") || line.contains("so it is of"));
+    let said: Vec<String> = said.collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].ends_with("; so it is of 11 more (n1, n2, n3, n4, n5, n6, n7, n8, …)"), "{said:?}");
     let mut two = first_step();
     two.push(HostSpec { name: Some("b".to_owned()), ..two[0].clone() });
     assert!(codes(&check(&all, &two)).contains(&"second-step-shared-address"));

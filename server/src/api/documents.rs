@@ -64,12 +64,17 @@ pub(super) fn convert(
     Ok(converted)
 }
 
-/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`, with what the
-/// documents call them. There is nothing wrong with any.
-pub(super) fn networks(
-    documents: &UserDocuments,
-    name: Option<&str>,
-) -> Result<(Vec<(Option<String>, HostNetwork)>, Report), Problem> {
+/// The networks of all hosts of some documents.
+pub(super) struct Networks {
+    /// What the documents call each host, and its network.
+    pub(super) hosts: Vec<(Option<String>, HostNetwork)>,
+    /// Warnings.
+    pub(super) report: Report,
+}
+
+/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`. There is nothing wrong
+/// with any.
+pub(super) fn networks(documents: &UserDocuments, name: Option<&str>) -> Result<Networks, Problem> {
     let Converted { hosts, report, .. } = convert(documents, name, None)?;
     if report.has_errors() {
         return Err(refused(&report));
@@ -77,8 +82,8 @@ pub(super) fn networks(
     if hosts.is_empty() {
         choose(Vec::new(), name, &report)?;
     }
-    let networks = hosts.into_iter().filter_map(|(host, network)| Some((host.name, network?))).collect();
-    Ok((networks, report))
+    let hosts = hosts.into_iter().filter_map(|(host, network)| Some((host.name, network?))).collect();
+    Ok(Networks { hosts, report })
 }
 
 /// What `documents` say, with warnings. There is nothing wrong between the hosts.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
-use imagelib::network::{HostNetwork, NMSTATE_VERSION};
-use imagelib::report::Report;
+use imagelib::network::NMSTATE_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
@@ -13,6 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::asked::Asked;
+use super::documents::Networks;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
 use super::user_documents::{DocumentsBody, UserDocuments};
 use super::{Api, content, documents};
@@ -136,8 +136,8 @@ fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, Option<Strin
     Ok((documents, request.host))
 }
 
-fn conversion((networks, report): (Vec<(Option<String>, HostNetwork)>, Report)) -> Json<Conversion> {
-    let hosts = networks.into_iter().map(|(name, network)| HostBody {
+fn conversion(Networks { hosts, report }: Networks) -> Json<Conversion> {
+    let hosts = hosts.into_iter().map(|(name, network)| HostBody {
         name,
         hostname: network.hostname.map(|name| name.to_string()),
         keyfiles: network

@@ -23,6 +23,7 @@ pub mod iso;
 pub mod kernel_arguments;
 pub mod layout;
 pub mod manifests;
+mod members;
 pub mod network;
 pub mod overlay;
 mod parallel;

@@ -1,27 +1,37 @@
 //! YAML streams divided between their documents without being read.
 
+use memchr::{memchr_iter, memmem};
+
 /// `text` divided before the lines that begin a document, each part with the number of lines before it. In one piece
 /// where something else may begin or end documents.
 pub(super) fn parts(text: &str) -> Vec<(usize, &str)> {
-    // A search of the whole text for what is nearly always missing is faster than one of every line.
-    let any_return = text.contains('\r');
-    let odd = |line: &str| line.starts_with(['%', '.']) || (any_return && holds_return(line));
-    let ends_line = |c| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
-    if (!text.is_ascii() && text.contains(ends_line)) || text.split_inclusive('\n').any(odd) {
+    if is_odd(text) {
         return vec![(0, text)];
     }
-    let (mut parts, mut start, mut start_line, mut at) = (Vec::new(), 0, 0, 0);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let begins =
-            line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
-        if begins && at > start {
-            parts.extend(text.get(start..at).map(|part| (start_line, part)));
-            (start, start_line) = (at, number);
+    let begins = |at: &usize| {
+        let rest = text.get(*at..).and_then(|line| line.strip_prefix("---"));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+    };
+    let (mut parts, mut start, mut start_line) = (Vec::new(), 0, 0);
+    for at in memmem::find_iter(text.as_bytes(), "\n---").map(|line_end| line_end + 1).filter(begins) {
+        if let Some(part) = text.get(start..at) {
+            parts.push((start_line, part));
+            (start, start_line) = (at, start_line + memchr_iter(b'\n', part.as_bytes()).count());
         }
-        at += line.len();
     }
     parts.extend(text.get(start..).map(|part| (start_line, part)));
     parts
+}
+
+/// Whether there are directives, ends of documents, or ends of lines other than the usual ones.
+fn is_odd(text: &str) -> bool {
+    let begins_line = |with: &str| memmem::find(text.as_bytes(), with.as_bytes()).is_some();
+    let ends_line = |c| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
+    text.starts_with(['%', '.'])
+        || begins_line("\n%")
+        || begins_line("\n.")
+        || (!text.is_ascii() && text.contains(ends_line))
+        || (text.contains('\r') && text.split_inclusive('\n').any(holds_return))
 }
 
 /// Whether there is a carriage return in the line other than at its end.

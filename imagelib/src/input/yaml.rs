@@ -15,10 +15,14 @@ use super::brackets;
 use super::division;
 use super::limits::Limits;
 use super::shares;
+use crate::members::get;
 use crate::report::LineColumn;
 
 /// How many bytes of a long stream one thread reads at a time: enough that to begin costs nothing beside it.
 const STREAM: usize = 128 << 10;
+
+/// How many bytes are looked at together, and none by itself.
+const AT_ONCE: usize = 256;
 
 /// How much one call may read, all documents together: those in the stream and those that they hold as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +163,8 @@ pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Most texts are ASCII without anything odd, which is seen at once.
-    if text.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    if text.as_bytes().chunks(AT_ONCE).all(|bytes| bytes.iter().fold(true, |all, byte| all & is_plain(byte))) {
         return Ok(text);
     }
     let bad = |c: char| {
@@ -245,7 +250,11 @@ struct Seed<'b, 'a> {
 impl Seed<'_, '_> {
     /// `value`, unless it is a key that is taken: refused here, at the key, so that the error says its line.
     fn finish<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        if self.taken.is_some_and(|taken| taken.contains_key(&value)) {
+        let is_taken = |taken: &Mapping| match &value {
+            Value::String(key) => get(taken, key).is_some(),
+            other => taken.contains_key(other),
+        };
+        if self.taken.is_some_and(is_taken) {
             let key = match &value {
                 Value::String(key) => key.chars().take(80).collect(),
                 _ => "that is not text".to_owned(),
@@ -337,7 +346,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
 /// `mapping` with YAML 1.1's merge key `<<` resolved, as `kubectl` does: keys of its own win, then the earlier merge.
 /// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it.
 fn merged(mut mapping: Mapping) -> Mapping {
-    let mergeable = match mapping.get("<<") {
+    let mergeable = match get(&mapping, "<<") {
         Some(Value::Mapping(_)) => true,
         Some(Value::Sequence(all)) => all.iter().all(Value::is_mapping),
         _ => false,

@@ -2,6 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
+use crate::members::get;
 use crate::report::{DocumentPath, Report};
 
 /// How deep a document may be nested. NMState's own schema needs ten levels; every later walk may recurse.
@@ -34,19 +35,19 @@ pub(crate) fn descend(path: &DocumentPath, steps: &[Step<'_>]) -> DocumentPath {
 
 /// The text at `key`, where there is text.
 pub(crate) fn text<'a>(map: &'a Mapping, key: &str) -> Option<&'a str> {
-    map.get(key).and_then(Value::as_str)
+    get(map, key).and_then(Value::as_str)
 }
 
 /// The mapping at `key`, where there is one.
 pub(crate) fn mapping<'a>(map: &'a Mapping, key: &str) -> Option<&'a Mapping> {
-    map.get(key).and_then(Value::as_mapping)
+    get(map, key).and_then(Value::as_mapping)
 }
 
 /// The elements of the sequence at the end of `keys`; none where any of them is missing or something else.
 pub(crate) fn elements<'a>(map: &'a Mapping, keys: &[&str]) -> &'a [Value] {
     let found = keys.split_last().and_then(|(last, way)| {
         let map = way.iter().try_fold(map, |map, key| mapping(map, key))?;
-        map.get(*last)?.as_sequence()
+        get(map, last)?.as_sequence()
     });
     found.map_or(&[], Vec::as_slice)
 }

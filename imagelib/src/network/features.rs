@@ -6,12 +6,10 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{Step, descend, number};
+use super::document::{descend, number};
+use super::pattern::{Pattern, Searched};
 use super::release::NEEDS_NEWER;
 use crate::report::{DocumentPath, Report, Severity};
-
-/// A way through a document: keys, and `*` for each element of a list. Behind the first, `a|b` is either key.
-pub(super) type Pattern = &'static [&'static str];
 
 /// Interface types that dayone refuses, and why.
 pub(super) const REFUSED_TYPES: &[(&str, &str, &str)] = &[
@@ -197,18 +195,17 @@ const FORWARD_MASKS: &[Pattern] = &[
 const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
 
-/// Reports everything in `document` that the tables know.
-pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report) {
-    let keys = Keys::of(document);
-    for feature in FEATURES.iter().filter(|feature| keys.may_lead(feature.at)) {
-        visit(document, feature.at, &mut |steps, value| {
+/// Reports everything in the document that the tables know.
+pub(super) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) {
+    for feature in FEATURES {
+        document.each(feature.at, &mut |steps, value| {
             if !value.is_null() {
                 report.add(feature.severity, feature.code, &descend(path, steps), feature.message);
             }
         });
     }
-    for (at, known) in LENIENT.iter().filter(|(at, _)| keys.may_lead(at)) {
-        visit(document, at, &mut |steps, value| {
+    for (at, known) in LENIENT {
+        document.each(at, &mut |steps, value| {
             let keys = value.as_mapping().into_iter().flat_map(Mapping::keys).filter_map(Value::as_str);
             for key in keys.filter(|key| !known.contains(key)) {
                 let message = format!("is not known to NMState; known are {}", known.join(", "));
@@ -216,8 +213,8 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for at in SEMICOLON_LISTS.iter().filter(|at| keys.may_lead(at)) {
-        visit(document, at, &mut |steps, value| {
+    for at in SEMICOLON_LISTS {
+        document.each(at, &mut |steps, value| {
             if value.as_str().is_some_and(|item| item.contains(';')) {
                 let message = "holds ';', which separates the items of this list in a keyfile; write two items";
                 report.error("semicolon-in-list", &descend(path, steps), message);
@@ -225,23 +222,23 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
         });
     }
     for (at, most) in LENGTHS {
-        visit(document, at, &mut |steps, value| {
+        document.each(at, &mut |steps, value| {
             if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
                 let message = format!("has {length} entries; more than {most} are not taken");
                 report.error("list-too-long", &descend(path, steps), message);
             }
         });
     }
-    for (at, least, greatest) in RANGES.iter().filter(|(at, ..)| keys.may_lead(at)) {
-        visit(document, at, &mut |steps, value| {
+    for (at, least, greatest) in RANGES {
+        document.each(at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
                 let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
                 report.error("out-of-range", &descend(path, steps), message);
             }
         });
     }
-    for at in FORWARD_MASKS.iter().filter(|at| keys.may_lead(at)) {
-        visit(document, at, &mut |steps, value| {
+    for at in FORWARD_MASKS {
+        document.each(at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|mask| mask & 0b111 != 0 || mask > 0xffff) {
                 let message = "has one of the bits 0, 1 and 2 (STP, pause frames, LACP), or is beyond 65535, and NetworkManager \
                                refuses the profile";
@@ -249,83 +246,12 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
             }
         });
     }
-    for at in SECRETS.iter().filter(|at| keys.may_lead(at)) {
-        visit(document, at, &mut |steps, value| {
+    for at in SECRETS {
+        document.each(at, &mut |steps, value| {
             if value.as_str() == Some(HIDDEN_SECRET) {
                 let message = "is the placeholder that nmstate shows instead of a secret; write the secret itself";
                 report.error("secret-hidden", &descend(path, steps), message);
             }
         });
-    }
-}
-
-/// The keys that are anywhere in a document: most patterns lead nowhere for want of one, and to follow each through every
-/// interface takes longer than to look once.
-struct Keys<'a>(Vec<&'a str>);
-
-impl<'a> Keys<'a> {
-    fn of(document: &'a Mapping) -> Self {
-        let mut keys = Vec::new();
-        add_keys(document, &mut keys);
-        keys.sort_unstable();
-        keys.dedup();
-        Self(keys)
-    }
-
-    /// False where the pattern certainly leads to nothing.
-    fn may_lead(&self, at: Pattern) -> bool {
-        at.iter().all(|step| *step == "*" || self.0.binary_search(step).is_ok())
-    }
-}
-
-fn add_keys<'a>(map: &'a Mapping, keys: &mut Vec<&'a str>) {
-    for (key, value) in map {
-        keys.extend(key.as_str());
-        add_keys_in(value, keys);
-    }
-}
-
-fn add_keys_in<'a>(value: &'a Value, keys: &mut Vec<&'a str>) {
-    match value {
-        Value::Mapping(map) => add_keys(map, keys),
-        Value::Sequence(list) => list.iter().for_each(|value| add_keys_in(value, keys)),
-        _ => {}
-    }
-}
-
-/// Calls `found` for every value of `document` that the pattern leads to, with the way there.
-pub(super) fn visit<'a>(document: &'a Mapping, at: Pattern, found: &mut dyn FnMut(&[Step<'a>], &'a Value)) {
-    if let Some((first, rest)) = at.split_first()
-        && let Some(value) = document.get(*first)
-    {
-        visit_value(value, rest, &mut vec![Step::Key(first)], found);
-    }
-}
-
-fn visit_value<'a>(
-    value: &'a Value,
-    at: Pattern,
-    steps: &mut Vec<Step<'a>>,
-    found: &mut dyn FnMut(&[Step<'a>], &'a Value),
-) {
-    let Some((first, rest)) = at.split_first() else { return found(steps, value) };
-    match (*first, value) {
-        ("*", Value::Sequence(list)) => {
-            for (index, value) in list.iter().enumerate() {
-                steps.push(Step::Index(index));
-                visit_value(value, rest, steps, found);
-                steps.pop();
-            }
-        }
-        (keys, Value::Mapping(map)) => {
-            for key in keys.split('|') {
-                if let Some(value) = map.get(key) {
-                    steps.push(Step::Key(key));
-                    visit_value(value, rest, steps, found);
-                    steps.pop();
-                }
-            }
-        }
-        _ => {}
     }
 }

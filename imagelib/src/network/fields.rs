@@ -142,31 +142,22 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// A member that is a mapping; empty where there is none. Schemas have aliases: the first that is there counts.
-    pub(super) fn section(&mut self, keys: &[&'a str]) -> Fields<'a> {
-        for key in keys {
-            if let Some(map) = self.take(key).and_then(Value::as_mapping) {
-                return Self::of(map, self.at(key));
-            }
-        }
-        let path = keys.first().map_or_else(DocumentPath::root, |key| self.at(key));
-        Fields { map: None, path, taken: Vec::new() }
+    /// A member that is a mapping; empty where there is none.
+    pub(super) fn section(&mut self, key: &'a str) -> Fields<'a> {
+        let map = self.take(key).and_then(Value::as_mapping);
+        Self { map, path: self.at(key), taken: Vec::new() }
     }
 
     /// The elements of a member that is a list.
-    pub(super) fn list(&mut self, keys: &[&'a str]) -> Vec<(DocumentPath, &'a Value)> {
-        for key in keys {
-            if let Some(list) = self.take(key).and_then(Value::as_sequence) {
-                let at = self.at(key);
-                return list.iter().enumerate().map(|(index, value)| (at.index(index), value)).collect();
-            }
-        }
-        Vec::new()
+    pub(super) fn list(&mut self, key: &'a str) -> Vec<(DocumentPath, &'a Value)> {
+        let at = self.at(key);
+        let list = self.take(key).and_then(Value::as_sequence).into_iter().flatten();
+        list.enumerate().map(|(index, value)| (at.index(index), value)).collect()
     }
 
     /// The elements of a member that is a list of mappings.
-    pub(super) fn entries(&mut self, keys: &[&'a str]) -> Vec<Fields<'a>> {
-        let entries = self.list(keys).into_iter();
+    pub(super) fn entries(&mut self, key: &'a str) -> Vec<Fields<'a>> {
+        let entries = self.list(key).into_iter();
         entries.filter_map(|(path, value)| Some(Self::of(value.as_mapping()?, path))).collect()
     }
 

@@ -7,6 +7,7 @@ use serde_yaml::{Mapping, Value};
 use super::document::{is_true, mapping, quoted, text};
 use super::features::{REFUSED_TYPES, SUPPORTED_TYPES};
 use crate::host::MacAddress;
+use crate::members::get;
 use crate::report::{DocumentPath, Report};
 
 /// How a profile finds its device.
@@ -65,7 +66,7 @@ pub(crate) fn read<'a>(document: &'a Mapping, path: &DocumentPath, report: &mut 
 }
 
 fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut Report) -> Option<Interface<'a>> {
-    let name = match map.get("name") {
+    let name = match get(map, "name") {
         Some(Value::String(name)) => name.as_str(),
         Some(_) => {
             report.error("interface-name-invalid", &path.key("name"), "is not text; put quotes around it");
@@ -76,7 +77,7 @@ fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut
             return None;
         }
     };
-    match map.get("state").map(Value::as_str) {
+    match get(map, "state").map(Value::as_str) {
         Some(Some(state @ ("absent" | "ignore"))) => {
             let message = format!("is {state}: the interface gets no profile, and before first boot there is none");
             report.warning("interface-left-out", &path.key("state"), message);
@@ -101,7 +102,7 @@ fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut
 
 fn read_kind<'a>(map: &'a Mapping, path: &DocumentPath, report: &mut Report) -> Option<&'a str> {
     let at = path.key("type");
-    let kind = match map.get("type") {
+    let kind = match get(map, "type") {
         None => {
             report.warning("interface-type-missing", path, "has no type, and is taken as ethernet");
             return Some("ethernet");
@@ -200,7 +201,7 @@ fn check_names(interface: &Interface<'_>, report: &mut Report) {
         report.error("interface-name-missing", &at, "is empty");
     }
     // What becomes the profile's id and, made safe, its file's name.
-    let id = match interface.map.get("profile-name").and_then(Value::as_str) {
+    let id = match text(interface.map, "profile-name") {
         Some(id) => Some((id, interface.path.key("profile-name"))),
         None if interface.is_alias() => Some((interface.name, at)),
         None => None,
@@ -266,10 +267,10 @@ pub(super) fn check_settings(interfaces: &[Interface<'_>], report: &mut Report) 
 }
 
 fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report) {
-    let addresses = ip.get("address").and_then(Value::as_sequence).map_or(&[][..], Vec::as_slice);
-    let wanted = !addresses.is_empty() || is_true(ip.get("dhcp")) || is_true(ip.get("autoconf"));
-    if !is_true(ip.get("enabled")) {
-        if wanted && ip.get("enabled").is_none() {
+    let addresses = get(ip, "address").and_then(Value::as_sequence).map_or(&[][..], Vec::as_slice);
+    let wanted = !addresses.is_empty() || is_true(get(ip, "dhcp")) || is_true(get(ip, "autoconf"));
+    if !is_true(get(ip, "enabled")) {
+        if wanted && get(ip, "enabled").is_none() {
             let message =
                 format!("says nothing of enabled, and without it nmstate disables {family}; add enabled: true");
             report.error("ip-not-enabled", path, message);
@@ -279,7 +280,7 @@ fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report
         }
         return;
     }
-    if family == "ipv6" && is_true(ip.get("autoconf")) && !is_true(ip.get("dhcp")) {
+    if family == "ipv6" && is_true(get(ip, "autoconf")) && !is_true(get(ip, "dhcp")) {
         let message = "is true and dhcp is not, which nmstate cannot write down; set dhcp: true as well (DHCPv6 is then \
                        used where the routers announce it), or autoconf: false with a static address";
         report.error("autoconf-without-dhcp", &path.key("autoconf"), message);
@@ -318,7 +319,7 @@ fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report
 fn check_lost(interface: &Interface<'_>, report: &mut Report) {
     let Interface { map, path, kind, .. } = interface;
     if let Some(ethernet) = mapping(map, "ethernet")
-        && ethernet.get("auto-negotiation").is_none_or(|value| is_true(Some(value)))
+        && get(ethernet, "auto-negotiation").is_none_or(|value| is_true(Some(value)))
     {
         for key in ["speed", "duplex"].into_iter().filter(|key| ethernet.contains_key(*key)) {
             let message = "is not carried into the keyfiles unless auto-negotiation is false";
@@ -326,7 +327,7 @@ fn check_lost(interface: &Interface<'_>, report: &mut Report) {
         }
     }
     if let Some(pause) = mapping(map, "ethtool").and_then(|ethtool| mapping(ethtool, "pause"))
-        && pause.get("autoneg").is_none_or(|value| is_true(Some(value)))
+        && get(pause, "autoneg").is_none_or(|value| is_true(Some(value)))
     {
         for key in ["rx", "tx"].into_iter().filter(|key| pause.contains_key(*key)) {
             let message = "is not carried into the keyfiles unless autoneg is false";
@@ -339,10 +340,10 @@ fn check_lost(interface: &Interface<'_>, report: &mut Report) {
                        which is not the host; set it after the installation";
         report.error("mptcp", &path.key("mptcp").key("address-flags"), message);
     }
-    if *kind == "loopback" && map.contains_key("mtu") {
+    if *kind == "loopback" && get(map, "mtu").is_some() {
         report.warning("not-in-keyfiles", &path.key("mtu"), "is not carried into the keyfiles for the loopback");
     }
-    if map.contains_key("copy-mac-from") && !matches!(*kind, "bond" | "linux-bridge") {
+    if get(map, "copy-mac-from").is_some() && !matches!(*kind, "bond" | "linux-bridge") {
         let message = format!("has no effect on an interface of type {kind}; write mac-address instead");
         report.error("copy-mac-from", &path.key("copy-mac-from"), message);
     }

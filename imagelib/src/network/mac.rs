@@ -7,11 +7,14 @@
 //!
 //! [`HostSpec::boot_mac`]: crate::host::HostSpec::boot_mac
 
+use std::borrow::Cow;
+
 use serde_yaml::{Mapping, Value};
 
 use super::document::{elements, quoted, text};
 use super::interfaces::{Identifier, Interface, known_names};
 use crate::host::MacAddress;
+use crate::members::get;
 use crate::report::Report;
 
 /// A NIC of the document, and what the document says of its own address.
@@ -22,12 +25,12 @@ pub(super) struct Nic<'a> {
 
 /// Writes `mac-address` for each `copy-mac-from` that nmstate could not follow.
 pub(super) fn resolve(
-    document: &mut Mapping,
+    document: &mut Cow<'_, Mapping>,
     interfaces: &[Interface<'_>],
     boot_mac: Option<MacAddress>,
     report: &mut Report,
 ) {
-    if interfaces.iter().all(|interface| !interface.map.contains_key("copy-mac-from")) {
+    if interfaces.iter().all(|interface| get(interface.map, "copy-mac-from").is_none()) {
         return;
     }
     let nics = nics(interfaces);
@@ -44,7 +47,7 @@ pub(super) fn resolve(
             Ok(mac) => {
                 let message = format!("is {}, taken to be the NIC that the host boots from ({mac})", quoted(source));
                 report.warning("copy-mac-from-boot-nic", &path, message);
-                set(document, interface.index, mac);
+                set(document.to_mut(), interface.index, mac);
             }
             Err(reason) => {
                 let message = format!("is {}, whose MAC address is not known: {reason}", quoted(source));
@@ -73,7 +76,7 @@ fn certain(boot_mac: MacAddress, source: &str, nics: &[Nic<'_>]) -> Result<MacAd
 pub(super) fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
     let mut nics: Vec<Nic<'a>> = interfaces
         .iter()
-        .filter(|interface| interface.kind == "ethernet" && !interface.map.contains_key("veth"))
+        .filter(|interface| interface.kind == "ethernet" && get(interface.map, "veth").is_none())
         .map(|interface| Nic { name: interface.name, own: own_address(interface) })
         .collect();
     let mut known = known_names(interfaces);
@@ -94,7 +97,7 @@ fn own_address(interface: &Interface<'_>) -> Option<MacAddress> {
 
 /// The names of an interface's ports, whatever controller it is.
 pub(super) fn ports(map: &Mapping) -> impl Iterator<Item = &str> {
-    let plain = [["link-aggregation", "port"], ["link-aggregation", "slaves"], ["vrf", "port"]];
+    let plain = [["link-aggregation", "port"], ["vrf", "port"]];
     let bridge = elements(map, &["bridge", "port"]).iter().filter_map(|port| port.get("name")?.as_str());
     plain.into_iter().flat_map(|keys| elements(map, &keys).iter().filter_map(Value::as_str)).chain(bridge)
 }

@@ -6,6 +6,7 @@
 //! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
 //! cloud-init reads it.
 
+mod aliases;
 mod boot_nic;
 pub mod cloud;
 mod dns;
@@ -25,13 +26,17 @@ pub mod networkd;
 mod networkd_unit;
 mod newer;
 pub(crate) mod nics;
+mod pattern;
 mod ports;
 mod references;
 mod release;
 mod rules;
 
+use std::borrow::Cow;
+
 use serde_yaml::{Mapping, Value};
 
+pub(crate) use aliases::resolve as resolve_aliases;
 pub(crate) use interfaces::kernel_name_problem;
 pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};
 pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
@@ -39,6 +44,8 @@ pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
 
 use crate::check::{self, CheckedHost};
 use crate::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
+use crate::members::get;
+use crate::network::pattern::Searched;
 use crate::network::release::Release;
 use crate::report::{DocumentPath, Report};
 use crate::topology::{Topology, from_nmstate};
@@ -92,10 +99,11 @@ fn reported<T>(
     host: &HostSpec,
     document: &NmstateDocument,
     release: Release,
-    convert: impl FnOnce(&Checked, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
+    convert: impl FnOnce(&Checked<'_>, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
 ) -> (Option<T>, Report) {
     let mut report = Report::new();
-    let document = nics::identify(document, &host.nics, &mut report);
+    let document = aliases::resolve(document);
+    let document = nics::identify(&document, &host.nics, &mut report);
     let (path, origins) = (&document.path, &document.origins);
     let mut checks = Report::new();
     let network = check(host, &document, release, &mut report).and_then(|checked| {
@@ -121,7 +129,7 @@ fn reported<T>(
 fn from_nmstate<T>(
     host: &HostSpec,
     form: &str,
-    convert: impl FnOnce(&Checked, &DocumentPath, &mut Report) -> Option<T>,
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
 ) -> (Option<T>, Report) {
     if let Some(document) = host.network.as_nmstate() {
         // The keyfiles are not used: nmstate's engine is the check that a document is one.
@@ -134,15 +142,20 @@ fn from_nmstate<T>(
 }
 
 /// A document that passed every check that needs no engine.
-struct Checked {
+struct Checked<'a> {
     /// With every type written down, and every `copy-mac-from` resolved that nmstate could not follow.
-    document: Mapping,
+    document: Cow<'a, Mapping>,
     /// How many values it holds.
     values: usize,
     hostname: Option<HostName>,
 }
 
-fn check(host: &HostSpec, document: &NmstateDocument, release: Release, report: &mut Report) -> Option<Checked> {
+fn check<'a>(
+    host: &HostSpec,
+    document: &'a NmstateDocument,
+    release: Release,
+    report: &mut Report,
+) -> Option<Checked<'a>> {
     let NmstateDocument { value, path, .. } = document;
     let mut bounds = Report::new();
     let values = document::check(value, path, &mut bounds);
@@ -151,24 +164,24 @@ fn check(host: &HostSpec, document: &NmstateDocument, release: Release, report: 
     if !in_bounds {
         return None;
     }
-    let empty = Mapping::new();
     let document = match value {
-        Value::Mapping(document) => document,
-        Value::Null => &empty,
+        Value::Mapping(document) => Cow::Borrowed(document),
+        Value::Null => Cow::Owned(Mapping::new()),
         _ => {
             report.error("document-not-a-mapping", path, "is not an NMState document: it has no interfaces");
             return None;
         }
     };
-    features::check(document, path, report);
-    newer::check(document, release, path, report);
-    let hostname = hostname(document, path, report).or_else(|| host.hostname.clone());
-    let interfaces = interfaces::read(document, path, report);
+    let searched = Searched::of(&document);
+    features::check(&searched, path, report);
+    newer::check(&searched, release, path, report);
+    let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());
+    let interfaces = interfaces::read(&document, path, report);
     interfaces::check_settings(&interfaces, report);
-    references::check(document, &interfaces, &host.nics, path, report);
-    rules::check_routes(document, path, report);
+    references::check(&searched, &interfaces, &host.nics, path, report);
+    rules::check_routes(&document, path, report);
     if let Some(boot_mac) = host.boot_mac {
-        boot_nic::check(document, &interfaces, boot_mac, path, report);
+        boot_nic::check(&document, &interfaces, boot_mac, path, report);
     }
     if report.has_errors() {
         return None;
@@ -179,12 +192,12 @@ fn check(host: &HostSpec, document: &NmstateDocument, release: Release, report: 
         return None;
     }
     let mut prepared = document.clone();
-    name_types(&mut prepared);
+    name_types(&mut prepared, &interfaces);
     mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
     (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
 }
 
-impl Checked {
+impl Checked<'_> {
     /// The interfaces of the document that get a profile. What there is to say about them has been said.
     fn interfaces(&self, path: &DocumentPath) -> Vec<interfaces::Interface<'_>> {
         interfaces::read(&self.document, path, &mut Report::new())
@@ -201,7 +214,7 @@ impl Checked {
         path: &DocumentPath,
         report: &mut Report,
     ) -> Option<HostNetwork> {
-        let mut prepared = self.document.clone();
+        let mut prepared = self.document.clone().into_owned();
         let holders = rules::assign(&mut prepared, interfaces, path, report);
         if report.has_errors() {
             return None;
@@ -252,8 +265,11 @@ fn hostname(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Opt
 
 /// Writes down the type that nmstate would assume later: where it knows the type it checks the interface's keys
 /// against the schema from the start.
-fn name_types(document: &mut Mapping) {
-    let interfaces = document.get_mut("interfaces").and_then(Value::as_sequence_mut);
+fn name_types(document: &mut Cow<'_, Mapping>, interfaces: &[interfaces::Interface<'_>]) {
+    if interfaces.iter().all(|interface| get(interface.map, "type").is_some()) {
+        return;
+    }
+    let interfaces = document.to_mut().get_mut("interfaces").and_then(Value::as_sequence_mut);
     for interface in interfaces.into_iter().flatten() {
         if let Value::Mapping(interface) = interface
             && !interface.contains_key("type")

@@ -6,8 +6,9 @@
 use serde_yaml::{Mapping, Value};
 
 use super::document::{descend, is_true, text};
-use super::features::{Pattern, visit};
+use super::pattern::{Pattern, Searched};
 use super::release::{Effect, NO_RULE, Release, Since};
+use crate::members::get;
 use crate::report::{DocumentPath, Report};
 
 /// Whether a value, and what stands beside it, is the case.
@@ -51,14 +52,14 @@ const FEATURES: &[Feature] = &[
     ignored(&["interfaces", "*", "macsec", "offload"], Since::new(46), ALWAYS),
     refused(&["interfaces", "*", "macsec", "mka-ckn"], Since::carried_back(42, 40, 8),
         |_, name| name.as_str().is_some_and(|name| name.len() < 64)),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "ports-config", "*", "priority"],
+    ignored(&["interfaces", "*", "link-aggregation", "ports-config", "*", "priority"],
         Since::carried_back(44, 42, 8), ALWAYS),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "ports-config", "*", "queue-id"], Since::new(34), ALWAYS),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "lacp_active"], Since::new(44), ALWAYS),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "arp_missed_max"], Since::new(44), ALWAYS),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "ns_ip6_target"], Since::new(44), ONE_OF_TARGETS),
-    refused(&["interfaces", "*", "link-aggregation|bond", "options", "ns_ip6_target"], Since::new(44), ONLY_TARGET),
-    ignored(&["interfaces", "*", "link-aggregation|bond", "options", "balance_slb|balance-slb"], Since::new(42), TRUE),
+    ignored(&["interfaces", "*", "link-aggregation", "ports-config", "*", "queue-id"], Since::new(34), ALWAYS),
+    ignored(&["interfaces", "*", "link-aggregation", "options", "lacp_active"], Since::new(44), ALWAYS),
+    ignored(&["interfaces", "*", "link-aggregation", "options", "arp_missed_max"], Since::new(44), ALWAYS),
+    ignored(&["interfaces", "*", "link-aggregation", "options", "ns_ip6_target"], Since::new(44), ONE_OF_TARGETS),
+    refused(&["interfaces", "*", "link-aggregation", "options", "ns_ip6_target"], Since::new(44), ONLY_TARGET),
+    ignored(&["interfaces", "*", "link-aggregation", "options", "balance_slb"], Since::new(42), TRUE),
     ignored(&["interfaces", "*", "vlan", "protocol"], Since::new(42), |_, protocol| protocol.as_str() == Some("802.1ad")),
     // nmstate takes no interface for these, and puts them into the profile of `lo`.
     refused(&["routes", "config", "*", "route-type"], Since::new(42), ROUTE),
@@ -70,15 +71,13 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Reports everything in `document` that the release lacks.
-pub(super) fn check(document: &Mapping, release: Release, path: &DocumentPath, report: &mut Report) {
+pub(super) fn check(document: &Searched<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
     for Feature { at, since, effect, when } in FEATURES {
-        let Some((keys, way)) = at.split_last().filter(|_| release.lacks(*since)) else { continue };
-        visit(document, way, &mut |steps, beside| {
+        let Some((key, way)) = at.split_last().filter(|_| release.lacks(*since)) else { continue };
+        document.each(way, &mut |steps, beside| {
             let Some(beside) = beside.as_mapping() else { return };
-            for key in keys.split('|') {
-                if beside.get(key).is_some_and(|value| !value.is_null() && when(beside, value)) {
-                    release.report(*since, *effect, &descend(path, steps).key(key), report);
-                }
+            if get(beside, key).is_some_and(|value| !value.is_null() && when(beside, value)) {
+                release.report(*since, *effect, &descend(path, steps).key(key), report);
             }
         });
     }
@@ -92,19 +91,19 @@ mod tests {
         let mut report = Report::new();
         let document: Mapping = serde_yaml::from_str(yaml).unwrap();
         let release = Release::of(release.map(|text| text.parse().unwrap()));
-        check(&document, release, &DocumentPath::root(), &mut report);
+        check(&Searched::of(&document), release, &DocumentPath::root(), &mut report);
         report.findings().iter().map(|finding| format!("{} {}", finding.severity, finding.path)).collect()
     }
 
     #[test]
     fn only_what_the_release_lacks_is_reported() {
         let yaml = "interfaces:\n- {name: eth0, type: ethernet, ipv4: {forwarding: true}, ethtool: {fec: {auto: true}}, \
-                    accept-all-mac-addresses: true}\n- {name: b, type: bond, bond: {ports-config: [{name: eth0, priority: 1, \
+                    accept-all-mac-addresses: true}\n- {name: b, type: bond, link-aggregation: {ports-config: [{name: eth0, priority: 1, \
                     queue-id: 2}], options: {balance_slb: true, lacp_active: 'off'}}}\n- {name: v, type: vlan, vlan: \
                     {protocol: 802.1ad}}\n- {name: lo, type: loopback}\n";
         let (forwarding, fec) = ("warning interfaces[0].ipv4.forwarding", "warning interfaces[0].ethtool.fec");
-        let priority = "warning interfaces[1].bond.ports-config[0].priority";
-        let lacp = "warning interfaces[1].bond.options.lacp_active";
+        let priority = "warning interfaces[1].link-aggregation.ports-config[0].priority";
+        let lacp = "warning interfaces[1].link-aggregation.options.lacp_active";
         assert_eq!(findings(yaml, Some("1.54.0")), Vec::<String>::new());
         assert_eq!(findings(yaml, Some("1.52.1")), [forwarding]);
         assert_eq!(findings(yaml, Some("1.46.2")), [forwarding, fec]);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_yaml::{Mapping, Value};
 
 use super::document::{descend, quoted, text};
-use super::features::visit;
+use super::pattern::Searched;
 use super::references::REFERENCES;
 use crate::host::{MacAddress, NamedNic, NmstateDocument};
 use crate::report::{DocumentPath, Report};
@@ -31,7 +31,7 @@ pub(crate) fn identify<'a>(
     }
     let mut identified = document.clone();
     if let Value::Mapping(map) = &mut identified.value {
-        let missing = missing(map, &macs, &document.path, report);
+        let missing = missing(&Searched::of(map), &macs, &document.path, report);
         if !map.get("interfaces").is_some_and(Value::is_sequence) && !missing.is_empty() {
             map.insert("interfaces".into(), Value::Sequence(Vec::new()));
         }
@@ -86,14 +86,14 @@ fn by_name<'a>(nics: &'a [NamedNic], report: &mut Report) -> BTreeMap<&'a str, &
 
 /// The NICs of the list that have no entry and are referred to. What the list has too much or too little is reported.
 fn missing<'a>(
-    document: &Mapping,
+    document: &Searched<'_>,
     macs: &BTreeMap<&str, &'a NamedNic>,
     path: &DocumentPath,
     report: &mut Report,
 ) -> Vec<&'a NamedNic> {
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut profiles: BTreeSet<&str> = BTreeSet::new();
-    visit(document, &["interfaces", "*"], &mut |steps, entry| {
+    document.each(&["interfaces", "*"], &mut |steps, entry| {
         let Some(entry) = entry.as_mapping() else { return };
         let Some(name) = text(entry, "name") else { return };
         known.insert(name);
@@ -106,7 +106,7 @@ fn missing<'a>(
     });
     let mut referred: BTreeSet<&str> = BTreeSet::new();
     for pattern in REFERENCES.iter().copied().chain([COPY_MAC_FROM]) {
-        visit(document, pattern, &mut |steps, value| {
+        document.each(pattern, &mut |steps, value| {
             let Some(name) = value.as_str().filter(|name| !known.contains(name) && !profiles.contains(name)) else {
                 return;
             };

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_yaml::Mapping;
-
 use super::document::{descend, quoted};
-use super::features::{Pattern, visit};
 use super::interfaces::{Interface, kernel_name_problem, known_names};
+use super::pattern::{Pattern, Searched};
 use crate::host::NamedNic;
 use crate::report::{DocumentPath, Report};
 
 /// Where a name may stand for any interface of the document, one with a name of the document's own included.
 pub(super) const REFERENCES: &[Pattern] = &[
     &["interfaces", "*", "link-aggregation", "port", "*"],
-    &["interfaces", "*", "link-aggregation", "slaves", "*"],
     &["interfaces", "*", "bridge", "port", "*", "name"],
     &["interfaces", "*", "vrf", "port", "*"],
     &["interfaces", "*", "controller"],
@@ -34,7 +31,7 @@ const KERNEL_NAMES: &[Pattern] = &[
 
 /// Checks every reference.
 pub(super) fn check(
-    document: &Mapping,
+    document: &Searched<'_>,
     interfaces: &[Interface<'_>],
     nics: &[NamedNic],
     path: &DocumentPath,
@@ -43,7 +40,7 @@ pub(super) fn check(
     let known = known_names(interfaces);
     let aliases: BTreeSet<&str> = interfaces.iter().filter(|i| i.is_alias()).map(|i| i.name).collect();
     for (at, kernel) in REFERENCES.iter().map(|at| (at, false)).chain(KERNEL_NAMES.iter().map(|at| (at, true))) {
-        visit(document, at, &mut |steps, value| {
+        document.each(at, &mut |steps, value| {
             let Some(name) = value.as_str() else { return };
             if kernel && aliases.contains(name) {
                 let message = match nics.iter().find(|nic| nic.name == name) {

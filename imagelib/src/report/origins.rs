@@ -25,6 +25,12 @@ impl Origins {
         self.0.push((part, Origin::Made(origin)));
     }
 
+    /// The part at `part` is what was at `was` before in the same document.
+    pub(crate) fn renamed(&mut self, part: DocumentPath, was: &DocumentPath) {
+        let origin = self.smallest(was).unwrap_or_else(|| Origin::Moved(was.clone()));
+        self.0.push((part, origin));
+    }
+
     /// Whether every part stands where it is.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -32,11 +38,18 @@ impl Origins {
 
     /// Where what stands at `path` comes from: by the smallest part that it is in; none where it is in none.
     pub fn of(&self, path: &DocumentPath) -> Option<DocumentPath> {
+        self.smallest(path).map(|origin| match origin {
+            Origin::Moved(origin) | Origin::Made(origin) => origin,
+        })
+    }
+
+    /// What stands at `path`, as a part of its own.
+    fn smallest(&self, path: &DocumentPath) -> Option<Origin> {
         let inside = self.0.iter().filter_map(|(part, origin)| Some((path.below(part)?, origin)));
         let (rest, origin) = inside.min_by_key(|(rest, _)| rest.len())?;
         Some(match origin {
-            Origin::Moved(origin) => origin.followed_by(rest),
-            Origin::Made(origin) => origin.clone(),
+            Origin::Moved(origin) => Origin::Moved(origin.followed_by(rest)),
+            Origin::Made(origin) => Origin::Made(origin.clone()),
         })
     }
 }

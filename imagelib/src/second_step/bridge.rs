@@ -1,6 +1,6 @@
 //! What a document makes of `br-ex`, and what keeps that from working on any host.
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Mapping;
 
 use super::BRIDGE;
 use crate::network::document::{elements, is_true, mapping, quoted, text};
@@ -106,12 +106,10 @@ fn entries<'a>(document: &'a Mapping, path: &DocumentPath) -> Vec<Entry<'a>> {
 fn ports(bridge: &Entry<'_>) -> Vec<Uplink> {
     let at = bridge.path.key("bridge").key("port");
     let mut found = Vec::new();
-    let listed = ["port", "ports"].iter().flat_map(|key| elements(bridge.map, &["bridge", key]).iter().enumerate());
-    for (index, port) in listed {
+    for (index, port) in elements(bridge.map, &["bridge", "port"]).iter().enumerate() {
         let at = at.index(index);
         let Some(port) = port.as_mapping() else { continue };
-        let members: Vec<&Value> =
-            ["port", "ports", "slaves"].iter().flat_map(|key| elements(port, &["link-aggregation", key])).collect();
+        let members = elements(port, &["link-aggregation", "port"]);
         let uplink = |name: &str| Uplink { name: name.to_owned(), path: at.clone() };
         if members.is_empty() {
             found.extend(text(port, "name").map(uplink));

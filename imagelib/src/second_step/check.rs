@@ -98,8 +98,9 @@ fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
 }
 
 fn check_one(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork> {
+    let network = network::resolve_aliases(network);
     let mut findings = Report::new();
-    let second = read(network, &mut findings).filter(|_| !findings.has_errors());
+    let second = read(&network, &mut findings).filter(|_| !findings.has_errors());
     report.append(findings.at_origins(&network.origins));
     second
 }

@@ -92,12 +92,12 @@ fn read<'a>(entry: &'a Entry<'a>, entries: &[Entry<'a>], findings: &mut Findings
     };
     let mtu = fields.number("mtu", 68..=65535, findings);
     // What these say is what happens anyway.
-    let mut lldp = fields.section(&["lldp"]);
+    let mut lldp = fields.section("lldp");
     lldp.word("enabled", &[("false", "")], findings);
     lldp.finish(findings);
     fields.word("accept-all-mac-addresses", &[("false", "")], findings);
     fields.word("wait-ip", &[("any", "")], findings);
-    let mut ethernet = fields.section(&["ethernet"]);
+    let mut ethernet = fields.section("ethernet");
     ethernet.word("auto-negotiation", &[("true", "")], findings);
     ethernet.finish(findings);
     let ip = ip::read(&mut fields, findings);

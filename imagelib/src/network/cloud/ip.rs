@@ -47,8 +47,8 @@ impl Ip {
 }
 
 pub(super) fn read(fields: &mut Fields<'_>, findings: &mut Findings<'_>) -> Ip {
-    let v4 = fields.section(&["ipv4"]);
-    let v6 = fields.section(&["ipv6"]);
+    let v4 = fields.section("ipv4");
+    let v6 = fields.section("ipv6");
     let mut ip = Ip::default();
     // What stands beside `enabled: false` has no effect in keyfiles either.
     for (mut fields, family, is_v6) in [(v4, &mut ip.v4, false), (v6, &mut ip.v6, true)] {
@@ -84,7 +84,7 @@ fn read_family(fields: &mut Fields<'_>, family: &mut Family, is_v6: bool, findin
         let modes = [("eui64", ""), ("EUI64", ""), ("Eui64", "")];
         fields.word("addr-gen-mode", &modes, findings);
     }
-    for mut entry in fields.entries(&["address"]) {
+    for mut entry in fields.entries("address") {
         let length = entry.number("prefix-length", 0..=128, findings).and_then(|length| u8::try_from(length).ok());
         let address: Option<IpAddr> = entry.text("ip").and_then(|ip| ip.parse().ok());
         match address.zip(length).and_then(|(address, length)| IpNet::new(address, length).ok()) {

@@ -79,7 +79,7 @@ pub(super) fn read<'a>(kind: &str, fields: &mut Fields<'a>, findings: &mut Findi
 }
 
 fn read_bond<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Kind<'a> {
-    let mut bond = fields.section(&["link-aggregation"]);
+    let mut bond = fields.section("link-aggregation");
     let numbered: Vec<(String, &str)> =
         MODES.iter().enumerate().map(|(number, mode)| (number.to_string(), *mode)).collect();
     let words: Vec<(&str, &'static str)> = MODES
@@ -88,8 +88,8 @@ fn read_bond<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Kind<'
         .chain(numbered.iter().zip(MODES).map(|((number, _), mode)| (number.as_str(), mode)))
         .collect();
     let mode = bond.word("mode", &words, findings).unwrap_or_default();
-    let ports = read_ports(&mut bond, &["port", "ports", "slaves"]);
-    let mut section = bond.section(&["options"]);
+    let ports = read_ports(&mut bond);
+    let mut section = bond.section("options");
     let mut milliseconds = |key| section.number(key, 0..=0x7fff_ffff, findings);
     let [miimon, updelay, downdelay] = [milliseconds("miimon"), milliseconds("updelay"), milliseconds("downdelay")];
     let lacp_rate =
@@ -121,7 +121,7 @@ fn read_bond<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Kind<'
 }
 
 fn read_vlan<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Option<Kind<'a>> {
-    let mut vlan = fields.section(&["vlan"]);
+    let mut vlan = fields.section("vlan");
     let id = vlan.number("id", 0..=4094, findings);
     let at = vlan.at("base-iface");
     let lower = vlan.text("base-iface").map(|lower| (lower, at));
@@ -138,15 +138,15 @@ fn read_vlan<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Option
 }
 
 fn read_bridge<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Kind<'a> {
-    let mut bridge = fields.section(&["bridge"]);
+    let mut bridge = fields.section("bridge");
     let mut ports = Vec::new();
-    for mut port in bridge.entries(&["port", "ports"]) {
+    for mut port in bridge.entries("port") {
         let at = port.at("name");
         ports.extend(port.text("name").map(|name| (name, at)));
         port.finish(findings);
     }
-    let mut options = bridge.section(&["options"]);
-    let mut section = options.section(&["stp"]);
+    let mut options = bridge.section("options");
+    let mut section = options.section("stp");
     // Where the document does not say, NetworkManager has it on.
     let enabled = section.flag("enabled") != Some(false);
     let mut seconds = |key, range| section.number(key, range, findings);
@@ -163,6 +163,6 @@ fn read_bridge<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'_>) -> Kind
     Kind::Bridge { ports, stp }
 }
 
-fn read_ports<'a>(fields: &mut Fields<'a>, keys: &[&'a str]) -> Vec<Place<'a>> {
-    fields.list(keys).into_iter().filter_map(|(path, port)| Some((port.as_str()?, path))).collect()
+fn read_ports<'a>(fields: &mut Fields<'a>) -> Vec<Place<'a>> {
+    fields.list("port").into_iter().filter_map(|(path, port)| Some((port.as_str()?, path))).collect()
 }

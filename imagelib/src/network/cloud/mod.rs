@@ -75,7 +75,7 @@ fn convert(
 }
 
 fn convert_into(
-    checked: &Checked,
+    checked: &Checked<'_>,
     path: &DocumentPath,
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,

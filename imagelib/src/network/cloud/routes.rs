@@ -12,8 +12,8 @@ use crate::network::fields::{Fields, Findings};
 
 /// Reads `routes.config`.
 pub(super) fn read(network: &mut Network<'_>, document: &mut Fields<'_>, findings: &mut Findings<'_>) {
-    let mut routes = document.section(&["routes"]);
-    for mut route in routes.entries(&["config"]) {
+    let mut routes = document.section("routes");
+    for mut route in routes.entries("config") {
         // A route that is to go is left out, and the report says so.
         if !matches!(route.text("state"), Some("absent" | "ignore")) {
             read_route(network, &mut route, findings);
@@ -70,9 +70,9 @@ fn is_on_link(interface: &Interface<'_>, gateway: IpAddr) -> bool {
 
 /// Reads `dns-resolver.config`.
 pub(super) fn read_dns(network: &mut Network<'_>, document: &mut Fields<'_>, findings: &mut Findings<'_>) {
-    let mut resolver = document.section(&["dns-resolver"]);
-    let mut config = resolver.section(&["config"]);
-    for (path, server) in config.list(&["server"]) {
+    let mut resolver = document.section("dns-resolver");
+    let mut config = resolver.section("config");
+    for (path, server) in config.list("server") {
         let Some(address) = server.as_str().and_then(|server| server.parse::<IpAddr>().ok()) else {
             findings.refuse(&path, "it is not an IP address, or names an interface");
             continue;
@@ -83,7 +83,7 @@ pub(super) fn read_dns(network: &mut Network<'_>, document: &mut Fields<'_>, fin
         }
     }
     network.search_path = config.at("search");
-    for (path, domain) in config.list(&["search"]) {
+    for (path, domain) in config.list("search") {
         match domain.as_str().filter(|domain| !domain.is_empty() && !domain.contains(char::is_whitespace)) {
             Some(domain) => network.search.push(domain.to_owned()),
             None => findings.refuse(&path, &format!("{} is not a domain", quoted(domain.as_str().unwrap_or_default()))),

@@ -122,8 +122,8 @@ pub(super) fn read<'a>(
     fields: &mut Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
-    let mut bond = fields.section(&["link-aggregation", "bond"]);
-    let mut options = bond.section(&["options"]);
+    let mut bond = fields.section("link-aggregation");
+    let mut options = bond.section("options");
     let Some(node) = plan.nodes.get_mut(index) else { return };
     node.netdev.set("NetDev", "Kind", "bond");
     match bond.word("mode", MODES, findings) {
@@ -134,7 +134,7 @@ pub(super) fn read<'a>(
     let primary = options.text("primary").filter(|primary| !primary.is_empty());
     let primary_at = options.at("primary");
     options.finish(findings);
-    let ports = bond.list(&["port", "ports", "slaves"]);
+    let ports = bond.list("port");
     if let Some(primary) = primary
         && !ports.iter().any(|(_, port)| port.as_str() == Some(primary))
     {
@@ -148,7 +148,7 @@ pub(super) fn read<'a>(
         }
         plan.attach(port, name, Attachment::Port, settings, &path, findings);
     }
-    for mut port in bond.entries(&["ports-config"]) {
+    for mut port in bond.entries("ports-config") {
         port.ignore(&["name"]);
         port.finish_because("they know no settings of a bond's ports but the primary one", findings);
     }

@@ -16,13 +16,13 @@ pub(super) fn read<'a>(
     fields: &mut Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
-    let mut bridge = fields.section(&["bridge"]);
-    let mut options = bridge.section(&["options"]);
+    let mut bridge = fields.section("bridge");
+    let mut options = bridge.section("options");
     let Some(node) = plan.nodes.get_mut(index) else { return };
     node.netdev.set("NetDev", "Kind", "bridge");
     read_options(&mut options, &mut node.netdev, findings);
     options.finish(findings);
-    for mut port in bridge.entries(&["port", "ports"]) {
+    for mut port in bridge.entries("port") {
         let path = port.at("name");
         let Some(port_name) = port.text("name") else { continue };
         let cost = port.number("stp-path-cost", 1..=65535, findings).unwrap_or(USUAL_COST);
@@ -33,7 +33,7 @@ pub(super) fn read<'a>(
         if let Some(hairpin) = port.flag("stp-hairpin-mode") {
             settings.push(("Bridge", ("HairPin", yes(hairpin).to_owned())));
         }
-        let vlan = port.section(&["vlan"]);
+        let vlan = port.section("vlan");
         vlan.finish_because("networkd leaves every port in the default VLAN besides", findings);
         plan.attach(port_name, name, Attachment::Port, settings, &path, findings);
         port.finish(findings);
@@ -42,7 +42,7 @@ pub(super) fn read<'a>(
 }
 
 fn read_options(options: &mut Fields<'_>, netdev: &mut Content, findings: &mut Findings<'_>) {
-    let mut stp = options.section(&["stp"]);
+    let mut stp = options.section("stp");
     // Where the document does not say, NetworkManager has it on.
     netdev.set("Bridge", "STP", yes(stp.flag("enabled") != Some(false)));
     let times = [

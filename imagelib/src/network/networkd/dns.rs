@@ -12,11 +12,11 @@ use crate::network::fields::{Fields, Findings};
 
 /// Reads `dns-resolver.config`.
 pub(super) fn read<'a>(plan: &mut Plan<'a>, ways: &[Way<'a>], document: &mut Fields<'a>, findings: &mut Findings<'_>) {
-    let mut resolver = document.section(&["dns-resolver"]);
-    let mut config = resolver.section(&["config"]);
+    let mut resolver = document.section("dns-resolver");
+    let mut config = resolver.section("config");
     let mut holders: Vec<usize> = Vec::new();
     let mut any = false;
-    for (path, server) in config.list(&["server"]) {
+    for (path, server) in config.list("server") {
         any = true;
         let Some(address) = server.as_str().and_then(|server| server.parse::<IpAddr>().ok()) else {
             findings.refuse(&path, "it is not an IP address, or names an interface");
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(plan: &mut Plan<'a>, ways: &[Way<'a>], document: &mut Fie
 
 fn read_search(config: &mut Fields<'_>, findings: &mut Findings<'_>) -> Vec<String> {
     let mut search = Vec::new();
-    for (path, domain) in config.list(&["search"]) {
+    for (path, domain) in config.list("search") {
         let domain = domain.as_str().unwrap_or_default();
         // `~` would make it a route for queries, `%` is a specifier, and blanks separate domains.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -77,7 +77,7 @@ fn read_down(mut fields: Fields<'_>, interface: &Interface<'_>, findings: &mut F
         fields.ignore(&["mac-address"]);
     }
     for family in ["ipv4", "ipv6"] {
-        let mut ip = fields.section(&[family]);
+        let mut ip = fields.section(family);
         if ip.exists() && ip.flag("enabled") == Some(true) {
             findings.refuse(ip.path(), DOWN);
         }
@@ -114,7 +114,7 @@ fn read_link<'a>(
     if let Some(all) = fields.flag("accept-all-mac-addresses") {
         node.network.set("Link", "Promiscuous", yes(all));
     }
-    let mut lldp = fields.section(&["lldp"]);
+    let mut lldp = fields.section("lldp");
     if let Some(enabled) = lldp.flag("enabled") {
         node.network.set("Network", "LLDP", yes(enabled));
     }
@@ -123,7 +123,7 @@ fn read_link<'a>(
     if let Some(family) = fields.word("wait-ip", &wait, findings) {
         node.network.set("Link", "RequiredFamilyForOnline", family);
     }
-    let mut ethernet = fields.section(&["ethernet"]);
+    let mut ethernet = fields.section("ethernet");
     ethernet.word("auto-negotiation", &[("true", "")], findings);
     ethernet.finish_because(LINK_FILE, findings);
     node.ip = ip::read(interface.kind, fields, &mut node.network, findings);

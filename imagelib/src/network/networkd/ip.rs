@@ -57,8 +57,8 @@ fn usual_metric(kind: &str) -> u64 {
 
 /// Reads `ipv4` and `ipv6` of an interface into its `.network`.
 pub(super) fn read(kind: &str, fields: &mut Fields<'_>, network: &mut Content, findings: &mut Findings<'_>) -> Ip {
-    let mut v4 = fields.section(&["ipv4"]);
-    let mut v6 = fields.section(&["ipv6"]);
+    let mut v4 = fields.section("ipv4");
+    let mut v6 = fields.section("ipv6");
     let enabled = [v4.flag("enabled") == Some(true), v6.flag("enabled") == Some(true)];
     let dhcp = [enabled[0] && v4.flag("dhcp") == Some(true), enabled[1] && v6.flag("dhcp") == Some(true)];
     match dhcp {
@@ -218,7 +218,7 @@ fn read_addresses(
     findings: &mut Findings<'_>,
 ) -> Vec<IpNet> {
     let mut addresses = Vec::new();
-    for mut entry in fields.entries(&["address"]) {
+    for mut entry in fields.entries("address") {
         let length = entry.number("prefix-length", 0..=128, findings);
         let at = entry.at("ip");
         let address: Option<IpAddr> = entry.text("ip").and_then(|ip| ip.parse().ok());

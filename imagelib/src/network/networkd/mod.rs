@@ -66,7 +66,7 @@ pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
     (units, report)
 }
 
-fn convert_into(checked: &Checked, path: &DocumentPath, report: &mut Report) -> HostUnits {
+fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
     let interfaces = checked.interfaces(path);
     let units = write(&checked.document, &interfaces, path, &mut Findings::new(report, &UNITS));
     HostUnits { units, hostname: checked.hostname.clone() }

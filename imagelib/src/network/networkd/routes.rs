@@ -26,9 +26,9 @@ pub(super) struct Way<'a> {
 
 /// Reads `routes.config`.
 pub(super) fn read<'a>(plan: &mut Plan<'a>, document: &mut Fields<'a>, findings: &mut Findings<'_>) -> Vec<Way<'a>> {
-    let mut routes = document.section(&["routes"]);
+    let mut routes = document.section("routes");
     let mut ways = Vec::new();
-    for mut route in routes.entries(&["config"]) {
+    for mut route in routes.entries("config") {
         // A route that is to go is left out, and the report says so.
         if !matches!(route.text("state"), Some("absent" | "ignore")) {
             ways.extend(read_route(plan, &mut route, findings));
@@ -146,9 +146,9 @@ pub(super) fn read_rules<'a>(
     findings: &mut Findings<'_>,
 ) {
     let routes = Routes::of(elements(document, &["routes", "config"]));
-    let mut section = fields.section(&["route-rules"]);
+    let mut section = fields.section("route-rules");
     let mut next_priority = FIRST_PRIORITY;
-    for (path, rule) in section.list(&["config"]) {
+    for (path, rule) in section.list("config") {
         let Some(map) = rule.as_mapping() else { continue };
         let mut fields = Fields::of(map, path.clone());
         if fields.text("state") == Some("absent") {

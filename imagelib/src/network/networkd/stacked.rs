@@ -12,7 +12,7 @@ pub(super) fn read_vlan<'a>(
     fields: &mut Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
-    let mut vlan = fields.section(&["vlan"]);
+    let mut vlan = fields.section("vlan");
     let Some(node) = plan.nodes.get_mut(index) else { return };
     let netdev = &mut node.netdev;
     netdev.set("NetDev", "Kind", "vlan");
@@ -34,7 +34,7 @@ pub(super) fn read_vlan<'a>(
     }
     for (key, unit) in [("ingress-qos-map", "IngressQOSMaps"), ("egress-qos-map", "EgressQOSMaps")] {
         let mut pairs = Vec::new();
-        for mut entry in vlan.entries(&[key]) {
+        for mut entry in vlan.entries(key) {
             let [from, to] = ["from", "to"].map(|key| entry.number(key, 0..=0xffff_fffe, findings));
             pairs.extend(from.zip(to).map(|(from, to)| format!("{from}-{to}")));
             entry.finish(findings);
@@ -62,14 +62,14 @@ pub(super) fn read_vrf<'a>(
     fields: &mut Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
-    let mut vrf = fields.section(&["vrf"]);
+    let mut vrf = fields.section("vrf");
     let Some(node) = plan.nodes.get_mut(index) else { return };
     node.netdev.set("NetDev", "Kind", "vrf");
     match vrf.number("route-table-id", 1..=0xffff_ffff, findings) {
         Some(table) => node.netdev.set("VRF", "Table", table.to_string()),
         None => findings.refuse(vrf.path(), "it has no route-table-id"),
     }
-    for (path, port) in vrf.list(&["port", "ports"]) {
+    for (path, port) in vrf.list("port") {
         let Some(port) = port.as_str() else { continue };
         let settings = vec![("Network", ("VRF", name.to_owned()))];
         plan.attach(port, name, Attachment::Routed, settings, &path, findings);

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::super::{Address, Ip, Method};
+use crate::members::get;
 use crate::network::document::{elements, is_true, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
 
@@ -20,14 +21,14 @@ pub(super) fn of_loopback(entry: &Entry<'_>, family: &str) -> Ip {
 pub(super) fn read(entry: &Entry<'_>, family: &str, routed: bool) -> Ip {
     let Some(ip) = mapping(entry.map, family) else { return Ip::disabled(entry.path.clone()) };
     let path = entry.path.key(family);
-    if !is_true(ip.get("enabled")) {
+    if !is_true(get(ip, "enabled")) {
         return Ip::disabled(path);
     }
     let mut addresses = Vec::new();
     for (index, address) in elements(ip, &["address"]).iter().enumerate() {
         let network = address.as_mapping().and_then(|address| {
             let ip: IpAddr = text(address, "ip")?.parse().ok()?;
-            IpNet::new(ip, u8::try_from(number(address.get("prefix-length"))?).ok()?).ok()
+            IpNet::new(ip, u8::try_from(number(get(address, "prefix-length"))?).ok()?).ok()
         });
         // nmstate leaves link-local addresses of IPv6 to the kernel.
         let kept = network.filter(|network| !matches!(network.addr(), IpAddr::V6(ip) if ip.is_unicast_link_local()));
@@ -35,7 +36,7 @@ pub(super) fn read(entry: &Entry<'_>, family: &str, routed: bool) -> Ip {
     }
     let is_v6 = family == "ipv6";
     let stated = !addresses.is_empty() || routed;
-    let method = match (is_true(ip.get("dhcp")), is_v6 && is_true(ip.get("autoconf"))) {
+    let method = match (is_true(get(ip, "dhcp")), is_v6 && is_true(get(ip, "autoconf"))) {
         (_, true) => Method::RouterAdvertisements,
         (true, false) => Method::Dhcp,
         (false, false) if stated => Method::Static,

@@ -6,6 +6,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::{Bond, Bridge, Kind, Vlan};
 use super::reference::Names;
+use crate::members::get;
 use crate::network::document::{elements, is_true, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
 use crate::report::DocumentPath;
@@ -26,7 +27,7 @@ pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
     match entry.kind {
         "bond" => Kind::Bond(section("link-aggregation").map(bond).unwrap_or_default()),
         "vlan" => {
-            let id = section("vlan").and_then(|vlan| number(vlan.get("id"))).and_then(|id| u16::try_from(id).ok());
+            let id = section("vlan").and_then(|vlan| number(get(vlan, "id"))).and_then(|id| u16::try_from(id).ok());
             Kind::Vlan(Vlan { parent: base("vlan").unwrap_or_default(), id: id.unwrap_or_default() })
         }
         "linux-bridge" => Kind::LinuxBridge(bridge(section("bridge"))),
@@ -53,7 +54,7 @@ pub(super) fn peer<'a>(entry: &Entry<'a>) -> Option<(&'a str, DocumentPath)> {
 }
 
 fn bond(section: &Mapping) -> Bond {
-    let mode = section.get("mode").map(value).unwrap_or_default();
+    let mode = get(section, "mode").map(value).unwrap_or_default();
     let numbered = mode.parse().ok().and_then(|number: usize| MODES.get(number));
     let mode = match (numbered, mode.as_str()) {
         (Some(name), _) => (*name).to_owned(),
@@ -91,9 +92,9 @@ fn value(value: &Value) -> String {
 fn bridge(section: Option<&Mapping>) -> Bridge {
     let Some(section) = section else { return Bridge { stp: true, vlan_filtering: false } };
     let stp = mapping(section, "options").and_then(|options| mapping(options, "stp"));
-    let stp = stp.and_then(|stp| stp.get("enabled")).filter(|enabled| !enabled.is_null());
-    let ports = ["port", "ports"].into_iter().flat_map(|key| elements(section, &[key]));
-    let mut settings = ports.filter_map(|port| port.get("vlan").and_then(Value::as_mapping));
+    let stp = stp.and_then(|stp| get(stp, "enabled")).filter(|enabled| !enabled.is_null());
+    let mut settings =
+        elements(section, &["port"]).iter().filter_map(|port| port.get("vlan").and_then(Value::as_mapping));
     Bridge {
         // NetworkManager has it on unless told otherwise.
         stp: stp.is_none_or(|enabled| is_true(Some(enabled))),

@@ -17,6 +17,7 @@ use serde_yaml::Mapping;
 
 use super::{Device, Interface, Ip, Kind, Topology};
 use crate::host::HostName;
+use crate::members::get;
 use crate::network::document::{number, text};
 use crate::network::interfaces::{Identifier, Interface as Entry};
 use crate::report::DocumentPath;
@@ -96,7 +97,7 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
         },
         active: is_active(entry),
         mac,
-        mtu: number(entry.map.get("mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
+        mtu: number(get(entry.map, "mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
         controller: None,
         kind,
         name,

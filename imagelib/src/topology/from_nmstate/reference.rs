@@ -32,22 +32,19 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Where a controller lists its ports.
-const PORTS: &[(&str, &[&str])] =
-    &[("link-aggregation", &["port", "ports", "slaves"]), ("vrf", &["port", "ports"]), ("bridge", &["port", "ports"])];
+/// The sections in which a controller lists its ports.
+const CONTROLLERS: &[&str] = &["link-aggregation", "vrf", "bridge"];
 
 /// The ports of an interface, each with its place.
 pub(super) fn ports<'a>(map: &'a Mapping, path: &DocumentPath) -> Vec<(&'a str, DocumentPath)> {
     let mut ports = Vec::new();
-    for (section, keys) in PORTS {
-        for key in *keys {
-            for (index, port) in elements(map, &[section, key]).iter().enumerate() {
-                let at = || path.key(section).key(key).index(index);
-                match port {
-                    Value::String(name) => ports.push((name.as_str(), at())),
-                    Value::Mapping(port) => ports.extend(text(port, "name").map(|name| (name, at().key("name")))),
-                    _ => {}
-                }
+    for section in CONTROLLERS {
+        for (index, port) in elements(map, &[section, "port"]).iter().enumerate() {
+            let at = || path.key(section).key("port").index(index);
+            match port {
+                Value::String(name) => ports.push((name.as_str(), at())),
+                Value::Mapping(port) => ports.extend(text(port, "name").map(|name| (name, at().key("name")))),
+                _ => {}
             }
         }
     }

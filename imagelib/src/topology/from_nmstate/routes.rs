@@ -1,6 +1,6 @@
 //! Routes, routing rules and name servers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -8,6 +8,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::{Dns, MAIN_TABLE, NameServer, Route, RouteKind, Rule};
 use super::reference::Names;
+use crate::members::get;
 use crate::network::document::{elements, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
 use crate::report::DocumentPath;
@@ -28,7 +29,7 @@ impl Routes {
     pub(super) fn read(document: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: &DocumentPath) -> Self {
         let path = path.key("routes").key("config");
         let mut routes = Self { all: Vec::new(), reach: BTreeSet::new() };
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
             let Some(map) = route.as_mapping() else { continue };
             if matches!(text(map, "state"), Some("absent" | "ignore")) {
@@ -37,7 +38,7 @@ impl Routes {
             let Some(route) = read(map, entries, names, path.index(index)) else { continue };
             // nmstate takes routes for the same that differ in their metrics only, and keeps one of them.
             let rest = ["source", "weight", "cwnd", "initcwnd", "initrwnd", "mtu", "quickack", "advmss", "lock-mtu"];
-            let rest: Vec<String> = rest.iter().map(|key| format!("{:?}", map.get(*key))).collect();
+            let rest = rest.map(|key| get(map, key));
             let key = (route.interface.clone(), route.destination, route.gateway, route.table, rest);
             if seen.insert(key) {
                 let reach = route.interface.clone().map(|name| (name, route.destination.addr().is_ipv4()));
@@ -75,8 +76,8 @@ fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: Documen
         kind,
         interface: interface.map(|name| names.name(name).to_owned()),
         gateway: gateway.filter(|gateway| !gateway.is_unspecified()),
-        metric: small(route.get("metric")).filter(|metric| !is_usual(metric)),
-        table: of_vrf().unwrap_or_else(|| table(route.get("table-id"))),
+        metric: small(get(route, "metric")).filter(|metric| !is_usual(metric)),
+        table: of_vrf().unwrap_or_else(|| table(get(route, "table-id"))),
         path,
     })
 }
@@ -87,18 +88,18 @@ pub(super) fn rules(document: &Mapping, path: &DocumentPath) -> Vec<Rule> {
     let rules = elements(document, &["route-rules", "config"]).iter().enumerate();
     let rules = rules.filter_map(|(index, rule)| Some((index, rule.as_mapping()?)));
     let rules: Vec<_> = rules.filter(|(_, rule)| text(rule, "state") != Some("absent")).collect();
-    let greatest = rules.iter().filter_map(|(_, rule)| small(rule.get("priority"))).max().unwrap_or_default();
+    let greatest = rules.iter().filter_map(|(_, rule)| small(get(rule, "priority"))).max().unwrap_or_default();
     let mut next = greatest.saturating_add(1).max(USUAL_PRIORITY);
     let mut read = Vec::with_capacity(rules.len());
     for (index, rule) in rules {
-        let priority = small(rule.get("priority")).unwrap_or_else(|| {
+        let priority = small(get(rule, "priority")).unwrap_or_else(|| {
             next = next.saturating_add(1);
             next.saturating_sub(1)
         });
         read.push(Rule {
             priority: Some(priority),
             selector: selector(rule),
-            table: table(rule.get("route-table")),
+            table: table(get(rule, "route-table")),
             path: path.index(index),
         });
     }
@@ -118,9 +119,9 @@ fn selector(rule: &Mapping) -> String {
         words.push(format!("from {all}"));
     }
     words.extend(text(rule, "iif").map(|name| format!("iif {name}")));
-    words.extend(number(rule.get("suppress-prefix-length")).map(|length| format!("suppress_prefixlength {length}")));
+    words.extend(number(get(rule, "suppress-prefix-length")).map(|length| format!("suppress_prefixlength {length}")));
     words.extend(text(rule, "action").map(|action| format!("type {action}")));
-    words.extend(number(rule.get("fwmark")).map(|mark| match number(rule.get("fwmask")) {
+    words.extend(number(get(rule, "fwmark")).map(|mark| match number(get(rule, "fwmask")) {
         Some(mask) => format!("fwmark {mark:#x}/{mask:#x}"),
         None => format!("fwmark {mark:#x}"),
     }));

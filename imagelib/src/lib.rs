@@ -14,6 +14,7 @@ pub mod data_image;
 pub mod delivery;
 pub mod digest;
 pub mod disk;
+mod family;
 pub mod host;
 pub mod ignition;
 pub mod image;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::BRIDGE;
 use super::check::SecondNetwork;
+use crate::family::Family;
 use crate::host::HostSpec;
 use crate::network::HostNetwork;
 use crate::report::Report;
@@ -28,8 +29,8 @@ pub(super) fn check(host: &HostSpec, first: &HostNetwork, second: &SecondNetwork
         return;
     };
     check_uplink(first, before, second, report);
-    for family in [Family::V4, Family::V6] {
-        check_addresses(family.of(before), family.of(bridge), before, report);
+    for family in Family::BOTH {
+        check_addresses(ip(before, family), ip(bridge, family), before, report);
         check_default_route(family, first, before, second, bridge, report);
     }
     check_other_routes(first, before, second, bridge, report);
@@ -46,25 +47,10 @@ fn name(host: &HostSpec) -> &str {
     host.name.as_deref().unwrap_or("the host")
 }
 
-#[derive(Clone, Copy)]
-enum Family {
-    V4,
-    V6,
-}
-
-impl Family {
-    fn of(self, interface: &Interface) -> &Ip {
-        match self {
-            Self::V4 => &interface.ipv4,
-            Self::V6 => &interface.ipv6,
-        }
-    }
-
-    fn is_of(self, address: IpAddr) -> bool {
-        match self {
-            Self::V4 => address.is_ipv4(),
-            Self::V6 => address.is_ipv6(),
-        }
+fn ip(interface: &Interface, family: Family) -> &Ip {
+    match family {
+        Family::V4 => &interface.ipv4,
+        Family::V6 => &interface.ipv6,
     }
 }
 
@@ -204,11 +190,11 @@ fn check_default_route(
 ) {
     let of = |topology: &'_ Topology, name: &str| -> Vec<Option<IpAddr>> {
         let routes = topology.routes.iter().filter(|route| is_main_default(route));
-        let routes = routes.filter(|route| family.is_of(route.destination.addr()));
+        let routes = routes.filter(|route| Family::of(route.destination.addr()) == family);
         routes.filter(|route| route.interface.as_deref() == Some(name)).map(|route| route.gateway).collect()
     };
     let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
-    let offered = is_dynamic(family.of(bridge)) && family.of(bridge).automatic_gateway;
+    let offered = is_dynamic(ip(bridge, family)) && ip(bridge, family).automatic_gateway;
     let path = second.path.key("routes");
     let Some(gateway) = had.first() else { return };
     let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());

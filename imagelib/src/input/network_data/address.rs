@@ -5,67 +5,29 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_yaml::Value;
 
+use crate::family::Family;
 use crate::input::object::{Fields, Reported};
 use crate::report::{DocumentPath, Report};
 
-/// Of which Internet Protocol something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Family {
-    V4,
-    V6,
+/// What a network mask looks like.
+fn example(family: Family) -> &'static str {
+    match family {
+        Family::V4 => "255.255.255.0, or 24",
+        Family::V6 => "ffff:ffff:ffff:ffff::, or 64",
+    }
 }
 
-impl Family {
-    pub(super) fn of(address: IpAddr) -> Self {
-        if address.is_ipv4() { Self::V4 } else { Self::V6 }
-    }
-
-    /// What NMState calls it.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::V4 => "ipv4",
-            Self::V6 => "ipv6",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::V4 => "IPv4",
-            Self::V6 => "IPv6",
-        }
-    }
-
-    fn length(self) -> u8 {
-        match self {
-            Self::V4 => 32,
-            Self::V6 => 128,
-        }
-    }
-
-    fn example(self) -> &'static str {
-        match self {
-            Self::V4 => "255.255.255.0, or 24",
-            Self::V6 => "ffff:ffff:ffff:ffff::, or 64",
-        }
-    }
-
-    /// The address at `key`, if it is one of this family.
-    pub(super) fn address(
-        self,
-        fields: &Fields<'_>,
-        key: &str,
-        code: &'static str,
-        report: &mut Report,
-    ) -> Result<Option<IpAddr>, Reported> {
-        let Some(text) = fields.text(key, report)? else { return Ok(None) };
-        self.parsed(text)
-            .map(Some)
-            .ok_or_else(|| fields.wrong(key, code, format!("is {text:?}, which is no {} address", self.name()), report))
-    }
-
-    fn parsed(self, text: &str) -> Option<IpAddr> {
-        text.parse().ok().filter(|address| Self::of(*address) == self)
-    }
+/// The address at `key`, if it is one of this family.
+pub(super) fn address(
+    fields: &Fields<'_>,
+    key: &str,
+    family: Family,
+    code: &'static str,
+    report: &mut Report,
+) -> Result<Option<IpAddr>, Reported> {
+    let Some(text) = fields.text(key, report)? else { return Ok(None) };
+    let wrong = || format!("is {text:?}, which is no {} address", family.name());
+    family.parse(text).map(Some).ok_or_else(|| fields.wrong(key, code, wrong(), report))
 }
 
 /// An address with its network, or a network; and where it stands.
@@ -89,7 +51,7 @@ pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &m
     };
     let invalid = format!("is {text:?}, which is no {name} address");
     let own = own.map(|length| length.parse().ok().filter(|length| *length <= family.length()));
-    let (Some(address), false) = (family.parsed(address), own == Some(None)) else {
+    let (Some(address), false) = (family.parse(address), own == Some(None)) else {
         return Err(fields.wrong(key, "ip-address-invalid", invalid, report));
     };
     let mask = mask(fields, family, report)?;
@@ -104,7 +66,7 @@ pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &m
         // Only what is no address at all means everything by itself.
         (None, None) if key == "network" && address.is_unspecified() => (0, path.clone()),
         (None, None) => {
-            let message = format!("is missing: without it the network is not known (such as {})", family.example());
+            let message = format!("is missing: without it the network is not known (such as {})", example(family));
             return Err(fields.wrong("netmask", "netmask-missing", message, report));
         }
     };
@@ -122,7 +84,7 @@ fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Opti
         Some(_) => None,
     };
     length.filter(|length| *length <= family.length()).map(Some).ok_or_else(|| {
-        let message = format!("is no {} mask of ones followed by zeros, such as {}", family.name(), family.example());
+        let message = format!("is no {} mask of ones followed by zeros, such as {}", family.name(), example(family));
         fields.wrong("netmask", "netmask-invalid", message, report)
     })
 }
@@ -130,12 +92,12 @@ fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Opti
 /// `24`, `/24`, `192.0.2.0/24`, `255.255.255.0`, `ffff:ffff::`.
 fn length(text: &str, family: Family) -> Option<u8> {
     if let Some((network, length)) = text.split_once('/') {
-        return (network.is_empty() || family.parsed(network).is_some()).then(|| length.parse().ok())?;
+        return (network.is_empty() || family.parse(network).is_some()).then(|| length.parse().ok())?;
     }
     if let Ok(length) = text.parse() {
         return Some(length);
     }
-    ipnet::ip_mask_to_prefix(family.parsed(text)?).ok()
+    ipnet::ip_mask_to_prefix(family.parse(text)?).ok()
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::address::{self, Family};
+use super::address;
 use super::links::Links;
 use super::members;
 use super::routes::{self, Route};
 use super::services;
+use crate::family::Family;
 use crate::input::object::{Fields, Reported, listed};
 use crate::report::{DocumentPath, Report};
 

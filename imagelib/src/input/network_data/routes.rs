@@ -4,10 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use super::address::{self, Family};
+use super::address;
 use super::members;
 use super::networks::Network;
 use super::services;
+use crate::family::Family;
 use crate::input::object::{Fields, Reported};
 use crate::report::{DocumentPath, Report};
 
@@ -24,7 +25,7 @@ pub(super) struct Route {
 
 /// Reads the routes of `network`, and the name servers that stand with them.
 pub(super) fn read(fields: &Fields<'_>, network: &mut Network<'_>, report: &mut Report) -> Result<(), Reported> {
-    if let Some(gateway) = network.family.address(fields, "gateway", "gateway-invalid", report)? {
+    if let Some(gateway) = address::address(fields, "gateway", network.family, "gateway-invalid", report)? {
         let any = match network.family {
             Family::V4 => IpAddr::from(Ipv4Addr::UNSPECIFIED),
             Family::V6 => IpAddr::from(Ipv6Addr::UNSPECIFIED),
@@ -52,7 +53,7 @@ pub(super) fn read(fields: &Fields<'_>, network: &mut Network<'_>, report: &mut 
 fn read_one(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Route, Reported> {
     members::report_unknown(fields, &["network", "netmask", "gateway", "metric", "services"], report);
     let destination = address::network(fields, "network", family, report);
-    let gateway = family.address(fields, "gateway", "gateway-invalid", report);
+    let gateway = address::address(fields, "gateway", family, "gateway-invalid", report);
     let metric = members::number(fields, "metric", 0..=u64::from(u32::MAX), report);
     let (destination, gateway, metric) = (destination?, gateway?, metric?);
     let Some(gateway) = gateway else {

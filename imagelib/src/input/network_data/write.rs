@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use serde_yaml::{Mapping, Value};
 
-use super::address::Family;
 use super::links::{Kind, Link, Links};
 use super::names::Names;
 use super::networks::Network;
+use crate::family::Family;
 use crate::host::NmstateDocument;
 use crate::report::{DocumentPath, Origins};
 
@@ -51,7 +51,7 @@ impl<'a> Writer<'_, 'a> {
         for (index, link) in self.links.iter().enumerate() {
             let at = at.index(index);
             let mut interface = self.interface(link, &at);
-            for family in [Family::V4, Family::V6] {
+            for family in Family::BOTH {
                 if let Some(networks) = upon.get(&(link.id, family)) {
                     interface.insert(family.key().into(), self.ip(networks, family, &at.key(family.key())));
                 }

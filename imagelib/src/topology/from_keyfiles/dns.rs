@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::ip::Family;
 use super::profile::Profile;
+use crate::family::Family;
 use crate::topology::{Dns, Interface, Method, NameServer};
 
 /// The priority of a profile that says none.

@@ -5,26 +5,14 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::section::Section;
+use crate::family::Family;
 use crate::topology::{Address, Ip, Kind, Method};
 
-/// A family of addresses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Family {
-    V4,
-    V6,
-}
-
-impl Family {
-    pub(super) fn of(address: IpAddr) -> Self {
-        if address.is_ipv4() { Self::V4 } else { Self::V6 }
-    }
-
-    /// What NetworkManager takes for the length of an address's prefix that says none.
-    fn usual_prefix(self) -> u8 {
-        match self {
-            Self::V4 => 24,
-            Self::V6 => 64,
-        }
+/// What NetworkManager takes for the length of an address's prefix that says none.
+fn usual_prefix(family: Family) -> u8 {
+    match family {
+        Family::V4 => 24,
+        Family::V6 => 64,
     }
 }
 
@@ -103,7 +91,7 @@ pub(super) fn network(text: &str, next: impl FnOnce() -> Option<u8>, family: Fam
         None => (text, next()),
     };
     let address: IpAddr = address.trim().parse().ok()?;
-    let network = IpNet::new(address, prefix.unwrap_or(family.usual_prefix())).ok()?;
+    let network = IpNet::new(address, prefix.unwrap_or(usual_prefix(family))).ok()?;
     (Family::of(address) == family).then_some(network)
 }
 

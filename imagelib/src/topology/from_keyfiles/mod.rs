@@ -14,6 +14,7 @@ mod section;
 use std::collections::BTreeMap;
 
 use super::{Interface, Kind, Topology};
+use crate::family::Family;
 use crate::host::HostName;
 use crate::network::Keyfile;
 use crate::report::DocumentPath;
@@ -89,8 +90,8 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
         mac: hardware.parsed("cloned-mac-address").or_else(|| profile.section("bridge").parsed("mac-address")),
         mtu: hardware.parsed("mtu").filter(|mtu| *mtu != 0),
         controller: profile.controller.as_deref().map(|controller| names.resolve(controller)),
-        ipv4: ip::read(&profile.section("ipv4"), ip::Family::V4, &kind, has_ip),
-        ipv6: ip::read(&profile.section("ipv6"), ip::Family::V6, &kind, has_ip),
+        ipv4: ip::read(&profile.section("ipv4"), Family::V4, &kind, has_ip),
+        ipv6: ip::read(&profile.section("ipv6"), Family::V6, &kind, has_ip),
         kind,
     }
 }

@@ -2,9 +2,10 @@
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::ip::{self, Family};
+use super::ip;
 use super::profile::Profile;
 use super::section::Section;
+use crate::family::Family;
 use crate::topology::{Kind, MAIN_TABLE, Route, RouteKind, Rule, Topology};
 
 /// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
@@ -15,8 +16,8 @@ pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) 
     if !profile.has_ip(kind) {
         return;
     }
-    for (name, family) in [("ipv4", Family::V4), ("ipv6", Family::V6)] {
-        let section = profile.section(name);
+    for family in Family::BOTH {
+        let section = profile.section(family.key());
         // Rules are the host's: NetworkManager sets them whether the interface has any of the family or not.
         topology.rules.extend(rules(&section));
         if section.text("method").as_deref() == Some("disabled") {
@@ -59,7 +60,7 @@ fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>,
     let routes = section.numbered(&["route", "routes"]).into_iter();
     let route = |(key, value): (&str, String)| {
         let mut fields = ip::fields(&value);
-        let whole = if family == Family::V4 { 32 } else { 128 };
+        let whole = family.length();
         let destination = ip::network(fields.next()?, || Some(whole), family)?;
         let gateway = fields.next().and_then(|gateway| ip::address(gateway, family));
         let metric = fields.next().and_then(|metric| metric.parse().ok());

@@ -1,0 +1,47 @@
+//! The two families of addresses.
+
+use std::net::IpAddr;
+
+/// Of which Internet Protocol something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    pub(crate) const BOTH: [Self; 2] = [Self::V4, Self::V6];
+
+    pub(crate) fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::V4 } else { Self::V6 }
+    }
+
+    /// What NMState and NetworkManager call it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::V4 => "ipv4",
+            Self::V6 => "ipv6",
+        }
+    }
+
+    /// What people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+        }
+    }
+
+    /// How many bits an address has.
+    pub(crate) fn length(self) -> u8 {
+        match self {
+            Self::V4 => 32,
+            Self::V6 => 128,
+        }
+    }
+
+    /// The address that a text is, if it is one of this family.
+    pub(crate) fn parse(self, text: &str) -> Option<IpAddr> {
+        text.parse().ok().filter(|address| Self::of(*address) == self)
+    }
+}

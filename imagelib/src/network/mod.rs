@@ -28,8 +28,9 @@ mod newer;
 pub(crate) mod nics;
 mod pattern;
 mod ports;
-mod references;
+pub(crate) mod references;
 mod release;
+pub(crate) mod routes;
 mod rules;
 
 use std::borrow::Cow;
@@ -179,7 +180,7 @@ fn check<'a>(
     let interfaces = interfaces::read(&document, path, report);
     interfaces::check_settings(&interfaces, report);
     references::check(&searched, &interfaces, &host.nics, path, report);
-    rules::check_routes(&document, path, report);
+    routes::check(&document, &interfaces, path, report);
     if let Some(boot_mac) = host.boot_mac {
         boot_nic::check(&document, &interfaces, boot_mac, path, report);
     }

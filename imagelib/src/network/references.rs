@@ -1,12 +1,36 @@
 //! Names by which one part of a document refers to an interface.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{descend, quoted};
+use super::document::{descend, quoted, text};
 use super::interfaces::{Interface, kernel_name_problem, known_names};
 use super::pattern::{Pattern, Searched};
 use crate::host::NamedNic;
 use crate::report::{DocumentPath, Report};
+
+/// What each name of the document stands for.
+pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Names<'a> {
+    /// As in nmstate, an interface's name is found before a profile's.
+    pub(crate) fn of(entries: &[Interface<'a>]) -> Self {
+        let called = |entry: &Interface<'a>| {
+            let profile = text(entry.map, "profile-name").filter(|profile| entry.is_alias() && !profile.is_empty());
+            profile.unwrap_or(entry.name)
+        };
+        let profiles = entries.iter().filter_map(|entry| Some((text(entry.map, "profile-name")?, called(entry))));
+        let own = entries.iter().map(|entry| (entry.name, called(entry)));
+        Self(profiles.chain(own).collect())
+    }
+
+    /// The name that [`crate::topology::Interface::name`] has for what the document calls `name`.
+    pub(crate) fn name<'n>(&self, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        self.0.get(name).copied().unwrap_or(name)
+    }
+}
 
 /// Where a name may stand for any interface of the document, one with a name of the document's own included.
 pub(super) const REFERENCES: &[Pattern] = &[

@@ -18,34 +18,6 @@ use crate::report::{DocumentPath, Report};
 const MAIN_TABLE: u64 = 254;
 const KEY: &str = "routing-rule";
 
-/// Refuses routes that no profile can hold.
-pub(super) fn check_routes(document: &Mapping, path: &DocumentPath, report: &mut Report) {
-    let path = path.key("routes").key("config");
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
-        if matches!(text_of(route, "state"), Some("absent" | "ignore")) {
-            let message = "asks to leave or to remove a route, and before first boot there is none";
-            report.warning("route-left-out", &path.index(index).key("state"), message);
-        } else if route.is_mapping() && route.get("next-hop-interface").is_none() && route.get("route-type").is_none() {
-            let message = "has no next-hop-interface, so no profile can hold it; add next-hop-interface";
-            report.error("route-without-interface", &path.index(index), message);
-        } else if let Some(map) = route.as_mapping() {
-            // What nmstate compares is all but the metric.
-            let rest: Mapping = map
-                .iter()
-                .filter(|(key, _)| *key != "metric")
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
-            if let Some(first) = seen.insert(format!("{rest:?}"), index) {
-                let message = format!(
-                    "differs from [{first}] in its metric at most, and nmstate keeps one of the two; remove one of them"
-                );
-                report.warning("route-lost", &path.index(index), message);
-            }
-        }
-    }
-}
-
 /// Holders that were written into rules, to be taken out again.
 #[derive(Debug, Default)]
 pub(super) struct Holders {
@@ -82,7 +54,7 @@ pub(super) fn assign(
             Holder::Certain => continue,
             Holder::Chosen(holder) => holder,
             Holder::Nobody => {
-                let message = format!("has no interface to belong to: none has {} enabled", rule.family);
+                let message = format!("has no interface to belong to: none that comes up has {} enabled", rule.family);
                 report.error("route-rule-without-interface", &path.index(index), message);
                 continue;
             }
@@ -161,8 +133,11 @@ impl Rule {
             .filter(|interface| self.in_table(interface, routes) || self.automatic(interface))
             .collect();
         let certain = match first.as_slice() {
-            [] => !interfaces.iter().any(|i| self.automatic(i)) && interfaces.iter().any(|i| self.enabled(i)),
-            [only] => self.enabled(only),
+            [] => {
+                let mut enabled = interfaces.iter().filter(|i| self.enabled(i)).peekable();
+                !interfaces.iter().any(|i| self.automatic(i)) && enabled.peek().is_some() && enabled.all(is_up)
+            }
+            [only] => self.holds(only),
             _ => false,
         };
         if certain {
@@ -174,9 +149,14 @@ impl Rule {
     /// The first interface with a route in the rule's table, else the first of that table, else the first.
     fn preferred<'a>(&self, interfaces: &[Interface<'a>], routes: &Routes) -> Option<&'a str> {
         let holds = |condition: &dyn Fn(&Interface<'a>) -> bool| {
-            interfaces.iter().find(|i| self.enabled(i) && condition(i)).map(|found| found.name)
+            interfaces.iter().find(|i| self.holds(i) && condition(i)).map(|found| found.name)
         };
         holds(&|i| self.in_table(i, routes)).or_else(|| holds(&|i| self.automatic(i))).or_else(|| holds(&|_| true))
+    }
+
+    /// Whether a rule in the interface's profile is set on the host: nmstate does not ask whether the profile comes up.
+    fn holds(&self, interface: &Interface<'_>) -> bool {
+        self.enabled(interface) && is_up(interface)
     }
 
     fn enabled(&self, interface: &Interface<'_>) -> bool {
@@ -196,6 +176,10 @@ impl Rule {
 /// The interface that holds a rule which names none.
 pub(super) fn holder<'a>(rule: &Value, routes: &Routes, interfaces: &[Interface<'a>]) -> Option<&'a str> {
     Rule::of(rule).preferred(interfaces, routes)
+}
+
+fn is_up(interface: &Interface<'_>) -> bool {
+    text(interface.map, "state") != Some("down")
 }
 
 fn ip<'a>(interface: &Interface<'a>, family: &str) -> Option<&'a Mapping> {

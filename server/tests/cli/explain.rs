@@ -10,7 +10,8 @@ fn document(case: &str) -> String {
 
 #[test]
 fn networks_are_explained_in_tables() {
-    let files = fs::read_dir(fixture("topology")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files =
+        fs::read_dir(fixture("topology")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let cases: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".txt")?.to_owned())).collect();
     assert!(cases.len() > 6, "{cases:?}");
     for case in &cases {

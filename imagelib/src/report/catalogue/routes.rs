@@ -14,7 +14,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "route-rule-lost",
         title: "routing rules that are in no profile",
         consequence: "nmstate has left rules out: packets take another table on the host than described.",
-        mend: "Check that ip-from and ip-to of each rule are of one family, and that no rule stands there twice.",
+        mend: "Check that ip-from and ip-to of each rule are of one family, and that no two differ in iif only.",
         example: None,
     },
     Explanation {
@@ -30,6 +30,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         title: "a routing rule that could be mistaken for another",
         consequence: "Which rule is whose cannot be told without a priority: images would not be the same every time.",
         mend: "Add priority.",
+        example: None,
+    },
+    Explanation {
+        code: "route-without-destination",
+        title: "a route without a destination",
+        consequence: "nmstate leaves it out of the profile, so the host lacks it, the default route too.",
+        mend: "Add destination: 0.0.0.0/0 or ::/0 for the default route.",
         example: None,
     },
     Explanation {

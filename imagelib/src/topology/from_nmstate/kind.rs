@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_yaml::{Mapping, Value};
 
 use super::super::{Bond, Bridge, Kind, Vlan};
-use super::reference::Names;
 use crate::members::get;
 use crate::network::document::{elements, is_true, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
+use crate::network::references::Names;
 use crate::report::DocumentPath;
 
 /// The modes of bonds by name, in the order of the kernel's numbers.

@@ -20,8 +20,8 @@ use crate::host::HostName;
 use crate::members::get;
 use crate::network::document::{number, text};
 use crate::network::interfaces::{Identifier, Interface as Entry};
+use crate::network::references::Names;
 use crate::report::DocumentPath;
-use reference::Names;
 use routes::Routes;
 
 /// The network that `document` describes. `entries` are those of its interfaces that get a profile.

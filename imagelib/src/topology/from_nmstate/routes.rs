@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 
-use ipnet::IpNet;
 use serde_yaml::{Mapping, Value};
 
 use super::super::{Dns, MAIN_TABLE, NameServer, Route, RouteKind, Rule};
-use super::reference::Names;
 use crate::members::get;
-use crate::network::document::{elements, mapping, number, text};
+use crate::network::document::{elements, number, text};
 use crate::network::interfaces::Interface as Entry;
+use crate::network::references::Names;
+use crate::network::routes::{self, RouteKey};
 use crate::report::DocumentPath;
 
 /// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
@@ -36,10 +36,7 @@ impl Routes {
                 continue;
             }
             let Some(route) = read(map, entries, names, path.index(index)) else { continue };
-            // nmstate takes routes for the same that differ in their metrics only, and keeps one of them.
-            let rest = ["source", "weight", "cwnd", "initcwnd", "initrwnd", "mtu", "quickack", "advmss", "lock-mtu"];
-            let rest = rest.map(|key| get(map, key));
-            let key = (route.interface.clone(), route.destination, route.gateway, route.table, rest);
+            let key = RouteKey::of(map, entries, names);
             if seen.insert(key) {
                 let reach = route.interface.clone().map(|name| (name, route.destination.addr().is_ipv4()));
                 routes.reach.extend(reach);
@@ -56,7 +53,7 @@ impl Routes {
 }
 
 fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: DocumentPath) -> Option<Route> {
-    let destination = network(text(route, "destination")?)?.trunc();
+    let destination = routes::destination(route)?;
     let kind = match text(route, "route-type") {
         Some("blackhole") => RouteKind::Blackhole,
         Some("unreachable") => RouteKind::Unreachable,
@@ -66,18 +63,14 @@ fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: Documen
     let interface = text(route, "next-hop-interface").filter(|_| kind == RouteKind::Unicast);
     let gateway: Option<IpAddr> = text(route, "next-hop-address").and_then(|gateway| gateway.parse().ok());
     let is_usual = |metric: &u32| *metric == 0 || (*metric == IPV6_METRIC && destination.addr().is_ipv6());
-    let of_vrf = || {
-        let vrf = text(route, "vrf-name")?;
-        let vrf = entries.iter().find(|entry| entry.name == vrf)?;
-        small(mapping(vrf.map, "vrf")?.get("route-table-id"))
-    };
+    let of_vrf = routes::vrf_table(route, entries).and_then(|table| u32::try_from(table).ok());
     Some(Route {
         destination,
         kind,
         interface: interface.map(|name| names.name(name).to_owned()),
         gateway: gateway.filter(|gateway| !gateway.is_unspecified()),
         metric: small(get(route, "metric")).filter(|metric| !is_usual(metric)),
-        table: of_vrf().unwrap_or_else(|| table(get(route, "table-id"))),
+        table: of_vrf.unwrap_or_else(|| table(get(route, "table-id"))),
         path,
     })
 }
@@ -111,7 +104,7 @@ pub(super) fn rules(document: &Mapping, path: &DocumentPath) -> Vec<Rule> {
 fn selector(rule: &Mapping) -> String {
     let mut words = Vec::new();
     for (key, word) in [("ip-to", "to"), ("ip-from", "from")] {
-        let network = text(rule, key).and_then(network);
+        let network = text(rule, key).and_then(routes::network);
         words.extend(network.map(|network| format!("{word} {}", network.trunc())));
     }
     if words.is_empty() {
@@ -139,10 +132,6 @@ pub(super) fn dns(document: &Mapping, path: &DocumentPath) -> Dns {
         Some(NameServer { address, path: path.index(index) })
     });
     Dns { servers: servers.collect(), search: texts("search"), options: texts("options") }
-}
-
-fn network(text: &str) -> Option<IpNet> {
-    text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok()
 }
 
 fn small(value: Option<&Value>) -> Option<u32> {

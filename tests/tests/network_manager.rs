@@ -210,7 +210,8 @@ fn nmstate_cases() -> Vec<Case> {
         let document: Document = serde_yaml::from_str(&text).unwrap();
         let mut case = Case::of(name.clone(), &host(document.clone(), &path)).unwrap();
         if let Ok(text) = fs::read_to_string(path.join("first-names.yaml")) {
-            case.document = serde_json::to_value(serde_yaml::from_str::<Document>(&text).unwrap()).unwrap();
+            let host = host(serde_yaml::from_str(&text).unwrap(), &path);
+            case.document = Case::of(name.clone(), &host).unwrap().document;
         }
         cases.push(case);
         for (_, part, without) in WITHOUT.iter().filter(|(case, ..)| *case == name) {

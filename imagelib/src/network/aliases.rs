@@ -1,12 +1,15 @@
 //! Keys that NMState takes by several names: each gets its first one, so that nobody else has to know the others.
 //!
-//! Source: the `alias` attributes in the schema of nmstate 2.2.62. Those of values are not here: they are read where the
-//! values are.
+//! And a bond's ports, which may be listed by their settings alone: then they are put into the list of ports as well.
+//!
+//! Source: the `alias` attributes in the schema of nmstate 2.2.62, and `BondInterface::ports`. Aliases of values are not here:
+//! they are read where the values are.
 
 use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
+use super::document::{elements, text};
 use super::pattern::Pattern;
 use crate::host::NmstateDocument;
 use crate::members::get;
@@ -41,7 +44,28 @@ pub(crate) fn resolve(document: &NmstateDocument) -> Cow<'_, NmstateDocument> {
             rename(value, at, &path.clone(), &mut |map, path| rename_in(map, others, name, path, origins));
         }
     }
+    if any(&resolved.value, BONDS, &["ports-config"]) {
+        let NmstateDocument { value, path, origins } = resolved.to_mut();
+        rename(value, BONDS, &path.clone(), &mut |map, path| list_ports(map, path, origins));
+    }
     resolved
+}
+
+const BONDS: Pattern = &["interfaces", "*", "link-aggregation"];
+
+/// Lists the ports that have settings, where no list says which ports there are. nmstate refuses lists that differ.
+fn list_ports(bond: &mut Mapping, path: &DocumentPath, origins: &mut Origins) {
+    let settings = elements(bond, &["ports-config"]).iter().enumerate();
+    let names: Vec<(usize, Value)> =
+        settings.filter_map(|(index, port)| Some((index, text(port.as_mapping()?, "name")?.into()))).collect();
+    if !names.is_empty() && get(bond, "port").is_none_or(Value::is_null) {
+        for (position, (index, _)) in names.iter().enumerate() {
+            let named = path.key("ports-config").index(*index).key("name");
+            origins.renamed(path.key("port").index(position), &named);
+        }
+        origins.renamed(path.key("port"), &path.key("ports-config"));
+        bond.insert("port".into(), names.into_iter().map(|(_, name)| name).collect());
+    }
 }
 
 /// Whether any mapping that the pattern leads to has one of the keys.

@@ -2,7 +2,7 @@
 //!
 //! Found by reading which field of each structure of the crate's schema reaches `nm/settings/*.rs`, and the
 //! section list of `nm/nm_dbus/gen_conf/conn.rs`. What the crate refuses by itself is not listed. What holds only
-//! under a condition is code: see `interfaces.rs`.
+//! under a condition is code: see `settings.rs` and `families.rs`.
 
 use serde_yaml::{Mapping, Value};
 
@@ -78,6 +78,7 @@ const fn newer(at: Pattern, message: &'static str) -> Feature {
     Feature { at, severity: Severity::Warning, code: NEEDS_NEWER, message }
 }
 
+const OTHER_FAMILY: &str = "is a setting of the other family of addresses, and is not carried into the keyfiles";
 const CERTIFICATE: &str = "names a file that dayone does not put into the image: it must be in the ramdisk already";
 
 #[rustfmt::skip]
@@ -108,6 +109,10 @@ const FEATURES: &[Feature] = &[
     lost(&["interfaces", "*", "ipv6", "address", "*", "mptcp-flags"], "is not carried into the keyfiles"),
     lost(&["interfaces", "*", "ipv4", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
     lost(&["interfaces", "*", "ipv6", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv4", "dhcp-duid"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv4", "token"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv4", "addr-gen-mode"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv6", "dhcp-client-id"], OTHER_FAMILY),
     lost(&["interfaces", "*", "802.1x", "ca-cert"], CERTIFICATE),
     lost(&["interfaces", "*", "802.1x", "client-cert"], CERTIFICATE),
     lost(&["interfaces", "*", "802.1x", "private-key"], CERTIFICATE),

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{is_true, mapping, quoted, text};
+use super::document::{mapping, number, quoted, text};
 use super::features::{REFUSED_TYPES, SUPPORTED_TYPES};
+use super::references::alternative;
 use crate::host::MacAddress;
 use crate::members::get;
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, Origins, Report};
 
 /// How a profile finds its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +35,23 @@ impl Interface<'_> {
     pub(crate) fn is_alias(&self) -> bool {
         self.identifier != Identifier::Name
     }
+
+    /// Whether it is a bond that has the MAC address of its active port, whatever the document says of one.
+    pub(crate) fn has_address_of_port(&self) -> bool {
+        let Some(bond) = mapping(self.map, "link-aggregation").filter(|_| self.kind == "bond") else { return false };
+        let is = |value: Option<&Value>, name: &str| {
+            value.is_some_and(|value| value.as_str() == Some(name)) || number(value) == Some(1)
+        };
+        is(get(bond, "mode"), "active-backup")
+            && mapping(bond, "options").is_some_and(|options| is(get(options, "fail_over_mac"), "active"))
+    }
 }
 
 /// All names by which the document may refer to its interfaces.
 pub(super) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str> {
     let profiles = interfaces.iter().filter_map(|interface| text(interface.map, "profile-name"));
-    interfaces.iter().map(|interface| interface.name).chain(profiles).collect()
+    let others = interfaces.iter().flat_map(|interface| alternative(interface.map));
+    interfaces.iter().map(|interface| interface.name).chain(profiles).chain(others).collect()
 }
 
 /// Reads and checks the entries of `interfaces`. Those that get no profile are left out.
@@ -61,7 +73,6 @@ pub(crate) fn read<'a>(document: &'a Mapping, path: &DocumentPath, report: &mut 
             _ => report.error("interface-not-a-mapping", &path, "is not an interface: it has no name and no type"),
         }
     }
-    check_duplicates(&interfaces, report);
     interfaces
 }
 
@@ -180,8 +191,12 @@ fn check_mac(interface: &Interface<'_>, report: &mut Report) {
         return;
     }
     let at = interface.path.key("mac-address");
-    if matches!(interface.kind, "infiniband" | "loopback") {
+    if matches!(interface.kind, "infiniband" | "loopback" | "vrf") {
         let message = format!("is not carried into the keyfiles for an interface of type {}", interface.kind);
+        report.warning("not-in-keyfiles", &at, message);
+    } else if interface.has_address_of_port() {
+        let message = "is not carried into the keyfiles: with fail_over_mac active, the bond has the address of whichever port \
+                       is active";
         report.warning("not-in-keyfiles", &at, message);
     } else if mac.parse::<MacAddress>().is_err() {
         report.error("mac-address-invalid", &at, not_a_mac(mac));
@@ -233,118 +248,25 @@ pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
     }
 }
 
-fn check_duplicates(interfaces: &[Interface<'_>], report: &mut Report) {
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut macs: BTreeMap<String, usize> = BTreeMap::new();
+/// Reports names that stand there twice, and NICs that two profiles would match.
+pub(super) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, report: &mut Report) {
+    let place = |first: &Interface<'_>| origins.of(&first.path).unwrap_or_else(|| first.path.clone());
+    let mut names: BTreeMap<&str, &Interface<'_>> = BTreeMap::new();
+    let mut macs: BTreeMap<MacAddress, &Interface<'_>> = BTreeMap::new();
     for interface in interfaces {
-        if let Some(first) = names.insert(interface.name, interface.index) {
+        if let Some(first) = names.insert(interface.name, interface) {
             let message = format!(
-                "is {}, as is that of interfaces[{first}]: nmstate would keep one of the two only; merge them",
-                quoted(interface.name)
+                "is {}, as is that of {}: nmstate would keep one of the two only; merge them",
+                quoted(interface.name),
+                place(first)
             );
             report.error("interface-duplicate", &interface.path.key("name"), message);
         }
         if let Identifier::Mac(mac) = interface.identifier
-            && let Some(first) = macs.insert(mac.to_string(), interface.index)
+            && let Some(first) = macs.insert(mac, interface)
         {
-            let message =
-                format!("is {mac}, as is that of interfaces[{first}]: both profiles would match the same NIC");
+            let message = format!("is {mac}, as is that of {}: both profiles would match the same NIC", place(first));
             report.error("mac-address-duplicate", &interface.path.key("mac-address"), message);
         }
-    }
-}
-
-/// Checks that need all interfaces, and settings that are lost under a condition.
-pub(super) fn check_settings(interfaces: &[Interface<'_>], report: &mut Report) {
-    for interface in interfaces {
-        for family in ["ipv4", "ipv6"] {
-            if let Some(ip) = mapping(interface.map, family) {
-                check_ip(ip, family, &interface.path.key(family), report);
-            }
-        }
-        check_lost(interface, report);
-    }
-}
-
-fn check_ip(ip: &Mapping, family: &str, path: &DocumentPath, report: &mut Report) {
-    let addresses = get(ip, "address").and_then(Value::as_sequence).map_or(&[][..], Vec::as_slice);
-    let wanted = !addresses.is_empty() || is_true(get(ip, "dhcp")) || is_true(get(ip, "autoconf"));
-    if !is_true(get(ip, "enabled")) {
-        if wanted && get(ip, "enabled").is_none() {
-            let message =
-                format!("says nothing of enabled, and without it nmstate disables {family}; add enabled: true");
-            report.error("ip-not-enabled", path, message);
-        } else if !addresses.is_empty() {
-            let message = "is not used: enabled is false";
-            report.warning("not-in-keyfiles", &path.key("address"), message);
-        }
-        return;
-    }
-    if family == "ipv6" && is_true(get(ip, "autoconf")) && !is_true(get(ip, "dhcp")) {
-        let message = "is true and dhcp is not, which nmstate cannot write down; set dhcp: true as well (DHCPv6 is then \
-                       used where the routers announce it), or autoconf: false with a static address";
-        report.error("autoconf-without-dhcp", &path.key("autoconf"), message);
-    }
-    if text(ip, "token").is_some_and(|token| !matches!(token, "" | "::"))
-        && text(ip, "addr-gen-mode").is_some_and(|mode| !mode.eq_ignore_ascii_case("eui64"))
-    {
-        let message = "needs addr-gen-mode eui64: with any other NetworkManager refuses the profile";
-        report.error("token-without-eui64", &path.key("token"), message);
-    }
-    if let Some(duid) = text(ip, "dhcp-duid").filter(|duid| ["en", "uuid"].iter().any(|d| duid.eq_ignore_ascii_case(d)))
-    {
-        let message = format!("is {}, with which NetworkManager refuses the profile; write ll or llt", quoted(duid));
-        report.error("dhcp-duid", &path.key("dhcp-duid"), message);
-    }
-    if family == "ipv4" && !wanted {
-        report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");
-    }
-    for (index, address) in addresses.iter().enumerate() {
-        let at = path.key("address").index(index);
-        if address.get("valid-life-time").and_then(Value::as_str).is_some_and(|time| time != "forever") {
-            let message = "has a limited valid-life-time, so nmstate takes it as one that DHCP gave, and drops it; \
-                           remove valid-life-time";
-            report.error("address-lost", &at.key("valid-life-time"), message);
-        }
-        let ip = address.get("ip").and_then(Value::as_str).and_then(|ip| ip.parse::<std::net::IpAddr>().ok());
-        if let Some(std::net::IpAddr::V6(ip)) = ip
-            && ip.is_unicast_link_local()
-        {
-            let message = "is link-local, and nmstate leaves it out: the kernel makes its own";
-            report.warning("not-in-keyfiles", &at.key("ip"), message);
-        }
-    }
-}
-
-fn check_lost(interface: &Interface<'_>, report: &mut Report) {
-    let Interface { map, path, kind, .. } = interface;
-    if let Some(ethernet) = mapping(map, "ethernet")
-        && get(ethernet, "auto-negotiation").is_none_or(|value| is_true(Some(value)))
-    {
-        for key in ["speed", "duplex"].into_iter().filter(|key| ethernet.contains_key(*key)) {
-            let message = "is not carried into the keyfiles unless auto-negotiation is false";
-            report.warning("not-in-keyfiles", &path.key("ethernet").key(key), message);
-        }
-    }
-    if let Some(pause) = mapping(map, "ethtool").and_then(|ethtool| mapping(ethtool, "pause"))
-        && get(pause, "autoneg").is_none_or(|value| is_true(Some(value)))
-    {
-        for key in ["rx", "tx"].into_iter().filter(|key| pause.contains_key(*key)) {
-            let message = "is not carried into the keyfiles unless autoneg is false";
-            report.warning("not-in-keyfiles", &path.key("ethtool").key("pause").key(key), message);
-        }
-    }
-    let flags = mapping(map, "mptcp").and_then(|mptcp| mptcp.get("address-flags")).and_then(Value::as_sequence);
-    if flags.is_some_and(|flags| !flags.is_empty()) {
-        let message = "is refused: nmstate writes it or not by the sysctl net.mptcp.enabled of the machine it runs on, \
-                       which is not the host; set it after the installation";
-        report.error("mptcp", &path.key("mptcp").key("address-flags"), message);
-    }
-    if *kind == "loopback" && get(map, "mtu").is_some() {
-        report.warning("not-in-keyfiles", &path.key("mtu"), "is not carried into the keyfiles for the loopback");
-    }
-    if get(map, "copy-mac-from").is_some() && !matches!(*kind, "bond" | "linux-bridge") {
-        let message = format!("has no effect on an interface of type {kind}; write mac-address instead");
-        report.error("copy-mac-from", &path.key("copy-mac-from"), message);
     }
 }

@@ -13,6 +13,7 @@ mod dns;
 pub(crate) mod document;
 pub(crate) mod engine;
 mod escape;
+mod families;
 mod features;
 mod fields;
 mod given;
@@ -32,6 +33,7 @@ pub(crate) mod references;
 mod release;
 pub(crate) mod routes;
 mod rules;
+mod settings;
 
 use std::borrow::Cow;
 
@@ -153,11 +155,11 @@ struct Checked<'a> {
 
 fn check<'a>(
     host: &HostSpec,
-    document: &'a NmstateDocument,
+    nmstate: &'a NmstateDocument,
     release: Release,
     report: &mut Report,
 ) -> Option<Checked<'a>> {
-    let NmstateDocument { value, path, .. } = document;
+    let NmstateDocument { value, path, .. } = nmstate;
     let mut bounds = Report::new();
     let values = document::check(value, path, &mut bounds);
     let in_bounds = !bounds.has_errors();
@@ -178,7 +180,11 @@ fn check<'a>(
     newer::check(&searched, release, path, report);
     let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(&document, path, report);
-    interfaces::check_settings(&interfaces, report);
+    interfaces::check_duplicates(&interfaces, &nmstate.origins, report);
+    for interface in &interfaces {
+        families::check(interface, report);
+        settings::check(interface, report);
+    }
     references::check(&searched, &interfaces, &host.nics, path, report);
     routes::check(&document, &interfaces, path, report);
     if let Some(boot_mac) = host.boot_mac {
@@ -194,6 +200,7 @@ fn check<'a>(
     }
     let mut prepared = document.clone();
     name_types(&mut prepared, &interfaces);
+    references::name_ports(&mut prepared, &interfaces);
     mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
     (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
 }
@@ -279,3 +286,6 @@ fn name_types(document: &mut Cow<'_, Mapping>, interfaces: &[interfaces::Interfa
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,6 +80,26 @@ fn visit_value<'a>(
     }
 }
 
+/// Calls `change` for every value of `map` that the pattern leads to.
+pub(super) fn visit_mut(map: &mut Mapping, at: &[&str], change: &mut dyn FnMut(&mut Value)) {
+    if let Some((key, rest)) = at.split_first()
+        && let Some(value) = map.get_mut(*key)
+    {
+        visit_value_mut(value, rest, change);
+    }
+}
+
+fn visit_value_mut(value: &mut Value, at: &[&str], change: &mut dyn FnMut(&mut Value)) {
+    match (at, value) {
+        ([], value) => change(value),
+        (["*", rest @ ..], Value::Sequence(list)) => {
+            list.iter_mut().for_each(|value| visit_value_mut(value, rest, change));
+        }
+        (at, Value::Mapping(map)) => visit_mut(map, at, change),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

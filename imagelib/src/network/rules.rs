@@ -6,12 +6,15 @@
 //! come out in the order of another hash set. Images must be the same every time, so where nmstate's choice is not
 //! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use ipnet::IpNet;
 
 use serde_yaml::{Mapping, Value};
 
 use super::document::{elements, is_true, mapping, number, quoted, text};
 use super::interfaces::Interface;
+use super::routes::network;
 use crate::report::{DocumentPath, Report};
 
 /// The table that rules and routes are about when they name none (`RT_TABLE_MAIN`).
@@ -43,9 +46,9 @@ pub(super) fn assign(
     }
     let wanted: BTreeSet<&str> = rules.iter().filter(present).filter_map(|rule| text_of(rule, "iif")).collect();
     let routes = Routes::of(elements(document, &["routes", "config"]));
-    let mut distinct: BTreeSet<String> = BTreeSet::new();
+    let mut distinct = HashSet::new();
     for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| present(rule)) {
-        distinct.insert(format!("{rule:?}"));
+        distinct.insert(RuleKey::of(rule));
         if text_of(rule, "iif").is_some() {
             continue;
         }
@@ -74,6 +77,28 @@ pub(super) fn assign(
     }
     holders.rules = distinct.len();
     holders
+}
+
+/// What tells rules apart, however they are written: of two that are the same, nmstate writes one.
+#[derive(PartialEq, Eq, Hash)]
+struct RuleKey<'a> {
+    family: &'static str,
+    networks: [Option<IpNet>; 2],
+    words: [Option<&'a str>; 2],
+    numbers: [Option<u64>; 5],
+}
+
+impl<'a> RuleKey<'a> {
+    fn of(rule: &'a Value) -> Self {
+        Self {
+            family: Rule::of(rule).family,
+            networks: ["ip-from", "ip-to"]
+                .map(|key| text_of(rule, key).and_then(network).map(|network| network.trunc())),
+            words: ["action", "iif"].map(|key| text_of(rule, key)),
+            numbers: ["priority", "route-table", "fwmark", "fwmask", "suppress-prefix-length"]
+                .map(|key| number(rule.get(key))),
+        }
+    }
 }
 
 /// Which families and tables each interface has routes in.
@@ -230,7 +255,7 @@ impl Holders {
         let found: usize = contents.map(|content| rules(content).count()).sum();
         if found < self.rules {
             let message = format!(
-                "has {} rules, and nmstate wrote {found}: check that from and to are of one family",
+                "has {} rules, and nmstate wrote {found}: check that from and to of each are of one family",
                 self.rules
             );
             report.error("route-rule-lost", &path.key("route-rules").key("config"), message);

@@ -13,10 +13,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         code: "address-lost",
-        title: "an address with a limited lifetime",
-        consequence: "nmstate takes an address with a lifetime for one that DHCP gave, and leaves it out of the keyfile: the \
-                      host comes up without it.",
-        mend: "Remove valid-life-time; a static address has none.",
+        title: "an address that nmstate takes for somebody else's",
+        consequence: "nmstate takes an address with a lifetime for one that DHCP gave, and one with a protocol for another \
+                      program's, and leaves it out of the keyfile: the host comes up without it.",
+        mend: "Remove valid-life-time and protocol; a static address has neither.",
         example: None,
     },
     Explanation {

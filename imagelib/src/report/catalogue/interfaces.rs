@@ -4,6 +4,34 @@ use super::Explanation;
 
 pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
+        code: "bond-mode-invalid",
+        title: "a bond of mode unknown",
+        consequence: "NetworkManager ignores the mode, and the bond is made with the kernel's usual one, balance-rr: switches \
+                      that expect another one lose frames.",
+        mend: "Write the mode that is meant, such as active-backup or 802.3ad.",
+        example: None,
+    },
+    Explanation {
+        code: "bridge-port-vlan-lost",
+        title: "VLANs of a bridge's port that are in no profile",
+        consequence: "The bridge filters VLANs and its port has none of these: their frames are dropped.",
+        mend: "Add mode, access or trunk; in trunk-tags write id or id-range in an entry, not both.",
+        example: Some(
+            "interfaces:\n- name: br0\n  type: linux-bridge\n  bridge:\n    port:\n    - name: eth0\n      vlan:\n        mode: \
+             trunk\n        trunk-tags:\n        - id: 10\n        - id-range: {min: 20, max: 30}\n  ipv4:\n    enabled: true\n    dhcp: true\n- name: eth0\n  type: ethernet\n",
+        ),
+    },
+    Explanation {
+        code: "interface-section-missing",
+        title: "an interface whose type wants a section that is not there",
+        consequence: "Its profile says nothing of what it stands on, and NetworkManager refuses it, or makes another thing of it.",
+        mend: "Add the section that is called as the type, with what the interface stands on.",
+        example: Some(
+            "interfaces:\n- name: eth0.20\n  type: vlan\n  vlan:\n    base-iface: eth0\n    id: 20\n  ipv4:\n    enabled: true\n    \
+             dhcp: true\n- name: eth0\n  type: ethernet\n",
+        ),
+    },
+    Explanation {
         code: "interface-down",
         title: "an interface that is down",
         consequence: "The profile is on the host, and nothing activates it: the interface has no link and no address until \

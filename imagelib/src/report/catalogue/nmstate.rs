@@ -11,6 +11,21 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "dns-interface-down",
+        title: "name servers in the profile of an interface that is down",
+        consequence: "nmstate gives name servers to the first interface that suits them, whether it is up or not: nobody brings \
+                      this profile up, and the host has no name servers.",
+        mend: "Move an interface that comes up, with static addresses of the servers' family, before the one that is down.",
+        example: None,
+    },
+    Explanation {
+        code: "dns-server-invalid",
+        title: "a name server that is no address",
+        consequence: "nmstate leaves it out without a word: the host does not ask it.",
+        mend: "Write an address; a link-local one of IPv6 with the interface behind it, as fe80::1%eth0.",
+        example: None,
+    },
+    Explanation {
         code: "dns-without-address",
         title: "name servers of a family that has only link-local addresses",
         consequence: "nmstate leaves them to an interface that NetworkManager allows none: it refuses the whole profile, and \

@@ -14,7 +14,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "route-rule-lost",
         title: "routing rules that are in no profile",
         consequence: "nmstate has left rules out: packets take another table on the host than described.",
-        mend: "Check that ip-from and ip-to of each rule are of one family, and that no two differ in iif only.",
+        mend: "Check that ip-from and ip-to of each rule are of one family, and that no two are the same.",
         example: None,
     },
     Explanation {

@@ -11,14 +11,14 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_yaml::Mapping;
+use serde_yaml::{Mapping, Value};
 
 use super::{Device, Interface, Ip, Kind, Topology};
 use crate::host::HostName;
 use crate::members::get;
-use crate::network::document::{number, text};
+use crate::network::document::{elements, number, text};
 use crate::network::interfaces::{Identifier, Interface as Entry};
 use crate::network::references::Names;
 use crate::report::DocumentPath;
@@ -38,6 +38,7 @@ pub(crate) fn read(
         let interface = interface(entry, entries, &names, &routes);
         interfaces.insert(interface.name.clone(), interface);
     }
+    let left_out = left_out(document);
     for entry in entries {
         // nmstate writes the other end of a pair as it writes the one that is described, up or down.
         let peer = kind::peer(entry).map(|(peer, path)| Interface {
@@ -45,7 +46,8 @@ pub(crate) fn read(
             ..bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
         });
         let ports = reference::ports(entry.map, &entry.path);
-        let ports = ports.into_iter().map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
+        let ports = ports.into_iter().filter(|(port, _)| !left_out.contains(port));
+        let ports = ports.map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
         for implied in peer.into_iter().chain(ports) {
             interfaces.entry(implied.name.clone()).or_insert(implied);
         }
@@ -66,11 +68,18 @@ pub(crate) fn read(
     }
 }
 
+/// The names of entries that get no profile: nmstate adds none for them as ports either.
+fn left_out(document: &Mapping) -> BTreeSet<&str> {
+    let entries = elements(document, &["interfaces"]).iter().filter_map(Value::as_mapping);
+    let left_out = entries.filter(|entry| matches!(text(entry, "state"), Some("absent" | "ignore")));
+    left_out.filter_map(|entry| text(entry, "name")).collect()
+}
+
 fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes: &Routes) -> Interface {
     let name = names.name(entry.name).to_owned();
     let kind = kind::read(entry, names);
     // A profile of these says nothing of its link's layer.
-    let no_link = matches!(kind, Kind::Vrf(_) | Kind::Loopback | Kind::Infiniband(_));
+    let no_link = matches!(kind, Kind::Vrf(_) | Kind::Loopback | Kind::Infiniband(_)) || entry.has_address_of_port();
     let mac = match entry.identifier {
         Identifier::Mac(_) => None,
         Identifier::Name | Identifier::Pci if no_link => None,
@@ -78,7 +87,7 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
             .or_else(|| {
                 let source = names.name(text(entry.map, "copy-mac-from")?);
                 let source = entries.iter().find(|other| names.name(other.name) == source)?;
-                text(source.map, "mac-address")
+                text(source.map, "permanent-mac-address").or_else(|| text(source.map, "mac-address"))
             })
             .and_then(|mac| mac.parse().ok()),
     };

@@ -6,7 +6,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::document::{mapping, number, quoted, text};
 use super::features::{REFUSED_TYPES, SUPPORTED_TYPES};
-use super::references::alternative;
+use super::other_names::alternative;
 use crate::host::MacAddress;
 use crate::members::get;
 use crate::report::{DocumentPath, Origins, Report};

@@ -27,9 +27,10 @@ pub mod networkd;
 mod networkd_unit;
 mod newer;
 pub(crate) mod nics;
+pub(crate) mod other_names;
 mod pattern;
 mod ports;
-pub(crate) mod references;
+mod references;
 mod release;
 pub(crate) mod routes;
 mod rules;
@@ -200,7 +201,7 @@ fn check<'a>(
     }
     let mut prepared = document.clone();
     name_types(&mut prepared, &interfaces);
-    references::name_ports(&mut prepared, &interfaces);
+    other_names::name_ports(&mut prepared, &interfaces);
     mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
     (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
 }

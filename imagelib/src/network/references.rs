@@ -1,77 +1,12 @@
 //! Names by which one part of a document refers to an interface.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde_yaml::{Mapping, Value};
-
-use super::document::{descend, elements, quoted, text};
+use super::document::{descend, quoted};
 use super::interfaces::{Interface, kernel_name_problem, known_names};
-use super::pattern::{Pattern, Searched, visit_mut};
+use super::pattern::{Pattern, Searched};
 use crate::host::NamedNic;
 use crate::report::{DocumentPath, Report};
-
-/// What each name of the document stands for.
-pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
-
-impl<'a> Names<'a> {
-    /// As in nmstate, an interface's name is found before another name of one, and that before a profile's.
-    pub(crate) fn of(entries: &[Interface<'a>]) -> Self {
-        let called = |entry: &Interface<'a>| {
-            let profile = text(entry.map, "profile-name").filter(|profile| entry.is_alias() && !profile.is_empty());
-            profile.unwrap_or(entry.name)
-        };
-        let profiles = entries.iter().filter_map(|entry| Some((text(entry.map, "profile-name")?, called(entry))));
-        let others = entries.iter().flat_map(|entry| alternative(entry.map).map(|name| (name, called(entry))));
-        let own = entries.iter().map(|entry| (entry.name, called(entry)));
-        Self(profiles.chain(others).chain(own).collect())
-    }
-
-    /// The name that [`crate::topology::Interface::name`] has for what the document calls `name`.
-    pub(crate) fn name<'n>(&self, name: &'n str) -> &'n str
-    where
-        'a: 'n,
-    {
-        self.0.get(name).copied().unwrap_or(name)
-    }
-}
-
-/// Other names of an interface, by which nmstate finds it as well.
-pub(super) fn alternative(interface: &Mapping) -> impl Iterator<Item = &str> {
-    let names = elements(interface, &["alt-names"]).iter().filter_map(Value::as_mapping);
-    names.filter(|name| text(name, "state") != Some("absent")).filter_map(|name| text(name, "name"))
-}
-
-/// Where ports are named.
-const PORTS: &[Pattern] = &[
-    &["interfaces", "*", "link-aggregation", "port", "*"],
-    &["interfaces", "*", "link-aggregation", "ports-config", "*", "name"],
-    &["interfaces", "*", "bridge", "port", "*", "name"],
-    &["interfaces", "*", "vrf", "port", "*"],
-    &["interfaces", "*", "controller"],
-];
-
-/// Names ports, and their controllers, by the names of their entries. nmstate follows the name of a profile, and an alternative
-/// name, everywhere but here, where it makes a NIC of its own for them.
-pub(super) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
-    let own: BTreeSet<&str> = interfaces.iter().map(|interface| interface.name).collect();
-    let mut others: BTreeMap<&str, &str> = BTreeMap::new();
-    for interface in interfaces {
-        let profile = text(interface.map, "profile-name");
-        let all = alternative(interface.map).chain(profile).filter(|other| !own.contains(other));
-        others.extend(all.map(|other| (other, interface.name)));
-    }
-    if others.is_empty() {
-        return;
-    }
-    for at in PORTS {
-        visit_mut(document.to_mut(), at, &mut |value| {
-            if let Some(name) = value.as_str().and_then(|name| others.get(name)) {
-                *value = (*name).into();
-            }
-        });
-    }
-}
 
 /// Where a name may stand for any interface of the document, one with a name of the document's own included.
 pub(super) const REFERENCES: &[Pattern] = &[
@@ -128,7 +63,45 @@ pub(super) fn check(
             {
                 let message = format!("is {}, which cannot be an interface's name: {problem}", quoted(name));
                 report.error("interface-name-invalid", &descend(path, steps), message);
+            } else if !kernel
+                && let Some(message) = mistaken(name, &known, &aliases)
+            {
+                report.warning("reference-unknown", &descend(path, steps), message);
             }
         });
     }
 }
+
+/// What speaks against it that a name which the document says nothing else about is a NIC's.
+fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Option<String> {
+    if name.is_empty() || known.contains(name) {
+        return None;
+    }
+    let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
+    let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let similar = known.iter().find(|known| plain(known) == plain(name)).or_else(|| {
+        // The document's own names are words. Those that differ in digits alone are of things beside each other.
+        let words = aliases.iter().filter(|alias| letters(alias) != letters(name) && name.len() > 3);
+        words.min_by_key(|alias| strsim::damerau_levenshtein(alias, name)).filter(|alias| is_near(alias, name))
+    });
+    let of_a_profile = MADE.iter().any(|kind| {
+        let number = name.strip_prefix(kind).map(|rest| rest.trim_start_matches(['-', '_']));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    let of_a_vlan = name.rsplit_once('.').is_some_and(|(parent, id)| {
+        !parent.is_empty() && !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let reason = match similar {
+        Some(similar) => format!("is it {}?", quoted(similar)),
+        None if of_a_profile || of_a_vlan => "only a profile makes an interface of such a name".to_owned(),
+        None => return None,
+    };
+    Some(format!("is {}, which the document says nothing else about, and would be a NIC: {reason}", quoted(name)))
+}
+
+fn is_near(one: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(one, other) <= 2
+}
+
+/// What people call interfaces that no kernel has by itself.
+const MADE: [&str; 7] = ["bond", "br", "bridge", "dummy", "team", "vlan", "vrf"];

@@ -8,7 +8,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::document::{elements, is_true, mapping, number, text};
 use super::interfaces::Interface;
-use super::references::Names;
+use super::other_names::Names;
 use crate::members::get;
 use crate::report::{DocumentPath, Report};
 

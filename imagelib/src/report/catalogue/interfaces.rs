@@ -142,4 +142,12 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Use a name without '/', other than '.' and '..'.",
         example: None,
     },
+    Explanation {
+        code: "reference-unknown",
+        title: "a name that may be misspelt",
+        consequence: "nmstate takes it for a NIC. If the host has none of this name, what is said of it never comes up: the port \
+                      is missing, or the VLAN with its addresses.",
+        mend: "Write the name of the interface as its entry has it; if it is a NIC, give it an entry of its own.",
+        example: None,
+    },
 ];

@@ -8,7 +8,7 @@ use super::super::{Bond, Bridge, Kind, Vlan};
 use crate::members::get;
 use crate::network::document::{elements, is_true, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
-use crate::network::references::Names;
+use crate::network::other_names::Names;
 use crate::report::DocumentPath;
 
 /// The modes of bonds by name, in the order of the kernel's numbers.

@@ -20,7 +20,7 @@ use crate::host::HostName;
 use crate::members::get;
 use crate::network::document::{elements, number, text};
 use crate::network::interfaces::{Identifier, Interface as Entry};
-use crate::network::references::Names;
+use crate::network::other_names::Names;
 use crate::report::DocumentPath;
 use routes::Routes;
 

@@ -9,7 +9,7 @@ use super::super::{Dns, MAIN_TABLE, NameServer, Route, RouteKind, Rule};
 use crate::members::get;
 use crate::network::document::{elements, number, text};
 use crate::network::interfaces::Interface as Entry;
-use crate::network::references::Names;
+use crate::network::other_names::Names;
 use crate::network::routes::{self, RouteKey};
 use crate::report::DocumentPath;
 

@@ -1,0 +1,72 @@
+//! Names of interfaces besides those of their entries: of their profiles, and alternative ones.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::{Mapping, Value};
+
+use super::document::{elements, text};
+use super::interfaces::Interface;
+use super::pattern::{Pattern, visit_mut};
+
+/// What each name of the document stands for.
+pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Names<'a> {
+    /// As in nmstate, an interface's name is found before another name of one, and that before a profile's.
+    pub(crate) fn of(entries: &[Interface<'a>]) -> Self {
+        let called = |entry: &Interface<'a>| {
+            let profile = text(entry.map, "profile-name").filter(|profile| entry.is_alias() && !profile.is_empty());
+            profile.unwrap_or(entry.name)
+        };
+        let profiles = entries.iter().filter_map(|entry| Some((text(entry.map, "profile-name")?, called(entry))));
+        let others = entries.iter().flat_map(|entry| alternative(entry.map).map(|name| (name, called(entry))));
+        let own = entries.iter().map(|entry| (entry.name, called(entry)));
+        Self(profiles.chain(others).chain(own).collect())
+    }
+
+    /// The name that [`crate::topology::Interface::name`] has for what the document calls `name`.
+    pub(crate) fn name<'n>(&self, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        self.0.get(name).copied().unwrap_or(name)
+    }
+}
+
+/// Other names of an interface, by which nmstate finds it as well.
+pub(super) fn alternative(interface: &Mapping) -> impl Iterator<Item = &str> {
+    let names = elements(interface, &["alt-names"]).iter().filter_map(Value::as_mapping);
+    names.filter(|name| text(name, "state") != Some("absent")).filter_map(|name| text(name, "name"))
+}
+
+/// Where ports are named.
+const PORTS: &[Pattern] = &[
+    &["interfaces", "*", "link-aggregation", "port", "*"],
+    &["interfaces", "*", "link-aggregation", "ports-config", "*", "name"],
+    &["interfaces", "*", "bridge", "port", "*", "name"],
+    &["interfaces", "*", "vrf", "port", "*"],
+    &["interfaces", "*", "controller"],
+];
+
+/// Names ports, and their controllers, by the names of their entries. nmstate follows the name of a profile, and an alternative
+/// name, everywhere but here, where it makes a NIC of its own for them.
+pub(super) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
+    let own: BTreeSet<&str> = interfaces.iter().map(|interface| interface.name).collect();
+    let mut others: BTreeMap<&str, &str> = BTreeMap::new();
+    for interface in interfaces {
+        let profile = text(interface.map, "profile-name");
+        let all = alternative(interface.map).chain(profile).filter(|other| !own.contains(other));
+        others.extend(all.map(|other| (other, interface.name)));
+    }
+    if others.is_empty() {
+        return;
+    }
+    for at in PORTS {
+        visit_mut(document.to_mut(), at, &mut |value| {
+            if let Some(name) = value.as_str().and_then(|name| others.get(name)) {
+                *value = (*name).into();
+            }
+        });
+    }
+}

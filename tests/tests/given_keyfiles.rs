@@ -83,3 +83,22 @@ fn libnm_takes_what_is_taken_and_nothing_else() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(taken >= 10 && refused > 20, "{taken} {refused}");
 }
+
+#[test]
+fn libnm_takes_addresses_from_ports_and_dayone_says_so() {
+    let port = |kind: &str| {
+        format!(
+            "{BASE}type=ethernet\ninterface-name=eth0\nmaster=c\nslave-type={kind}\n[ipv4]\nmethod=manual\naddress1=192.0.2.1/24\n"
+        )
+    };
+    for (kind, has_addresses) in [("bond", false), ("bridge", false), ("vrf", true)] {
+        let content = port(kind);
+        let found = libnm(&BTreeMap::from([(kind.to_owned(), content.clone())]));
+        assert_eq!(found[kind]["problems"], serde_json::json!([]), "{kind}");
+        assert_eq!(found[kind]["settings"].get("ipv4").is_some(), has_addresses, "{kind}: {found}");
+        let read = read_all([Text { name: Some("a.nmconnection"), text: content.as_bytes() }]);
+        let (network, report) = convert(&read.hosts[0]);
+        let is_said = report.findings().iter().any(|finding| finding.code == "keyfile-address-on-port");
+        assert_eq!((network.is_some(), is_said), (has_addresses, !has_addresses), "{kind}: {:?}", report.findings());
+    }
+}

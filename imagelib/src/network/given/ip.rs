@@ -28,7 +28,13 @@ const FAMILIES: [Family; 2] = [
     },
 ];
 
+/// Types of controllers whose ports have no addresses.
+const WITHOUT_ADDRESSES: [&str; 4] = ["bond", "bridge", "team", "ovs-bridge"];
+
 pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
+    let mut kinds = ["slave-type", "port-type"].into_iter().filter_map(|key| reader.text("connection", key, report));
+    let is_port = ["master", "controller"].iter().any(|key| reader.keys().get("connection", key).is_some());
+    let controller = kinds.find(|kind| is_port && WITHOUT_ADDRESSES.contains(&&**kind));
     for family in FAMILIES {
         let Some(group) = reader.keys().group(family.group) else { continue };
         let mut addresses = 0_usize;
@@ -37,7 +43,14 @@ pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
                 continue;
             }
             addresses += 1;
-            check_addresses(entry.raw(), &family, &reader.at(family.group, entry.key), report);
+            let at = reader.at(family.group, entry.key);
+            if let Some(controller) = &controller {
+                let message = format!(
+                    "is that of a port of a {controller}, and NetworkManager takes it out; put it on the {controller}"
+                );
+                report.error("keyfile-address-on-port", &at, message);
+            }
+            check_addresses(entry.raw(), &family, &at, report);
         }
         if let Some(gateway) = reader.text(family.group, "gateway", report)
             && !family.is_address(&gateway)

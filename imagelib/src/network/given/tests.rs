@@ -35,6 +35,18 @@ fn keyfiles_are_taken_byte_by_byte_and_understood() {
 }
 
 #[test]
+fn a_port_has_no_addresses() {
+    let port = |of: &str| ETH0.replace("interface-name=eth0", &format!("interface-name=eth0\nmaster=c\n{of}"));
+    for of in ["slave-type=bond", "port-type=bond", "slave-type=bridge", "slave-type=team"] {
+        let said = "error: eth0.nmconnection: ipv4.address1 is that of a port of a ";
+        let found = findings(&[("eth0.nmconnection", &port(of))]);
+        assert!(found.iter().any(|finding| finding.starts_with(said)), "{of}: {found:?}");
+    }
+    let of_vrf = findings(&[("eth0.nmconnection", &port("slave-type=vrf"))]);
+    assert!(!of_vrf.iter().any(|finding| finding.contains("is that of a port")), "{of_vrf:?}");
+}
+
+#[test]
 fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
     let at = |key: &str| format!("error: eth0.nmconnection: {key}");
     for (right, wrong, said) in [

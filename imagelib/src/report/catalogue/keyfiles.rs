@@ -11,6 +11,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "keyfile-address-on-port",
+        title: "an address in the profile of a bond's or a bridge's port",
+        consequence: "Ports have no addresses: NetworkManager takes it out without a word, and the host comes up without it.",
+        mend: "Put the address into the profile of the bond or bridge.",
+        example: None,
+    },
+    Explanation {
         code: "keyfile-any-device",
         title: "a profile that matches every NIC",
         consequence: "Whichever NIC comes first gets this network: on another boot, or another host, another one.",

@@ -19,6 +19,10 @@ pub(super) struct Settings {
     prefix: u64,
     second: bool,
     link_local: bool,
+    /// Its controller knows it by its profile's name.
+    pub(super) by_profile: bool,
+    /// Its ports are listed under other names of the keys.
+    pub(super) other_keys: bool,
 }
 
 /// Where the addresses of a family come from.
@@ -64,9 +68,23 @@ pub(super) fn settings() -> impl Strategy<Value = Settings> {
         (prop::option::of(odd), prop::option::weighted(0.3, odd)),
         (method(), method()),
         (16..=32_u64, any::<bool>(), prop::bool::weighted(0.1)),
+        (any::<bool>(), any::<bool>()),
     )
-        .prop_map(|((mtu, is_down), (description, profile), (ipv4, ipv6), (prefix, second, link_local))| {
-            Settings { mtu, is_down, description, profile, ipv4, ipv6, prefix, second, link_local }
+        .prop_map(|((mtu, is_down), (description, profile), (ipv4, ipv6), (prefix, second, link_local), names)| {
+            let (by_profile, other_keys) = names;
+            Settings {
+                mtu,
+                is_down,
+                description,
+                profile,
+                ipv4,
+                ipv6,
+                prefix,
+                second,
+                link_local,
+                by_profile,
+                other_keys,
+            }
         })
 }
 

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod layers;
+mod port_names;
 mod routes;
 
 use proptest::prelude::*;
@@ -111,6 +112,7 @@ impl Document {
             interface.number = number;
             settings.apply(interface);
         }
+        port_names::vary(&mut self.interfaces, settings);
         let mut document = json!({
             "routes": {"config": beyond.routes(&self.interfaces)},
             "route-rules": {"config": beyond.rules(&self.interfaces)},

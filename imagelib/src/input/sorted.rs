@@ -272,15 +272,7 @@ impl<'a> Sorted<'a> {
             hosts.join(machines, [By::Name, By::Mac], report);
         }
         hosts.join(networks, [By::Mac, By::Name], report);
-        let mut profiles = Vec::new();
-        for (order, host) in keyfiles::by_host(&self.keyfiles).iter().enumerate() {
-            if host.name.is_none() && has_nameless {
-                let message = "is of a second host without a name; having no names, the two cannot be told apart";
-                report.error("nmstate-second-document", &host.path, message);
-            } else {
-                profiles.extend(host.part(report).ok().map(|part| (first_profile + order, part)));
-            }
-        }
+        let profiles = self.profiles(first_profile, has_nameless, report);
         hosts.join(profiles, [By::Name, By::Mac], report);
         policies.join(&mut hosts, report);
         let found = hosts.finish(report);
@@ -296,6 +288,22 @@ impl<'a> Sorted<'a> {
             }
         }
         (found, cluster)
+    }
+
+    /// What profiles say of their hosts, whose places among all documents begin at `first`.
+    fn profiles(&self, first: usize, mut has_nameless: bool, report: &mut Report) -> Vec<(usize, HostPart)> {
+        let mut parts = Vec::new();
+        for (order, host) in keyfiles::by_host(&self.keyfiles).iter().enumerate() {
+            let is_nameless = host.name.is_none();
+            if is_nameless && has_nameless {
+                let message = "is of a second host without a name; having no names, the two cannot be told apart";
+                report.error("nmstate-second-document", &host.path, message);
+            } else {
+                parts.extend(host.part(report).ok().map(|part| (first + order, part)));
+            }
+            has_nameless |= is_nameless;
+        }
+        parts
     }
 
     /// What each document that refers to others says of its hosts, in their order; nothing of those that do not. A thread

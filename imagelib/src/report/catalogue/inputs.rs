@@ -64,9 +64,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         code: "nmstate-second-document",
-        title: "two NMState documents without a host's name",
-        consequence: "NMState names no host: whose network is whose cannot be told.",
-        mend: "Hand over one at a time, or put each into the Secret of a BareMetalHost.",
+        title: "two networks without a host's name",
+        consequence: "NMState and network data name no host, nor do NetworkManager's profiles in a directory that no host can be \
+                      called as: whose network is whose cannot be told.",
+        mend: "Hand over one at a time, put each into the Secret of a BareMetalHost, or profiles into directories that are called \
+               as their hosts (a-z, 0-9, '-' and '.').",
         example: None,
     },
     Explanation {

@@ -30,6 +30,8 @@ pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)
     if let Some(kind) = kind {
         found.push(("kind", Shape::Kind(kind)));
     }
+    // A text there is what a config drive's meta_data.json calls its host.
+    let is_nmstate = |member: &&str| **member != *nmstate::HOSTNAME || document.get(**member).is_some_and(Value::is_mapping);
     if let Some(member) = is(&nmstate::MEMBERS).filter(|_| !is_object) {
         found.push((member, Shape::Nmstate));
     }

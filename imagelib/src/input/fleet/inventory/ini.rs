@@ -83,7 +83,7 @@ impl Reader {
                         }
                         return Err("has something behind a host that is not key=value".to_owned());
                     };
-                    variables.extend(literal(value).map(|cell| (key.to_owned(), cell)));
+                    variables.insert(key.to_owned(), literal(value));
                 }
                 self.inventory.add_hosts(group, &pattern, &variables)
             }
@@ -92,9 +92,7 @@ impl Reader {
                     return Err("has something among a group's variables that is not key=value".to_owned());
                 };
                 let (key, value) = (key.trim().to_owned(), value.trim());
-                let value = unquoted(value);
-                let group = self.inventory.group(group)?;
-                group.variables.extend(value.map(|cell| (key, cell)));
+                self.inventory.group(group)?.variables.insert(key, unquoted(value));
                 Ok(())
             }
             Section::Children(group) => {

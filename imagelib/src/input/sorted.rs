@@ -39,9 +39,13 @@ enum HostDocument {
 }
 
 impl HostDocument {
-    /// Whether it is a network and does not say whose.
-    fn is_nameless(&self) -> bool {
-        matches!(self, Self::Nmstate(_) | Self::NetworkData(_))
+    /// What it is, if it is a network and does not say whose.
+    fn nameless(&self) -> Option<Shape<'static>> {
+        match self {
+            Self::Nmstate(_) => Some(Shape::Nmstate),
+            Self::NetworkData(_) => Some(Shape::NetworkData),
+            _ => None,
+        }
     }
 }
 
@@ -119,8 +123,13 @@ impl<'a> Sorted<'a> {
         match shape::of(&document.value) {
             Ok(shape @ (Shape::Nmstate | Shape::NetworkData)) => {
                 self.any_host = true;
-                if self.hosts.iter().any(HostDocument::is_nameless) {
-                    let message = "is a second NMState document; having no names, the two hosts cannot be told apart";
+                if let Some(first) = self.hosts.iter().find_map(HostDocument::nameless) {
+                    let what = match shape {
+                        Shape::Nmstate if first == shape => "a second NMState document".to_owned(),
+                        _ if first == shape => format!("a second document of {shape}"),
+                        _ => format!("{shape}, beside {first}"),
+                    };
+                    let message = format!("is {what}; having no names, the two hosts cannot be told apart");
                     report.error("nmstate-second-document", &document.position, message);
                     return Err(Reported);
                 }
@@ -228,7 +237,7 @@ impl<'a> Sorted<'a> {
         let (mut objects, mut installs, mut agents, mut networks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut fleets = Vec::new();
         let mut without_hosts = None;
-        let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(HostDocument::is_nameless));
+        let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(|host| host.nameless().is_some()));
         let read = self.read_objects(&tables, DOCUMENTS_AT_ONCE, budget);
         for (order, (document, (parts, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
         {

@@ -37,7 +37,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "duplicate-object",
         title: "an object that is there twice",
         consequence: "Which one counts cannot be known. Hosts are told apart by their names alone, not by their namespaces.",
-        mend: "Hand over only one of them.",
+        mend: "Hand over only one of them. A Secret may be there several times if its content is the same.",
         example: None,
     },
     Explanation {

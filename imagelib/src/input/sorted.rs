@@ -17,7 +17,7 @@ use super::secret::{self, Secrets};
 use super::shape::{self, Shape};
 use super::shares;
 use super::stream::{self, Document};
-use super::text::{NamedText, Text, TextKind};
+use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
@@ -85,7 +85,16 @@ impl<'a> Sorted<'a> {
         for text in texts {
             if let Err(problem) = sorted.take(text, &mut documents, budget, report) {
                 unreadable = true;
-                report.error_in_text(problem.code, &text.top(), format!("the input {problem}"), problem.position);
+                let message = if problem.code == "invalid-yaml" && text.begins_as_inventory(budget) {
+                    let ends = INVENTORIES.join(" or ");
+                    format!(
+                        "the input is not YAML, and looks like an Ansible inventory in INI form; give the file a name that \
+                         ends in {ends}"
+                    )
+                } else {
+                    format!("the input {problem}")
+                };
+                report.error_in_text(problem.code, &text.top(), message, problem.position);
             }
         }
         if unreadable {

@@ -186,6 +186,11 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
+    /// The MAC addresses by which it can be told from others: that of the NIC that it boots from before those in its list.
+    pub fn macs(&self) -> impl Iterator<Item = MacAddress> {
+        self.boot_mac.into_iter().chain(self.nics.iter().map(|nic| nic.mac))
+    }
+
     /// A host of which nothing is known but its network.
     pub fn with_network(network: impl Into<NetworkDocument>) -> Self {
         Self {

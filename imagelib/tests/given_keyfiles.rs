@@ -86,3 +86,26 @@ fn a_host_has_one_network() {
     assert_eq!(refused(&[nmstate, profile("worker-1/uplink.nmconnection")]), (2, vec![]));
     assert_eq!(refused(&[("a.nmconnection".to_owned(), vec![0xff])]), (0, vec!["not-utf-8"]));
 }
+
+#[test]
+fn profiles_of_two_directories_are_never_of_one_host() {
+    let profile = fs::read(fixtures("inputs/keyfiles/worker-1/uplink.nmconnection")).unwrap();
+    let found = |names: &[&str]| {
+        let files: Vec<_> = names.iter().map(|name| ((*name).to_owned(), profile.clone())).collect();
+        let input = read(&files);
+        let hosts: Vec<_> = input.hosts.iter().map(|host| host.name.clone().unwrap_or_default()).collect();
+        (hosts.join(" "), input.report.findings().iter().map(|finding| finding.code).collect::<Vec<_>>())
+    };
+    for nameless in [
+        ["kf/worker_0/eno1.nmconnection", "kf/worker_1/eno2.nmconnection"],
+        ["a/system-connections/eno1.nmconnection", "eno1.nmconnection"],
+    ] {
+        assert_eq!(found(&nameless), (String::new(), vec!["nmstate-second-document"]), "{nameless:?}");
+    }
+    let places =
+        ["a", "b"].map(|host| format!("worker-{host}/etc/NetworkManager/system-connections/eno0.nmconnection"));
+    assert_eq!(found(&[&places[0], &places[1]]), ("worker-a worker-b".to_owned(), vec![]));
+    let one_name = ["a/w0/eno1.nmconnection", "b/w0/eno2.nmconnection"];
+    assert_eq!(found(&one_name), ("w0".to_owned(), vec!["host-twice"]));
+    assert_eq!(found(&["w0/eno1.nmconnection", "./w0/eno2.nmconnection"]), ("w0".to_owned(), vec![]));
+}

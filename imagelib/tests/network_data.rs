@@ -27,8 +27,8 @@ fn documents() -> Vec<(String, HostSpec)> {
     documents
 }
 
-/// The document with what network data always says (a MAC address for every NIC, how often a bond looks at its links), and
-/// without what it has no place for (metrics, search domains).
+/// The document with what network data always says (a MAC address for every NIC and bond, how often a bond looks at its
+/// links), and without what it has no place for (metrics, search domains).
 fn as_network_data_has_it(mut host: HostSpec) -> HostSpec {
     let document = &mut host.network.as_nmstate_mut().unwrap().value;
     let interfaces = document.get_mut("interfaces").and_then(Value::as_sequence_mut);
@@ -44,6 +44,7 @@ fn as_network_data_has_it(mut host: HostSpec) -> HostSpec {
             options.as_mapping_mut().unwrap().entry("miimon".into()).or_insert_with(|| 100.into());
         }
     }
+    give_bonds_addresses(document);
     let routes = document.get_mut("routes").and_then(|routes| routes.get_mut("config")?.as_sequence_mut());
     for route in routes.into_iter().flatten() {
         route.as_mapping_mut().unwrap().remove("metric");
@@ -53,6 +54,19 @@ fn as_network_data_has_it(mut host: HostSpec) -> HostSpec {
         resolver.remove("search");
     }
     host
+}
+
+/// A bond without a MAC address gets that of its first port.
+fn give_bonds_addresses(document: &mut Value) {
+    let Some(interfaces) = document.get_mut("interfaces").and_then(Value::as_sequence_mut) else { return };
+    let all = interfaces.clone();
+    for bond in interfaces.iter_mut().filter_map(Value::as_mapping_mut) {
+        let port = bond.get("link-aggregation").and_then(|aggregation| aggregation.get("port")?.get(0));
+        let mac = all.iter().find(|interface| interface.get("name") == port).and_then(|port| port.get("mac-address"));
+        if let Some(mac) = mac {
+            bond.entry("mac-address".into()).or_insert_with(|| mac.clone());
+        }
+    }
 }
 
 fn keyfiles(host: &HostSpec) -> Vec<Keyfile> {

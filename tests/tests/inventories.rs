@@ -13,6 +13,7 @@ fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(value) => value.to_string(),
+        Value::Null => String::new(),
         other => other.to_string(),
     }
 }

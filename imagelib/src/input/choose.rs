@@ -1,6 +1,6 @@
 //! Which of several hosts is meant.
 
-use crate::host::{HostName, HostSpec};
+use crate::host::{HostName, HostSpec, MacAddress};
 
 /// Why it is not clear which host is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,10 +44,10 @@ fn there_are(names: &[String]) -> String {
     if names.is_empty() { "none has a name".to_owned() } else { format!("there are: {}", names.join(", ")) }
 }
 
-/// The only one of `hosts`, or the one called `name`: by what the documents call it, or else by its host name.
+/// The only one of `hosts`, or the one called `name`: by what the documents call it, else by its host name, else by one of
+/// its MAC addresses, which every host has that an agent-config describes.
 pub fn choose(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, ChooseError> {
-    let called = |host: &HostSpec| host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string));
-    let names = || hosts.iter().filter_map(called).collect();
+    let names = || hosts.iter().filter_map(|host| called(host).or_else(|| first_mac(host))).collect();
     let Some(name) = name else {
         return match hosts.len() {
             0 | 1 => hosts.pop().ok_or(ChooseError::NoHost),
@@ -55,12 +55,26 @@ pub fn choose(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, 
         };
     };
     let unknown = ChooseError::Unknown { name: name.to_owned(), names: names() };
-    hosts.retain(|host| called(host).as_deref() == Some(name));
+    let is_meant = |host: &HostSpec| called(host).as_deref() == Some(name);
+    if hosts.iter().any(is_meant) {
+        hosts.retain(is_meant);
+    } else {
+        let mac = name.parse::<MacAddress>().ok();
+        hosts.retain(|host| host.macs().any(|own| Some(own) == mac));
+    }
     match (hosts.pop(), hosts.is_empty()) {
         (Some(host), true) => Ok(host),
         (Some(_), false) => Err(ChooseError::Ambiguous { name: name.to_owned() }),
         (None, _) => Err(unknown),
     }
+}
+
+fn called(host: &HostSpec) -> Option<String> {
+    host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string))
+}
+
+fn first_mac(host: &HostSpec) -> Option<String> {
+    host.macs().next().map(|mac| mac.to_string())
 }
 
 #[cfg(test)]
@@ -91,5 +105,20 @@ mod tests {
         );
         let nameless = choose(vec![host(None)], Some("c")).unwrap_err().to_string();
         assert_eq!(nameless, "no host in the documents is called \"c\"; none has a name");
+    }
+
+    #[test]
+    fn a_host_without_a_name_is_called_by_a_mac_address() {
+        let with = |mac: &str, name| HostSpec { boot_mac: Some(mac.parse().unwrap()), ..host(name) };
+        let several = || vec![with("52:54:00:00:00:01", None), with("52:54:00:00:00:02", None), host(Some("a"))];
+        let message = choose(several(), None).unwrap_err().to_string();
+        assert!(message.ends_with("name one of: 52:54:00:00:00:01, 52:54:00:00:00:02, a"), "{message}");
+        for name in ["52:54:00:00:00:02", "52-54-00-00-00-02"] {
+            let found = choose(several(), Some(name)).unwrap();
+            assert_eq!(found.boot_mac.unwrap().to_string(), "52:54:00:00:00:02");
+        }
+        assert!(matches!(choose(several(), Some("52:54:00:00:00:03")), Err(ChooseError::Unknown { .. })));
+        let twins = vec![with("52:54:00:00:00:01", None), with("52:54:00:00:00:01", Some("b"))];
+        assert!(matches!(choose(twins, Some("52:54:00:00:00:01")), Err(ChooseError::Ambiguous { .. })));
     }
 }

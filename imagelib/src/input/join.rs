@@ -12,6 +12,8 @@ use crate::report::Report;
 pub(super) struct Hosts {
     all: Vec<Host>,
     by_name: BTreeMap<String, usize>,
+    /// By host names that are said besides the names.
+    by_hostname: BTreeMap<String, usize>,
     by_mac: BTreeMap<MacAddress, BTreeSet<usize>>,
 }
 
@@ -84,6 +86,9 @@ impl Hosts {
             self.by_name.insert(name.to_owned(), index);
         }
         self.index_macs(index, &part);
+        if let Some(hostname) = &part.hostname {
+            self.by_hostname.entry(hostname.to_string()).or_insert(index);
+        }
         self.all.push(Host { shapes: vec![part.shape], part, order });
     }
 
@@ -135,25 +140,22 @@ impl Hosts {
             if let Some(name) = host.part.name().filter(|_| nameless) {
                 self.by_name.entry(name.to_owned()).or_insert(index);
             }
+            if let Some(hostname) = &host.part.hostname {
+                self.by_hostname.entry(hostname.to_string()).or_insert(index);
+            }
         }
     }
 
-    /// The host of this name, or the only one whose name begins with the same label: nodes are called by their full names
-    /// in one place, and by short ones in another.
+    /// The host of the node `name`: of this host name, for a node is called by that; else of this name; else the only one
+    /// that has either with the same first label. Nodes are called by their full names in one place, and by short ones in
+    /// another.
     pub(super) fn called(&self, name: &str) -> Option<usize> {
-        fn label(name: &str) -> &str {
-            name.split('.').next().unwrap_or(name)
-        }
-        if let Some(index) = self.by_name.get(name) {
+        if let Some(index) = self.by_hostname.get(name).or_else(|| self.by_name.get(name)) {
             return Some(*index);
         }
-        // Names that begin with the label stand together, but for those that go on without a dot.
-        let begin = label(name);
-        let behind = self.by_name.range(begin.to_owned()..).take_while(|(name, _)| name.starts_with(begin));
-        let mut same =
-            behind.filter(|(theirs, _)| label(theirs) == begin && (!theirs.contains('.') || !name.contains('.')));
-        let found = same.next().map(|(_, index)| *index);
-        found.filter(|_| same.next().is_none())
+        let found: BTreeSet<usize> =
+            [&self.by_hostname, &self.by_name].into_iter().flat_map(|names| same_label(names, name)).collect();
+        found.first().copied().filter(|_| found.len() == 1)
     }
 
     /// Adds a part to the host at `index`.
@@ -176,6 +178,19 @@ impl Hosts {
         self.all.sort_by_key(|host| host.order);
         self.all.into_iter().filter_map(|host| host.part.finish(report)).collect()
     }
+}
+
+/// The hosts of `names` that `name` may mean, where one of the two names is short.
+fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &'a str) -> impl Iterator<Item = usize> {
+    fn label(name: &str) -> &str {
+        name.split('.').next().unwrap_or(name)
+    }
+    // Names that begin with the label stand together, but for those that go on without a dot.
+    let begin = label(name);
+    let behind = names.range(begin.to_owned()..).take_while(move |(theirs, _)| theirs.starts_with(begin));
+    let same =
+        behind.filter(move |(theirs, _)| label(theirs) == begin && (!theirs.contains('.') || !name.contains('.')));
+    same.map(|(_, index)| *index)
 }
 
 /// What a part's host is.

@@ -1,6 +1,8 @@
 //! NetworkManager's own connection profiles (`.nmconnection`): all files of one directory are of one host, which is
 //! called as the directory, if a host can be called so.
 
+use std::collections::BTreeMap;
+
 use super::object::Reported;
 use super::part::HostPart;
 use super::text::NamedText;
@@ -8,7 +10,7 @@ use crate::host::{HostName, KeyfileDocument, NetworkDocument};
 use crate::report::{DocumentPath, Report};
 
 /// The directory in which every system has its profiles: no host is called so.
-const SYSTEM_CONNECTIONS: &str = "system-connections";
+const SYSTEM_CONNECTIONS: [&str; 3] = ["etc", "NetworkManager", "system-connections"];
 
 /// What they are, for sentences.
 const SHAPE: &str = "NetworkManager's profiles";
@@ -28,10 +30,12 @@ pub(super) struct Profiles<'a> {
 /// The profiles, host by host, in the order in which they come.
 pub(super) fn by_host<'a>(texts: &'a [NamedText<'a>]) -> Vec<Profiles<'a>> {
     let mut hosts: Vec<Profiles<'a>> = Vec::new();
-    let mut positions = std::collections::BTreeMap::new();
+    let mut positions = BTreeMap::new();
     for text in texts {
-        let name = host_name(text.name);
-        let position = *positions.entry(name).or_insert(hosts.len());
+        let directories = directories(text.name);
+        let name = host_name(&directories);
+        // Two directories of one name, or without one, are two hosts all the same.
+        let position = *positions.entry(directories).or_insert(hosts.len());
         if position == hosts.len() {
             hosts.push(Profiles { name, path: text.path.clone(), texts: Vec::new() });
         }
@@ -42,11 +46,20 @@ pub(super) fn by_host<'a>(texts: &'a [NamedText<'a>]) -> Vec<Profiles<'a>> {
     hosts
 }
 
-/// The directory that holds the file, if it can be the name of a host.
-fn host_name(file: &str) -> Option<&str> {
-    let (directories, _) = file.rsplit_once('/')?;
-    let name = directories.rsplit('/').next()?;
-    (name != SYSTEM_CONNECTIONS && name.parse::<HostName>().is_ok()).then_some(name)
+/// The directories that lead to the file, however they are written.
+fn directories(file: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    parts.retain(|part| !part.is_empty() && *part != ".");
+    parts
+}
+
+/// What the directories call the host, if it can be called so: the last of them, or of a copy of a system's own tree the
+/// one that holds the tree.
+fn host_name<'a>(directories: &[&'a str]) -> Option<&'a str> {
+    let named = directories.strip_suffix(&SYSTEM_CONNECTIONS).unwrap_or(directories);
+    let name = *named.last()?;
+    (!SYSTEM_CONNECTIONS.contains(&name) && name.parse::<HostName>().is_ok()).then_some(name)
 }
 
 impl Profiles<'_> {
@@ -93,11 +106,14 @@ mod tests {
             ("worker-0/eth0.nmconnection", Some("worker-0")),
             ("fleet/worker-0.example.com/eth0.nmconnection", Some("worker-0.example.com")),
             ("/etc/NetworkManager/system-connections/eth0.nmconnection", None),
+            ("worker-0/etc/NetworkManager/system-connections/eth0.nmconnection", Some("worker-0")),
+            ("worker-0/system-connections/eth0.nmconnection", None),
+            ("worker_0/eth0.nmconnection", None),
             ("my hosts/eth0.nmconnection", None),
             ("./eth0.nmconnection", None),
             ("/eth0.nmconnection", None),
         ] {
-            assert_eq!(host_name(file), name, "{file}");
+            assert_eq!(host_name(&directories(file)), name, "{file}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde_yaml::{Mapping, Value};
 
 use super::stream::{Document, kind_of};
+use super::yaml;
 use crate::host::HostError;
 use crate::report::{DocumentPath, Report};
 
@@ -161,12 +162,15 @@ impl<'a> Fields<'a> {
         text.parse().map(Some).map_err(|error: HostError| self.wrong(key, "invalid-value", error.to_string(), report))
     }
 
-    /// The boolean at `key`.
+    /// The boolean at `key`. kubectl and `OpenShift`'s installer read YAML 1.1, to which `yes` is one.
     pub(super) fn boolean(&self, key: &str, report: &mut Report) -> Result<Option<bool>, Reported> {
         match self.mapping.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(other) => Err(self.wrong_type(key, other, "true or false", report)),
+            Some(other) => match other.as_str().and_then(yaml::old_boolean) {
+                Some(value) => Ok(Some(value)),
+                None => Err(self.wrong_type(key, other, "true or false", report)),
+            },
         }
     }
 

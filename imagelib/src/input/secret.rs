@@ -38,11 +38,15 @@ pub(super) struct Secret {
 }
 
 impl Secrets {
-    /// Adds a Secret. A second one of the same name and namespace is an error.
+    /// Adds a Secret. A second one of the same name and namespace that says something else is an error; hosts that share
+    /// one may each have it in their files.
     pub(super) fn add(&mut self, object: Object, report: &mut Report) {
         let same = self.by_name.entry(object.name.clone()).or_default();
-        if same.iter().any(|secret| secret.object.namespace == object.namespace) {
-            report.error("duplicate-object", &object.path, "is there twice; which one counts cannot be known");
+        if let Some(first) = same.iter().find(|secret| secret.object.namespace == object.namespace) {
+            if !first.holds_the_same(&object) {
+                let message = "is there twice, with different content; which one counts cannot be known";
+                report.error("duplicate-object", &object.path, message);
+            }
             return;
         }
         same.push(Secret { object, used: AtomicBool::new(false) });
@@ -102,6 +106,11 @@ impl Secrets {
 }
 
 impl Secret {
+    fn holds_the_same(&self, other: &Object) -> bool {
+        let (mine, theirs) = (self.object.fields().mapping, other.fields().mapping);
+        ["type", "data", "stringData"].into_iter().all(|key| mine.get(key) == theirs.get(key))
+    }
+
     fn is_unused(&self) -> bool {
         !self.used.load(Ordering::Relaxed)
     }

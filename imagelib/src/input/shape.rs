@@ -30,7 +30,7 @@ pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)
     if let Some(kind) = kind {
         found.push(("kind", Shape::Kind(kind)));
     }
-    if let Some(member) = is(&nmstate::MEMBERS).filter(|_| !is_object) {
+    if let Some(member) = nmstate_member(document).filter(|_| !is_object) {
         found.push((member, Shape::Nmstate));
     }
     if let Some(member) = is(&["links"]).filter(|_| !is_object) {
@@ -60,6 +60,13 @@ pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)
             Err(("document-ambiguous", message))
         }
     }
+}
+
+/// The first member by which `document` is NMState. A host name that is text is none: so has a config drive's
+/// `meta_data.json`.
+fn nmstate_member(document: &Mapping) -> Option<&'static str> {
+    let is_text = |member: &str| member == "hostname" && document.get(member).is_some_and(|value| !value.is_mapping());
+    nmstate::MEMBERS.into_iter().find(|member| document.contains_key(*member) && !is_text(member))
 }
 
 impl std::fmt::Display for Shape<'_> {

@@ -17,7 +17,7 @@ use super::secret::{self, Secrets};
 use super::shape::{self, Shape};
 use super::shares;
 use super::stream::{self, Document};
-use super::text::{NamedText, Text, TextKind};
+use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
@@ -39,9 +39,13 @@ enum HostDocument {
 }
 
 impl HostDocument {
-    /// Whether it is a network and does not say whose.
-    fn is_nameless(&self) -> bool {
-        matches!(self, Self::Nmstate(_) | Self::NetworkData(_))
+    /// What it is, if it is a network and does not say whose.
+    fn nameless(&self) -> Option<Shape<'static>> {
+        match self {
+            Self::Nmstate(_) => Some(Shape::Nmstate),
+            Self::NetworkData(_) => Some(Shape::NetworkData),
+            _ => None,
+        }
     }
 }
 
@@ -81,7 +85,16 @@ impl<'a> Sorted<'a> {
         for text in texts {
             if let Err(problem) = sorted.take(text, &mut documents, budget, report) {
                 unreadable = true;
-                report.error_in_text(problem.code, &text.top(), format!("the input {problem}"), problem.position);
+                let message = if problem.code == "invalid-yaml" && text.begins_as_inventory(budget) {
+                    let ends = INVENTORIES.join(" or ");
+                    format!(
+                        "the input is not YAML, and looks like an Ansible inventory in INI form; give the file a name that \
+                         ends in {ends}"
+                    )
+                } else {
+                    format!("the input {problem}")
+                };
+                report.error_in_text(problem.code, &text.top(), message, problem.position);
             }
         }
         if unreadable {
@@ -119,8 +132,13 @@ impl<'a> Sorted<'a> {
         match shape::of(&document.value) {
             Ok(shape @ (Shape::Nmstate | Shape::NetworkData)) => {
                 self.any_host = true;
-                if self.hosts.iter().any(HostDocument::is_nameless) {
-                    let message = "is a second NMState document; having no names, the two hosts cannot be told apart";
+                if let Some(first) = self.hosts.iter().find_map(HostDocument::nameless) {
+                    let what = match shape {
+                        Shape::Nmstate if first == shape => "a second NMState document".to_owned(),
+                        _ if first == shape => format!("a second document of {shape}"),
+                        _ => format!("{shape}, beside {first}"),
+                    };
+                    let message = format!("is {what}; having no names, the two hosts cannot be told apart");
                     report.error("nmstate-second-document", &document.position, message);
                     return Err(Reported);
                 }
@@ -228,7 +246,7 @@ impl<'a> Sorted<'a> {
         let (mut objects, mut installs, mut agents, mut networks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut fleets = Vec::new();
         let mut without_hosts = None;
-        let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(HostDocument::is_nameless));
+        let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(|host| host.nameless().is_some()));
         let read = self.read_objects(&tables, DOCUMENTS_AT_ONCE, budget);
         for (order, (document, (parts, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
         {
@@ -272,15 +290,7 @@ impl<'a> Sorted<'a> {
             hosts.join(machines, [By::Name, By::Mac], report);
         }
         hosts.join(networks, [By::Mac, By::Name], report);
-        let mut profiles = Vec::new();
-        for (order, host) in keyfiles::by_host(&self.keyfiles).iter().enumerate() {
-            if host.name.is_none() && has_nameless {
-                let message = "is of a second host without a name; having no names, the two cannot be told apart";
-                report.error("nmstate-second-document", &host.path, message);
-            } else {
-                profiles.extend(host.part(report).ok().map(|part| (first_profile + order, part)));
-            }
-        }
+        let profiles = self.profiles(first_profile, has_nameless, report);
         hosts.join(profiles, [By::Name, By::Mac], report);
         policies.join(&mut hosts, report);
         let found = hosts.finish(report);
@@ -296,6 +306,22 @@ impl<'a> Sorted<'a> {
             }
         }
         (found, cluster)
+    }
+
+    /// What profiles say of their hosts, whose places among all documents begin at `first`.
+    fn profiles(&self, first: usize, mut has_nameless: bool, report: &mut Report) -> Vec<(usize, HostPart)> {
+        let mut parts = Vec::new();
+        for (order, host) in keyfiles::by_host(&self.keyfiles).iter().enumerate() {
+            let is_nameless = host.name.is_none();
+            if is_nameless && has_nameless {
+                let message = "is of a second host without a name; having no names, the two cannot be told apart";
+                report.error("nmstate-second-document", &host.path, message);
+            } else {
+                parts.extend(host.part(report).ok().map(|part| (first + order, part)));
+            }
+            has_nameless |= is_nameless;
+        }
+        parts
     }
 
     /// What each document that refers to others says of its hosts, in their order; nothing of those that do not. A thread

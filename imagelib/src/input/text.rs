@@ -7,6 +7,9 @@ use super::keyfiles;
 use super::yaml::{Budget, Problem};
 use crate::report::DocumentPath;
 
+/// What the names of inventories in Ansible's INI form end in.
+pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
+
 /// One of several texts that belong together.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
@@ -68,6 +71,18 @@ impl<'a> Text<'a> {
         gzip::unpacked(Cow::Borrowed(self.text), most, budget)
     }
 
+    /// Whether it begins as an inventory in Ansible's INI form does, which is told by its name alone.
+    pub(super) fn begins_as_inventory(&self, budget: &mut Budget) -> bool {
+        let Ok(content) = self.content(budget) else { return false };
+        let lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b";"));
+        let section = lines.next().and_then(|line| line.strip_prefix(b"[")?.strip_suffix(b"]"));
+        let group = section.map(|name| name.strip_suffix(b":vars").or(name.strip_suffix(b":children")).unwrap_or(name));
+        group.is_some_and(|name| {
+            !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b))
+        })
+    }
+
     pub(super) fn top(&self) -> DocumentPath {
         self.name.map_or_else(DocumentPath::root, DocumentPath::document)
     }
@@ -87,7 +102,7 @@ impl TextKind {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         if name.ends_with(keyfiles::SUFFIX) {
             Self::Keyfile
-        } else if [".csv", ".ini", ".inventory"].iter().any(|end| name.ends_with(end)) {
+        } else if name.ends_with(".csv") || INVENTORIES.iter().any(|end| name.ends_with(end)) {
             Self::Table
         } else {
             Self::Documents

@@ -368,3 +368,15 @@ fn merged(mut mapping: Mapping) -> Mapping {
     }
     mapping
 }
+
+/// The boolean that a text is to YAML 1.1, and no longer to YAML 1.2.
+pub(super) fn old_boolean(text: &str) -> Option<bool> {
+    let is = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if is(["yes", "on", "y"]) {
+        Some(true)
+    } else if is(["no", "off", "n"]) {
+        Some(false)
+    } else {
+        None
+    }
+}

@@ -89,7 +89,7 @@ fn missing(hosts: &[&HostSpec], report: &mut Report) {
 }
 
 /// The network of the first step. Errors in it are reported; warnings are those of `check`, which is about it.
-fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
+pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
     let (network, findings) = network::convert(host);
     for finding in findings.findings().iter().filter(|finding| finding.severity == Severity::Error) {
         report.error(finding.code, &finding.path, finding.message.clone());

@@ -3,10 +3,10 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::check::first_network;
 use super::{BRIDGE, SecondStepDocument, ShortName, Target};
 use crate::host::{HostSpec, NetworkDocument, NmstateDocument};
 use crate::network::document::{elements, is_true, mapping, number, text};
-use crate::network::{self};
 use crate::report::{DocumentPath, Origins, Report};
 use crate::topology::{Device, Interface, Kind, MAIN_TABLE, Topology};
 use crate::yaml_text;
@@ -18,33 +18,33 @@ const METRIC: u64 = 48;
 /// How deep interfaces can stand on one another.
 const MAX_DEPTH: usize = 8;
 
-/// Makes documents for the hosts of the first step, but for those that are in `given`.
+/// Makes documents for the hosts of the first step, but for those that are in `given`. What keeps a host from having one
+/// is reported, and the host taken out of the first step, so that nothing follows from it.
 ///
 /// Open vSwitch finds a NIC by the name that the kernel gives it. Where the first step finds it by its MAC address, its
 /// name there may be any; with `real_names`, it is taken for the kernel's.
 pub fn derive(
-    first_step: &[HostSpec],
+    first_step: &mut Vec<HostSpec>,
     given: &[SecondStepDocument],
     real_names: bool,
 ) -> (Vec<SecondStepDocument>, Report) {
     let mut report = Report::new();
     let mut derived = Vec::new();
-    for host in first_step {
-        let path = host.network.path();
+    first_step.retain(|host| {
         let Some(name) = ShortName::of(host) else {
             let message = "is of a host without a name, by which the file on the host would be called";
-            report.error("second-step-host-unknown", &path, message);
-            continue;
+            report.error("second-step-host-unknown", &host.network.path(), message);
+            return false;
         };
         let target = Target::Host(name);
         if given.iter().any(|document| document.target == target) {
-            continue;
+            return true;
         }
-        if let Some(network) = document(host, &target, real_names, &mut report) {
-            let content = yaml_text::document(&network.value).into_bytes();
-            derived.push(SecondStepDocument { target, role: host.role.clone(), content, network });
-        }
-    }
+        let Some(network) = document(host, &target, real_names, &mut report) else { return false };
+        let content = yaml_text::document(&network.value).into_bytes();
+        derived.push(SecondStepDocument { target, role: host.role.clone(), content, network });
+        true
+    });
     (derived, report)
 }
 
@@ -57,8 +57,7 @@ fn document(host: &HostSpec, target: &Target, real_names: bool, report: &mut Rep
             return None;
         }
     };
-    // What is wrong with the first step is said when the two are compared.
-    let topology = network::convert(host).0?.topology;
+    let topology = first_network(host, report)?.topology;
     let uplink = uplink(&topology, &first.path, report)?;
     if !is_known_by_name(&topology, uplink, real_names, report) {
         return None;

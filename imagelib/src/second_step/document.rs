@@ -23,10 +23,12 @@ impl FromStr for ShortName {
 }
 
 impl ShortName {
-    /// What a host is called after the installation, as far as its documents say.
+    /// What a host is called after the installation, as far as its documents say: as it calls itself, which need not be
+    /// what a document calls it.
     pub fn of(host: &HostSpec) -> Option<Self> {
-        let hostname = host.hostname.as_ref().map(HostName::as_str);
-        host.name.as_deref().or(hostname).and_then(|name| name.parse().ok())
+        let set = host.network.as_nmstate().and_then(|network| network.value.get("hostname")?.get("config")?.as_str());
+        let names = [set, host.hostname.as_ref().map(HostName::as_str), host.name.as_deref()];
+        names.into_iter().flatten().find_map(|name| name.parse().ok())
     }
 }
 

@@ -26,6 +26,11 @@ fn first_step() -> Vec<HostSpec> {
     input.hosts
 }
 
+/// The scenario's host by another name.
+fn first_step_called(name: &str) -> HostSpec {
+    HostSpec { name: Some(name.to_owned()), hostname: name.parse().ok(), ..first_step().remove(0) }
+}
+
 /// Each finding as a line: severity, code, sentence.
 fn lines(report: &Report) -> Vec<String> {
     report.findings().iter().map(|finding| format!("{} {}: {finding}", finding.severity, finding.code)).collect()
@@ -219,8 +224,7 @@ fn hosts_without_a_document_and_documents_without_a_host_are_mentioned() {
     let all = documents(&[("cluster.yml", &text)]).0;
     assert_eq!(codes(&check(&all, &[])), ["second-step-shared-address"]);
     assert_eq!(codes(&check(&all, &first_step())), [""; 0]);
-    let many: Vec<HostSpec> =
-        (0..12).map(|number| HostSpec { name: Some(format!("n{number}")), ..first_step()[0].clone() }).collect();
+    let many: Vec<HostSpec> = (0..12).map(|number| first_step_called(&format!("n{number}"))).collect();
     let found = check(&documents(&[("other.yml", &text)]).0, &many);
     let said =
         lines(&found).into_iter().filter(|line| line.contains("second-step-missing") || line.contains("so it is of"));
@@ -228,10 +232,9 @@ fn hosts_without_a_document_and_documents_without_a_host_are_mentioned() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].ends_with("; so it is of 11 more (n1, n2, n3, n4, n5, n6, n7, n8, …)"), "{said:?}");
     let mut two = first_step();
-    two.push(HostSpec { name: Some("b".to_owned()), ..two[0].clone() });
+    two.push(first_step_called("b"));
     assert!(codes(&check(&all, &two)).contains(&"second-step-shared-address"));
-    let twins: Vec<HostSpec> =
-        ["a.x", "a.y"].map(|name| HostSpec { name: Some(name.to_owned()), ..two[0].clone() }).to_vec();
+    let twins = ["a.x", "a.y"].map(first_step_called);
     assert!(codes(&check(&all, &twins)).contains(&"second-step-same-file"));
 }
 
@@ -239,11 +242,7 @@ fn hosts_without_a_document_and_documents_without_a_host_are_mentioned() {
 fn roles_come_from_documents_first_and_each_has_its_object() {
     let text = scenario();
     let documents = documents(&[("a.yml", &text), ("b.yml", &text), ("cluster.yml", &text)]).0;
-    let host = |name: &str, role: Option<&str>| HostSpec {
-        name: Some(name.to_owned()),
-        role: role.map(str::to_owned),
-        ..first_step().remove(0)
-    };
+    let host = |name: &str, role: Option<&str>| HostSpec { role: role.map(str::to_owned), ..first_step_called(name) };
     let first = [host("a", Some("master")), host("b", None), host("c", Some("arbiter"))];
     let worker: Role = "worker".parse().unwrap();
     let (configs, report) = machine_configs(&documents, &first, Some(&worker));
@@ -266,7 +265,7 @@ fn a_derived_second_step_passes_the_same_checks() {
     for case in cases {
         let mut hosts = input::read(fixture(&format!("nmstate/{case}/nmstate.yaml")).as_bytes()).hosts;
         hosts[0].name = Some("worker-0".to_owned());
-        let (derived, report) = derive(&hosts, &[], false);
+        let (derived, report) = derive(&mut hosts, &[], false);
         let found = check(&derived, &hosts);
         if report.has_errors() {
             assert!(derived.is_empty());
@@ -282,8 +281,8 @@ fn a_derived_second_step_passes_the_same_checks() {
 
 #[test]
 fn of_the_scenario_the_scenario_is_derived() {
-    let hosts = first_step();
-    let (derived, report) = derive(&hosts, &[], false);
+    let mut hosts = first_step();
+    let (derived, report) = derive(&mut hosts, &[], false);
     assert!(report.is_empty(), "{:?}", lines(&report));
     assert_eq!(lines(&check(&derived, &hosts)), [""; 0]);
     let expected: serde_yaml::Value = serde_yaml::from_str(&scenario()).unwrap();
@@ -293,13 +292,19 @@ fn of_the_scenario_the_scenario_is_derived() {
     }
     assert_eq!(value["interfaces"][2]["ipv4"], expected["interfaces"][2]["ipv4"]);
     assert_eq!(value["interfaces"][1]["bridge"], expected["interfaces"][1]["bridge"]);
-    let none = derive(&hosts, &derived, false);
+    let none = derive(&mut hosts, &derived, false);
     assert!(none.0.is_empty() && none.1.is_empty());
 }
 
 #[test]
 fn what_cannot_be_derived_is_said() {
-    let error = |hosts: &[HostSpec]| codes(&derive(hosts, &[], false).1);
+    let error = |hosts: &[HostSpec]| {
+        let mut hosts = hosts.to_vec();
+        let (derived, report) = derive(&mut hosts, &[], false);
+        // Nothing else is said of a host for which nothing is derived.
+        assert!(derived.is_empty() && check(&derived, &hosts).is_empty(), "{:?}", lines(&report));
+        codes(&report)
+    };
     let no_route = first_step_with(|value| {
         value.as_mapping_mut().unwrap().remove("routes");
     });
@@ -309,10 +314,28 @@ fn what_cannot_be_derived_is_said() {
         value["interfaces"][0]["mac-address"] = "52:54:00:00:00:01".into();
     });
     assert_eq!(error(&by_mac), ["derive-nic-by-mac"]);
-    let (derived, report) = derive(&by_mac, &[], true);
+    let (derived, report) = derive(&mut by_mac.clone(), &[], true);
     assert!(report.is_empty());
     let nic = &derived[0].network.value["interfaces"][0];
     assert!(nic.get("identifier").is_none() && nic.get("mac-address").is_none(), "{nic:?}");
     let unnamed = [HostSpec { name: None, hostname: None, ..first_step().remove(0) }];
     assert_eq!(error(&unnamed), ["second-step-host-unknown"]);
+    let broken = first_step_with(|value| value["interfaces"][0]["mtu"] = "large".into());
+    assert_eq!(error(&broken), ["nmstate-schema"]);
+}
+
+#[test]
+fn files_are_called_as_the_host_calls_itself() {
+    let host = |hostname: Option<&str>| HostSpec {
+        name: Some("bmh-7".to_owned()),
+        hostname: hostname.map(|name| name.parse().unwrap()),
+        ..first_step().remove(0)
+    };
+    let name = |host: &HostSpec| ShortName::of(host).unwrap().to_string();
+    assert_eq!(name(&host(None)), "bmh-7");
+    assert_eq!(name(&host(Some("worker-0.example.com"))), "worker-0");
+    let mut set = host(Some("worker-0.example.com"));
+    let network = set.network.as_nmstate_mut().unwrap();
+    network.value["hostname"] = serde_yaml::from_str("{config: worker-1.example.com}").unwrap();
+    assert_eq!(name(&set), "worker-1");
 }

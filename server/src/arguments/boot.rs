@@ -32,7 +32,7 @@ pub struct BootArguments {
     #[arg(value_name = "FILE", required = true)]
     pub documents: Vec<InputFile>,
 
-    /// The only host to boot, of several in the documents
+    /// The only host to boot, of several in the documents; its name, or one of its MAC addresses
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 

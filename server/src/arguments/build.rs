@@ -31,7 +31,7 @@ pub struct BuildArguments {
     #[arg(long, value_name = "FILE")]
     pub host: Vec<InputFile>,
 
-    /// Which host of those in the documents; needed where there are several
+    /// Which host of those in the documents, by its name or one of its MAC addresses; needed where there are several
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 

@@ -10,7 +10,8 @@ use super::{InputFile, OutputFormat};
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("written").args(["output", "svg"]).multiple(true), after_help = "\
 Keyfiles may hold passwords (802.1X): the files in DIR can be read by their owner alone.
-Of several hosts, each gets its own directory in DIR. If any host has errors, nothing is written.
+Of several hosts, each gets its own directory in DIR, called by its name or else its first MAC address. If any host has \
+errors, nothing is written.
 
 Exit codes: 0 done, 1 the documents have errors, 2 wrong arguments, or a file cannot be read or written (such as one \
 that is there with another content).")]

@@ -99,10 +99,11 @@ fn as_text(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
     text
 }
 
-/// What a host's directory is called: a DNS name, so it is no path.
+/// What a host's directory is called: a DNS name, or the MAC address of a host without one, so it is no path.
 fn label(host: &HostSpec, network: &HostNetwork) -> String {
-    let hostname = network.hostname.as_ref().map(ToString::to_string);
-    host.name.clone().or(hostname).unwrap_or_else(|| "unnamed".to_owned())
+    let hostname = || network.hostname.as_ref().map(ToString::to_string);
+    let mac = || host.macs().next().map(|mac| mac.to_string().replace(':', "-"));
+    host.name.clone().or_else(hostname).or_else(mac).unwrap_or_else(|| "unnamed".to_owned())
 }
 
 /// What each host's network will be, below the host's name.

@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &SecondStepArguments) -> Result<(), Failure> {
     }
     let first_files = files::read_all(&arguments.first_step)?;
     let second_files = files::read_all(&arguments.files)?;
-    let (first_step, mut report) = match first_files.as_slice() {
+    let (mut first_step, mut report) = match first_files.as_slice() {
         [] => Default::default(),
         files => second_step::read_first_step(texts(files)),
     };
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &SecondStepArguments) -> Result<(), Failure> {
     };
     report.append(read);
     if arguments.derive {
-        let (mut derived, found) = second_step::derive(&first_step, &documents, arguments.real_names);
+        let (mut derived, found) = second_step::derive(&mut first_step, &documents, arguments.real_names);
         documents.append(&mut derived);
         report.append(found);
     }

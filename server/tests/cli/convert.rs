@@ -118,3 +118,15 @@ fn what_cannot_be_written_is_exit_code_2() {
     assert_eq!(ended.code, 2);
     assert!(ended.err.starts_with("dayone: cannot "), "{}", ended.err);
 }
+
+#[test]
+fn hosts_without_names_are_called_by_their_mac_addresses() {
+    let document = fixture("inputs/agent-config/two-without-names.yaml");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().to_str().unwrap();
+    let ended = run(&["convert", document.to_str().unwrap(), "-o", target]);
+    assert_eq!((ended.code, ended.out.as_str()), (0, ""), "{}", ended.err);
+    for host in ["52-54-00-00-00-10", "52-54-00-00-00-20"] {
+        assert_eq!(files_in(&directory.path().join(host)).len(), 1, "{host}");
+    }
+}

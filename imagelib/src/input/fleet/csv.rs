@@ -7,7 +7,7 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::object::{Reported, listed};
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, LineColumn, Report};
 
 /// How many columns a table may have.
 const MAX_COLUMNS: usize = 1000;
@@ -29,7 +29,8 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         let line = record.position().map_or(0, |position| line(text, position));
         let mut wrong = |message: String| {
             errors += 1;
-            report.error("fleet-table-line", path, format!("{message} (line {line})"));
+            let at = usize::try_from(line).ok().map(|line| LineColumn { line, column: 1 });
+            report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), at);
         };
         match cells(&record) {
             Err(message) => wrong(message),

@@ -9,6 +9,7 @@ use serde_yaml::{Mapping, Number, Value};
 
 use super::table::{Cell, Row};
 use crate::input::object::listed;
+use crate::input::yaml;
 use crate::report::{DocumentPath, Report};
 
 /// Members of NMState in which it takes `true` and `false` only without quotes.
@@ -214,13 +215,12 @@ pub(super) fn value_of<'a>(name: &str, row: &'a Row) -> Result<&'a str, Fault> {
 
 /// The boolean that a text is in the ways that NMState writes it elsewhere; any other text stays one, and is refused there.
 fn boolean(text: &str) -> Value {
-    let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    if is(["true", "yes", "on", "y", "1"]) {
-        Value::Bool(true)
-    } else if is(["false", "no", "off", "n", "0"]) {
-        Value::Bool(false)
-    } else {
-        Value::String(text.to_owned())
+    let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match yaml::old_boolean(text) {
+        Some(value) => Value::Bool(value),
+        None if is(["true", "1"]) => Value::Bool(true),
+        None if is(["false", "0"]) => Value::Bool(false),
+        None => Value::String(text.to_owned()),
     }
 }
 

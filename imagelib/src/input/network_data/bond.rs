@@ -16,6 +16,15 @@ pub(super) struct Bond<'a> {
     pub(super) options: Vec<(String, &'a Value, DocumentPath)>,
 }
 
+impl Bond<'_> {
+    /// Whether the bond has the address of the port that it sends by, whichever that is.
+    pub(super) fn follows_active_port(&self) -> bool {
+        let active = |value: &Value| matches!(value.as_str(), Some("active" | "1")) || value.as_u64() == Some(1);
+        self.mode == "active-backup"
+            && self.options.iter().any(|(name, value, _)| name == "fail_over_mac" && active(value))
+    }
+}
+
 /// The modes of bonds, in the order of the kernel's numbers.
 const MODES: [&str; 7] =
     ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];

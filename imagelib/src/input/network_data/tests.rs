@@ -59,7 +59,7 @@ fn a_bond_with_a_vlan_is_said_in_nmstate() {
              "identifier": "mac-address"},
             {"name": "nic1", "state": "up", "mac-address": "52:54:00:00:00:02", "type": "ethernet",
              "identifier": "mac-address"},
-            {"name": "bond0", "state": "up", "mtu": 9000, "type": "bond", "link-aggregation": {
+            {"name": "bond0", "state": "up", "mtu": 9000, "mac-address": "52:54:00:00:00:01", "type": "bond", "link-aggregation": {
                 "mode": "802.3ad", "port": ["nic0", "nic1"], "options": {"miimon": 100, "xmit_hash_policy": "layer3+4"}}},
             {"name": "bond0.110", "state": "up", "type": "vlan", "vlan": {"base-iface": "bond0", "id": 110},
              "ipv4": {"enabled": true, "dhcp": false, "address": [{"ip": "192.0.2.10", "prefix-length": 24}]},
@@ -151,17 +151,28 @@ services: []";
 }
 
 #[test]
-fn a_bonds_own_address_is_set_unless_it_is_the_first_ports() {
-    let second = BOND.replacen(
-        "bond0, type: bond, ethernet_mac_address: '52:54:00:00:00:01'",
-        "bond0, type: bond, \
-                               ethernet_mac_address: '52:54:00:00:00:02'",
-        1,
-    );
+fn a_bonds_own_address_is_set_whichever_port_comes_first() {
+    const OWN: &str = "bond0, type: bond, ethernet_mac_address: '52:54:00:00:00:01'";
+    let (found, _) = nmstate(BOND);
+    assert_eq!(found["interfaces"][2]["mac-address"], "52:54:00:00:00:01");
+    assert!(found["interfaces"][3].get("mac-address").is_none());
+    let second = BOND.replacen(OWN, "bond0, type: bond, ethernet_mac_address: '52:54:00:00:00:02'", 1);
     let (found, _) = nmstate(&second);
     assert_eq!(found["interfaces"][2]["mac-address"], "52:54:00:00:00:02");
     // Now it is the VLAN's that is another than that of what it is upon.
     assert_eq!(found["interfaces"][3]["mac-address"], "52:54:00:00:00:01");
+}
+
+#[test]
+fn a_bond_that_follows_its_active_port_is_given_no_address() {
+    for (value, is_set) in [("active", false), ("1", false), ("follow", true), ("none", true)] {
+        let options = format!("bond_fail_over_mac: {value}, bond_links");
+        let yaml = BOND.replacen("802.3ad", "active-backup", 1).replacen("bond_links", &options, 1);
+        let yaml = yaml.replacen(", bond_xmit_hash_policy: layer3+4", "", 1);
+        let (found, _) = nmstate(&yaml);
+        assert_eq!(found["interfaces"][2].get("mac-address").is_some(), is_set, "{value}");
+        assert_eq!(findings(&yaml), [""; 0], "{value}");
+    }
 }
 
 #[test]

@@ -35,6 +35,12 @@ struct Writer<'w, 'a> {
     origins: Origins,
 }
 
+/// Whether the link has its address only if it is set: a bond takes that of whichever port NetworkManager attaches first, and
+/// that goes by the ports' names. Where a bond's address follows its active port, none can be set.
+fn is_pinned(link: &Link<'_>) -> bool {
+    matches!(&link.kind, Kind::Bond(bond) if !bond.follows_active_port())
+}
+
 impl<'a> Writer<'_, 'a> {
     fn name(&self, id: &str) -> &str {
         self.names.get(id).map(String::as_str).unwrap_or_default()
@@ -73,7 +79,7 @@ impl<'a> Writer<'_, 'a> {
             set("mtu", mtu.into());
         }
         if let Some((mac, origin)) = &link.mac
-            && self.links.natural_mac(link) != Some(*mac)
+            && (is_pinned(link) || self.links.natural_mac(link) != Some(*mac))
         {
             self.origins.made(at.key("mac-address"), origin.clone());
             set("mac-address", mac.to_string().into());

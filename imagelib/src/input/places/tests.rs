@@ -134,6 +134,33 @@ fn what_is_no_yaml_has_its_place_as_well() {
 }
 
 #[test]
+fn lines_of_texts_that_are_no_documents_are_found() {
+    let fleet = |hosts: &str| {
+        format!(
+            "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: f}}\nspec:\n  \
+             template: {{network: {{}}}}\n  hosts:\n{hosts}"
+        )
+    };
+    let position = |texts: &[(&str, &str)]| {
+        let texts = || texts.iter().map(|(name, text)| Text { name: Some(name), text: text.as_bytes() });
+        let input = input::read_all(texts());
+        let mut report = input.report;
+        for host in &input.hosts {
+            report.append(crate::network::convert(host).1);
+        }
+        locate(texts(), &mut report);
+        report.findings()[0].position.as_ref().unwrap().to_string()
+    };
+    let file = |key: &str, name: &str| fleet(&format!("    {key}: {name}\n"));
+    assert_eq!(position(&[("f.yaml", &file("csvFile", "h.csv")), ("h.csv", "name\na\nb,c\n")]), "h.csv:3:1");
+    let inventory = file("inventoryFile", "h.ini");
+    assert_eq!(position(&[("f.yaml", &inventory), ("h.ini", "a\n[b]\nc d\n")]), "h.ini:3:1");
+    assert_eq!(position(&[("f.yaml", &inventory), ("h.ini", "[b:vars]\n")]), "h.ini:1:1");
+    assert_eq!(position(&[("f.yaml", &fleet("    csv: |\n      name\n      b,c\n"))]), "f.yaml:9:7");
+    assert_eq!(position(&[("a.nmconnection", "[connection]\nid=a\nwhat\n")]), "a.nmconnection:3:1");
+}
+
+#[test]
 fn files_are_told_apart() {
     let (a, b) = ("a: 1\n", SECRET);
     let texts =

@@ -17,7 +17,7 @@ use crate::check::{self, CheckedHost};
 use crate::host::{HostSpec, KeyfileDocument};
 use crate::network::keyfile_format::GroupedKeys;
 use crate::network::release::Release;
-use crate::report::Report;
+use crate::report::{LineColumn, Report};
 use crate::topology::Topology;
 
 /// The user's keyfiles as the host's network. There is one exactly when the report has no errors.
@@ -40,7 +40,10 @@ pub(super) fn convert(
                 newer::check(&keys, release, &document.path, &mut report);
                 profiles.push((document, keys));
             }
-            Err(error) => report.error("keyfile-syntax", &document.path, error.to_string()),
+            Err(error) => {
+                let at = LineColumn { line: error.line, column: 1 };
+                report.error_in_text("keyfile-syntax", &document.path, error.to_string(), Some(at));
+            }
         }
     }
     together::check(&profiles, &mut report);

@@ -37,7 +37,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         code: "duplicate-object",
         title: "an object that is there twice",
         consequence: "Which one counts cannot be known. Hosts are told apart by their names alone, not by their namespaces.",
-        mend: "Hand over only one of them.",
+        mend: "Hand over only one of them. A Secret may be there several times if its content is the same.",
         example: None,
     },
     Explanation {
@@ -64,9 +64,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         code: "nmstate-second-document",
-        title: "two NMState documents without a host's name",
-        consequence: "NMState names no host: whose network is whose cannot be told.",
-        mend: "Hand over one at a time, or put each into the Secret of a BareMetalHost.",
+        title: "two networks without a host's name",
+        consequence: "NMState and network data name no host, nor do NetworkManager's profiles in a directory that no host can be \
+                      called as: whose network is whose cannot be told.",
+        mend: "Hand over one at a time, put each into the Secret of a BareMetalHost, or profiles into directories that are called \
+               as their hosts (a-z, 0-9, '-' and '.').",
         example: None,
     },
     Explanation {

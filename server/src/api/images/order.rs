@@ -47,7 +47,7 @@ pub(in crate::api) struct JsonOrder {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     nmstate: Option<Box<RawValue>>,
-    /// Which of the hosts in the documents is meant, by its name. Needed where there are several.
+    /// Which of the hosts in the documents is meant, by its name or a MAC address. Needed where there are several.
     #[serde(default)]
     host: Option<String>,
     /// The host name to set, whatever the documents say.
@@ -116,7 +116,7 @@ pub(in crate::api) struct OrderQuery {
     file_system: Option<String>,
     /// The publisher of a `config-2` drive's ISO, which Ironic compares with the kernel argument `ir_pub_id`.
     publisher: Option<String>,
-    /// Which of the hosts in the documents is meant, by its name. Needed where there are several.
+    /// Which of the hosts in the documents is meant, by its name or a MAC address. Needed where there are several.
     host: Option<String>,
     /// The host name to set, whatever the documents say.
     hostname: Option<String>,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::table::Cell;
 use super::{ALL, Inventory, Variables, cell};
 use crate::input::object::{Reported, listed};
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, LineColumn, Report};
 
 const UNGROUPED: &str = "ungrouped";
 const MAX_ERRORS: usize = 20;
@@ -30,28 +30,27 @@ pub(in crate::input::fleet) fn read(
     let mut reader = Reader { inventory: Inventory::default(), declared: BTreeSet::new(), mentioned: Vec::new() };
     let mut section = Section::Hosts(UNGROUPED.to_owned());
     let mut errors = 0;
+    let mut wrong = |message: String, line: usize| {
+        errors += 1;
+        let at = LineColumn { line, column: 1 };
+        report.error_in_text("fleet-inventory", path, format!("{message} (line {line})"), Some(at));
+        errors
+    };
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        if let Err(message) = reader.line(line, number + 1, &mut section) {
-            report.error("fleet-inventory", path, format!("{message} (line {})", number + 1));
-            errors += 1;
-        }
-        if errors == MAX_ERRORS {
+        if let Err(message) = reader.line(line, number + 1, &mut section)
+            && wrong(message, number + 1) == MAX_ERRORS
+        {
             break;
         }
     }
     for (group, line) in reader.mentioned {
         if !reader.declared.contains(&group) && group != ALL && group != UNGROUPED {
             let group = listed([group.as_str()].into_iter());
-            report.error(
-                "fleet-inventory",
-                path,
-                format!("mentions the group {group}, which is nowhere (line {line})"),
-            );
-            errors += 1;
+            wrong(format!("mentions the group {group}, which is nowhere"), line);
         }
     }
     if errors > 0 { Err(Reported) } else { Ok(reader.inventory) }
@@ -83,7 +82,7 @@ impl Reader {
                         }
                         return Err("has something behind a host that is not key=value".to_owned());
                     };
-                    variables.extend(literal(value).map(|cell| (key.to_owned(), cell)));
+                    variables.insert(key.to_owned(), literal(value));
                 }
                 self.inventory.add_hosts(group, &pattern, &variables)
             }
@@ -92,9 +91,7 @@ impl Reader {
                     return Err("has something among a group's variables that is not key=value".to_owned());
                 };
                 let (key, value) = (key.trim().to_owned(), value.trim());
-                let value = unquoted(value);
-                let group = self.inventory.group(group)?;
-                group.variables.extend(value.map(|cell| (key, cell)));
+                self.inventory.group(group)?.variables.insert(key, unquoted(value));
                 Ok(())
             }
             Section::Children(group) => {

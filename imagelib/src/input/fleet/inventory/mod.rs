@@ -23,7 +23,8 @@ const MAX_GROUPS: usize = 2000;
 const MAX_VALUES: usize = 1_000_000;
 const ALL: &str = "all";
 
-type Variables = BTreeMap<String, Cell>;
+/// Variables by name. One that is said to be nothing hides what would be inherited.
+type Variables = BTreeMap<String, Option<Cell>>;
 
 /// An inventory.
 #[derive(Debug, Default)]
@@ -68,7 +69,7 @@ impl Inventory {
                 }
             };
             if let Some((_, own)) = self.hosts.get_mut(index) {
-                own.extend(port.iter().map(|port| ("ansible_port".to_owned(), Cell::Text(port.clone()))));
+                own.extend(port.iter().map(|port| ("ansible_port".to_owned(), Some(Cell::Text(port.clone())))));
                 own.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
             }
             self.group(group)?.hosts.insert(index);
@@ -173,10 +174,12 @@ impl Inventory {
             }
             let groups = of_host.get(index).into_iter().flatten().filter_map(|rank| order.get(*rank));
             let inherited = groups.filter_map(|(.., name)| self.groups.get(*name)).map(|group| &group.variables);
-            let mut cells = Variables::new();
+            let mut merged: BTreeMap<&String, &Option<Cell>> = BTreeMap::new();
             for variables in all.into_iter().chain(inherited).chain([own]) {
-                cells.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
+                merged.extend(variables);
             }
+            let given = merged.into_iter().filter_map(|(name, cell)| Some((name.clone(), cell.clone()?)));
+            let mut cells: BTreeMap<String, Cell> = given.collect();
             let host = Cell::Text(name.clone());
             cells.entry("name".to_owned()).or_insert_with(|| host.clone());
             cells.insert("inventory_hostname".to_owned(), host);
@@ -194,7 +197,7 @@ impl Inventory {
 impl Group {
     fn priority(&self) -> i64 {
         match self.variables.get("ansible_group_priority") {
-            Some(Cell::Text(text)) => text.parse().unwrap_or(1),
+            Some(Some(Cell::Text(text))) => text.parse().unwrap_or(1),
             _ => 1,
         }
     }

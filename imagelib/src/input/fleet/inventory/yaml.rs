@@ -106,6 +106,6 @@ impl Reader<'_> {
             Value::String(text) => cell(text),
             other => Cell::of_value(other),
         };
-        self.members(value, path).into_iter().filter_map(|(key, value)| Some((key.to_owned(), of(value)?))).collect()
+        self.members(value, path).into_iter().map(|(key, value)| (key.to_owned(), of(value))).collect()
     }
 }

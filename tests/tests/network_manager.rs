@@ -104,7 +104,30 @@ const NO_MACSEC: &str = "MACsec: no supplicant, and nobody at the other end who 
 const STAND_IN: &str = "stand-ins for NICs have nothing of the kind";
 
 /// Documents that other hosts fulfil, too: the host of the document, these others, and why.
-const ALIKE: &[(&str, &[&str], &str)] = &[];
+const ALIKE: &[(&str, &[&str], &str)] = &[
+    (
+        "inputs-bare-metal-host-bmc-whose-credentials-cannot-be-read-0",
+        &["inputs-nmstate-anchors-0"],
+        "a NIC without addresses",
+    ),
+    ("inputs-nmstate-in-brackets-0", &["inputs-joined-policy-for-whoever-is-there-0"], "a NIC without addresses"),
+    (
+        "nmstate-every-ethtool-option-without-SR-IOV",
+        &["nmstate-down-and-absent", "nmstate-ethernet-settings-without-SR-IOV", "nmstate-hostname"],
+        ONLY_DHCP,
+    ),
+    (
+        "nmstate-hostname",
+        &[
+            "nmstate-down-and-absent",
+            "nmstate-ethernet-settings-without-SR-IOV",
+            "nmstate-every-ethtool-option-without-SR-IOV",
+        ],
+        ONLY_DHCP,
+    ),
+];
+
+const ONLY_DHCP: &str = "an address by DHCP is all that stand-ins can show of it";
 
 struct Case {
     name: String,

@@ -150,7 +150,7 @@ fn vip(api: bool, address: IpAddr) -> VirtualIp {
 fn findings(hosts: &[Host], cluster: Option<&Cluster>) -> Report {
     let mut report = Report::new();
     let hosts: Vec<_> = hosts.iter().map(|(host, topology)| CheckedHost { host, topology }).collect();
-    fleet(&hosts, cluster, &mut report);
+    fleet(&hosts, cluster, true, &mut report);
     report
 }
 

@@ -17,16 +17,16 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool
 
 fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
     let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
-    let Some((_, first)) = cluster.machine_networks.first() else { return };
-    let listed: Vec<String> = networks.iter().take(4).map(ToString::to_string).collect();
     // Errors and warnings, each for itself: many workers elsewhere hide no master.
     let mut said = [0, 0];
     for host in hosts {
         for is_v4 in [true, false] {
-            let wanted: Vec<_> = networks.iter().filter(|network| network.addr().is_ipv4() == is_v4).collect();
+            let of_family = |(network, _): &&(IpNet, DocumentPath)| network.addr().is_ipv4() == is_v4;
+            let wanted: Vec<_> = cluster.machine_networks.iter().filter(of_family).collect();
+            let Some((_, first)) = wanted.first() else { continue };
             let inside =
-                own(host).any(|address| wanted.iter().any(|network| network.contains(&address.network.addr())));
-            if wanted.is_empty() || inside || takes_any(host, is_v4) {
+                own(host).any(|address| wanted.iter().any(|(network, _)| network.contains(&address.network.addr())));
+            if inside || takes_any(host, is_v4) {
                 continue;
             }
             let none =
@@ -39,6 +39,7 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
                 continue;
             }
             *count += 1;
+            let listed: Vec<String> = wanted.iter().take(4).map(|(network, _)| network.to_string()).collect();
             let family = if is_v4 { "IPv4" } else { "IPv6" };
             let message =
                 format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));

@@ -8,18 +8,24 @@ use ipnet::IpNet;
 use super::{Network, families};
 use crate::check::address;
 use crate::report::Report;
-use crate::topology::{Address, Interface, Ip, Method, Route, RouteKind};
+use crate::topology::{Address, Interface, Ip, Kind, Method, Route, RouteKind};
+
+/// The host's own addresses, each by itself in its VRF.
+type Own<'a> = BTreeMap<(Option<&'a str>, IpAddr), (&'a Interface, &'a Address)>;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
-    let mut own: BTreeMap<IpAddr, (&Interface, &Address)> = BTreeMap::new();
+    let mut own = Own::new();
     for interface in network.active() {
         for address in families(interface).into_iter().flat_map(|ip| &ip.addresses) {
-            own.insert(address.network.addr(), (interface, address));
+            own.insert((vrf(network, interface), address.network.addr()), (interface, address));
         }
     }
     for route in &network.topology.routes {
-        let Some((gateway, interface)) = route.gateway.zip(interface_of(network, route)) else { continue };
-        check_one(network, &own, route, gateway, interface, report);
+        let Some(interface) = interface_of(network, route) else { continue };
+        match route.gateway {
+            Some(gateway) => check_one(network, &own, route, gateway, interface, report),
+            None => without(route, interface, report),
+        }
     }
 }
 
@@ -29,7 +35,7 @@ fn interface_of<'a>(network: &Network<'a>, route: &Route) -> Option<&'a Interfac
 
 fn check_one(
     network: &Network<'_>,
-    own: &BTreeMap<IpAddr, (&Interface, &Address)>,
+    own: &Own<'_>,
     route: &Route,
     gateway: IpAddr,
     interface: &Interface,
@@ -41,7 +47,7 @@ fn check_one(
         report.error("gateway-family", path, message);
         return;
     }
-    if let Some((holder, address)) = own.get(&gateway).filter(|(holder, _)| same_vrf(network, holder, interface)) {
+    if let Some((holder, address)) = own.get(&(vrf(network, interface), gateway)) {
         let message = format!("has the gateway {gateway}, which is the host's own address ({})", address.path);
         report.error("gateway-is-host", path, format!("{message} on {}", holder.name));
         return;
@@ -106,6 +112,28 @@ fn is_link_local(gateway: IpAddr) -> bool {
     matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local())
 }
 
-fn same_vrf(network: &Network<'_>, one: &Interface, other: &Interface) -> bool {
-    network.vrf_of(one).map(|(name, _)| name) == network.vrf_of(other).map(|(name, _)| name)
+fn vrf<'a>(network: &Network<'a>, interface: &Interface) -> Option<&'a str> {
+    network.vrf_of(interface).map(|(name, _)| name)
+}
+
+/// A default route to a link, on which there is one network and not all of them.
+fn without(route: &Route, interface: &Interface, report: &mut Report) {
+    if let Some(link) = link_without_gateway(route, interface) {
+        let message = format!(
+            "is a default route without a gateway: the host looks for every address on the link of {}, where only {} is",
+            interface.name,
+            link.network.trunc()
+        );
+        report.warning("default-route-without-gateway", &route.path, message);
+    }
+}
+
+/// The address that tells which network is on the link of a default route which names no gateway. Between two hosts no
+/// gateway is needed.
+pub(super) fn link_without_gateway<'a>(route: &Route, interface: &'a Interface) -> Option<&'a Address> {
+    let is_shared = matches!(interface.kind, Kind::Ethernet | Kind::Bond(_) | Kind::Vlan(_) | Kind::LinuxBridge(_));
+    let ip = if route.destination.addr().is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let wide = |address: &&Address| address.network.max_prefix_len() - address.network.prefix_len() > 1;
+    let widest = ip.addresses.iter().find(wide);
+    widest.filter(|_| is_shared && route.is_default() && route.gateway.is_none() && interface.active)
 }

@@ -18,6 +18,8 @@ pub use interface::{Bond, Bridge, Device, Interface, Kind, Vlan};
 pub use route::{Dns, NameServer, Route, RouteKind, Rule};
 pub use table::Table;
 
+use std::net::IpAddr;
+
 use crate::host::HostName;
 use crate::report::{DocumentPath, Origins};
 
@@ -53,6 +55,25 @@ impl Topology {
     /// What stands on an interface without being its controller: VLANs, VXLANs, MACVLANs, …
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
         self.interfaces.iter().filter(move |interface| interface.kind.parent() == Some(name))
+    }
+
+    /// Whether a gateway is on the link of an interface, or may be although none of its networks says so: the link's own
+    /// addresses are, the network may give others, and NetworkManager adds a route to the gateway itself where every
+    /// address is alone in its network.
+    pub fn may_reach(&self, interface: &Interface, gateway: IpAddr) -> bool {
+        let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+        let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+        let is_alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
+        let leads_there = |route: &Route| {
+            route.gateway.is_none()
+                && route.interface.as_ref() == Some(&interface.name)
+                && route.destination.contains(&gateway)
+        };
+        is_link_local
+            || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            || ip.addresses.iter().all(is_alone)
+            || ip.addresses.iter().any(|address| address.network.contains(&gateway))
+            || self.routes.iter().any(leads_there)
     }
 
     /// With everything at the place that its part of the document comes from.

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use super::{Network, families};
 use crate::check::address;
 use crate::report::Report;
-use crate::topology::{Address, Interface, Ip, Kind, Method, Route, RouteKind};
+use crate::topology::{Address, Interface, Kind, Method, Route, RouteKind};
 
 /// The host's own addresses, each by itself in its VRF.
 type Own<'a> = BTreeMap<(Option<&'a str>, IpAddr), (&'a Interface, &'a Address)>;
@@ -56,24 +56,18 @@ fn check_one(
         report.error("gateway-unusable", path, format!("has the gateway {gateway}, which no other host can have"));
         return;
     }
-    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
-    if is_link_local(gateway) || may_be_reached(ip) {
+    if !network.topology.may_reach(interface, gateway) {
+        off_link(network, route, gateway, interface, report);
         return;
     }
-    if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway)) {
+    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let is_given = matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
+    if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
         let there = IpNet::new(gateway, link.network.prefix_len()).ok();
         if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
             report.error("gateway-unusable", path, format!("has the gateway {gateway}, {why}"));
         }
-        return;
     }
-    let on_link = |other: &Route| {
-        other.gateway.is_none() && other.interface == route.interface && other.destination.contains(&gateway)
-    };
-    if ip.addresses.is_empty() || network.topology.routes.iter().any(on_link) {
-        return;
-    }
-    off_link(network, route, gateway, interface, report);
 }
 
 /// A gateway that is in none of the interface's networks. NetworkManager adds a route to it even so
@@ -99,17 +93,6 @@ fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &I
             report.error("gateway-off-link", &route.path, message);
         }
     }
-}
-
-/// Whether gateways may be on the link that no address written down says to be there: the network may give others; and
-/// NetworkManager adds a route to the gateway itself where every address is alone in its network.
-fn may_be_reached(ip: &Ip) -> bool {
-    let alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
-    matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements) || ip.addresses.iter().all(alone)
-}
-
-fn is_link_local(gateway: IpAddr) -> bool {
-    matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local())
 }
 
 fn vrf<'a>(network: &Network<'a>, interface: &Interface) -> Option<&'a str> {

@@ -98,7 +98,10 @@ impl Topology {
                 ip.addresses.iter_mut().for_each(|address| visit(&mut address.path));
             }
         }
-        self.routes.iter_mut().for_each(|route| visit(&mut route.path));
+        self.routes.iter_mut().for_each(|route| {
+            visit(&mut route.path);
+            visit(&mut route.gateway_path);
+        });
         self.rules.iter_mut().for_each(|rule| visit(&mut rule.path));
         self.dns.servers.iter_mut().for_each(|server| visit(&mut server.path));
     }

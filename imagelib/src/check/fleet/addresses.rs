@@ -92,11 +92,11 @@ fn gateways(hosts: &[CheckedHost<'_>], seen: &BTreeMap<IpAddr, Holders<'_>>, rep
             }
             *count += 1;
             let message = format!(
-                "has the gateway {gateway}, which is {}'s own address ({}); if that is no router, one of the two is wrong",
+                "names the gateway {gateway}, which is {}'s own address ({}); if that is no router, one of the two is wrong",
                 name_of(other),
                 address.path
             );
-            report.warning("gateway-is-another-host", &route.path, message);
+            report.warning("gateway-is-another-host", &route.gateway_path, message);
         }
     }
 }

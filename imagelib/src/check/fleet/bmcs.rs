@@ -48,11 +48,11 @@ fn gateways(hosts: &[CheckedHost<'_>], by_address: &BTreeMap<IpAddr, &CheckedHos
             if passed.insert(gateway) {
                 let path = other.host.places.bmc.key("address");
                 let message = format!(
-                    "has the gateway {gateway}, which is the BMC of {} ({path}); if that is no router as well, one of the \
+                    "names the gateway {gateway}, which is the BMC of {} ({path}); if that is no router as well, one of the \
                      two is wrong",
                     name_of(other)
                 );
-                report.warning("gateway-is-bmc", &route.path, message);
+                report.warning("gateway-is-bmc", &route.gateway_path, message);
             }
         }
     }

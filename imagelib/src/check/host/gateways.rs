@@ -41,19 +41,20 @@ fn check_one(
     interface: &Interface,
     report: &mut Report,
 ) {
-    let Route { destination, path, .. } = route;
+    let Route { destination, gateway_path: path, .. } = route;
     if gateway.is_ipv4() != destination.addr().is_ipv4() {
-        let message = format!("leads to {destination} by {gateway}, an address of the other family: the route is lost");
+        let message =
+            format!("names the gateway {gateway}, and {destination} is of the other family: the route is lost");
         report.error("gateway-family", path, message);
         return;
     }
     if let Some((holder, address)) = own.get(&(vrf(network, interface), gateway)) {
-        let message = format!("has the gateway {gateway}, which is the host's own address ({})", address.path);
+        let message = format!("names the gateway {gateway}, which is the host's own address ({})", address.path);
         report.error("gateway-is-host", path, format!("{message} on {}", holder.name));
         return;
     }
     if gateway.is_multicast() || gateway.is_loopback() {
-        report.error("gateway-unusable", path, format!("has the gateway {gateway}, which no other host can have"));
+        report.error("gateway-unusable", path, format!("names the gateway {gateway}, which no other host can have"));
         return;
     }
     if !network.topology.may_reach(interface, gateway) {
@@ -65,7 +66,7 @@ fn check_one(
     if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
         let there = IpNet::new(gateway, link.network.prefix_len()).ok();
         if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
-            report.error("gateway-unusable", path, format!("has the gateway {gateway}, {why}"));
+            report.error("gateway-unusable", path, format!("names the gateway {gateway}, {why}"));
         }
     }
 }
@@ -80,17 +81,20 @@ fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &I
         let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
         Some(format!("; it is in that of {} ({})", other.name, address.path))
     });
-    let message =
-        format!("has the gateway {gateway}, which is not in a network of {} ({})", interface.name, networks.join(", "));
+    let message = format!(
+        "names the gateway {gateway}, which is not in a network of {} ({})",
+        interface.name,
+        networks.join(", ")
+    );
     match elsewhere {
         // There are providers that route a prefix to each host, and have their own router outside of it.
         None if gateway.is_ipv6() => {
             let message = format!("{message}: unless the router answers there even so, nobody does");
-            report.warning("gateway-off-link", &route.path, message);
+            report.warning("gateway-off-link", &route.gateway_path, message);
         }
         elsewhere => {
             let message = format!("{message}{}: nobody there answers", elsewhere.unwrap_or_default());
-            report.error("gateway-off-link", &route.path, message);
+            report.error("gateway-off-link", &route.gateway_path, message);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Network;
-use crate::report::Report;
+use crate::report::{DocumentPath, Report};
 use crate::topology::{Interface, Kind};
 
 /// What a NIC has that nobody gives another.
@@ -20,7 +20,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan { .. }, Some(mtu), Some(parent)) =
             (&interface.kind, interface.mtu, parent)
         {
-            on_parent(interface, mtu, parent, mtus.of(parent, 0), report);
+            on_parent(network, interface, mtu, parent, mtus.of(parent, 0), report);
         }
         let controller = interface.controller.as_deref().and_then(|name| network.interface(name));
         if let Some(controller) = controller {
@@ -77,7 +77,14 @@ impl<'a> Mtus<'_, 'a> {
 
 /// The kernel refuses an MTU above that of the parent (`vlan_dev_change_mtu`, `macvlan_change_mtu`,
 /// `vxlan_change_mtu`).
-fn on_parent(interface: &Interface, mtu: u32, parent: &Interface, below: Mtu<'_>, report: &mut Report) {
+fn on_parent(
+    network: &Network<'_>,
+    interface: &Interface,
+    mtu: u32,
+    parent: &Interface,
+    below: Mtu<'_>,
+    report: &mut Report,
+) {
     let (taken, takes) = match interface.kind {
         Kind::Vxlan { .. } => (VXLAN, format!(", of which a VXLAN takes {VXLAN}")),
         _ => (0, String::new()),
@@ -85,25 +92,25 @@ fn on_parent(interface: &Interface, mtu: u32, parent: &Interface, below: Mtu<'_>
     if mtu <= below.bytes.saturating_sub(taken) {
         return;
     }
-    let (name, path, bytes) = (&parent.name, &parent.path, below.bytes);
+    let (own, name, path, bytes) = (&interface.name, &parent.name, &parent.path, below.bytes);
     match below.said_of {
         Some(said_of) => {
             let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
             let message = format!(
-                "has MTU {mtu}, and {name}, on which it stands, has {bytes}{of} ({}){takes}: the kernel refuses more than \
+                "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){takes}: the kernel refuses more than \
                  that",
                 said_of.path
             );
-            report.error("mtu-above-parent", &interface.path, message);
+            report.error("mtu-above-parent", &place(network, interface), message);
         }
         None => {
             let needed = mtu.saturating_add(taken);
             let given = if needed == mtu { "as well" } else { "at least" };
             let message = format!(
-                "has MTU {mtu}, and {name}, on which it stands, is given none ({path}), which is {USUAL} as a rule{takes}; \
+                "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{takes}; \
                  give it {needed} {given}"
             );
-            report.warning("mtu-above-parent", &interface.path, message);
+            report.warning("mtu-above-parent", &place(network, interface), message);
         }
     }
 }
@@ -115,27 +122,38 @@ fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 
             let own = port.mtu.unwrap_or(USUAL);
             let bond = bond.map_or_else(|| format!("{USUAL} unless told otherwise"), |mtu| mtu.to_string());
             let message = format!(
-                "has MTU {own}, and as a port gets that of {}, which is {bond} ({})",
-                controller.name, controller.path
+                "is {own}, and as a port {} gets that of {}, which is {bond} ({})",
+                port.name, controller.name, controller.path
             );
-            report.warning("mtu-of-port", &port.path, message);
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
         }
         (Kind::LinuxBridge(_), Some(bridge)) => {
             let own = mtus.of(port, 0);
             if bridge <= own.bytes {
                 return;
             }
+            let says = if port.mtu.is_some() { "is" } else { "has MTU" };
             let own = match own.said_of {
                 None => format!("{} as a rule", own.bytes),
                 Some(said_of) if said_of.name == port.name => own.bytes.to_string(),
                 Some(said_of) => format!("{} from {} ({})", own.bytes, said_of.name, said_of.path),
             };
             let message = format!(
-                "has MTU {own}, and {}, of which it is a port, has {bridge} ({}): larger packets are dropped here",
-                controller.name, controller.path
+                "{says} {own}, and {}, of which {} is a port, has {bridge} ({}): larger packets are dropped here",
+                controller.name, port.name, controller.path
             );
-            report.warning("mtu-of-port", &port.path, message);
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
         }
         _ => {}
+    }
+}
+
+/// Where an interface is given its MTU; where it is described, if it is given none.
+fn place(network: &Network<'_>, interface: &Interface) -> DocumentPath {
+    let path = &interface.path;
+    match interface.mtu {
+        None => path.clone(),
+        Some(_) if network.is_nmstate() => path.key("mtu"),
+        Some(_) => path.key("ethernet").key("mtu"),
     }
 }

@@ -24,6 +24,9 @@ struct Member<'a> {
 /// The addresses in a network, each with the number of the host that has it.
 type Network<'a> = BTreeMap<(IpAddr, usize), Member<'a>>;
 
+/// Some of them for each gateway that they leave by.
+type ByGateway<'m, 'a> = BTreeMap<IpAddr, Vec<&'m Member<'a>>>;
+
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let mut networks: BTreeMap<IpNet, Network<'_>> = BTreeMap::new();
     for (number, host) in hosts.iter().enumerate() {
@@ -38,7 +41,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
         }
     }
     // In this order, whatever contains a network comes before it.
-    let mut around: Vec<(IpNet, &Network<'_>, BTreeMap<IpAddr, Vec<&Member<'_>>>)> = Vec::new();
+    let mut around: Vec<(IpNet, &Network<'_>, ByGateway<'_, '_>)> = Vec::new();
     for (network, members) in &networks {
         while around.last().is_some_and(|(outer, ..)| !outer.contains(network)) {
             around.pop();
@@ -80,8 +83,8 @@ fn of_each_link<'m, 'a>(members: impl Iterator<Item = &'m Member<'a>>) -> Vec<&'
 }
 
 /// The same, for each gateway in the network that hosts leave by.
-fn by_gateway<'m, 'a>(network: &IpNet, members: &'m Network<'a>) -> BTreeMap<IpAddr, Vec<&'m Member<'a>>> {
-    let mut known: BTreeMap<IpAddr, Vec<&'m Member<'a>>> = BTreeMap::new();
+fn by_gateway<'m, 'a>(network: &IpNet, members: &'m Network<'a>) -> ByGateway<'m, 'a> {
+    let mut known = ByGateway::new();
     for member in members.values() {
         for gateway in member.site.2.iter().filter(|gateway| network.contains(*gateway)) {
             known.entry(*gateway).or_default().push(member);

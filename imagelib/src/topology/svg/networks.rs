@@ -87,10 +87,7 @@ enum Elsewhere {
 
 impl Elsewhere {
     fn of(topology: &Topology, interface: &Interface, node: usize, gateway: IpAddr) -> Self {
-        match topology.may_reach(interface, gateway) {
-            true => Self::OnLink(node, gateway),
-            false => Self::Unreached(gateway),
-        }
+        if topology.may_reach(interface, gateway) { Self::OnLink(node, gateway) } else { Self::Unreached(gateway) }
     }
 
     fn card(&self) -> Card {

@@ -103,6 +103,7 @@ fn host() -> impl Strategy<Value = Host> {
             kind: RouteKind::Unicast,
             interface: interfaces.first().map(|interface| interface.name.clone()),
             gateway: Some(gateway),
+            gateway_path: DocumentPath::root(),
             metric: None,
             table: MAIN_TABLE,
             path: DocumentPath::root(),
@@ -150,7 +151,7 @@ fn vip(api: bool, address: IpAddr) -> VirtualIp {
 fn findings(hosts: &[Host], cluster: Option<&Cluster>) -> Report {
     let mut report = Report::new();
     let hosts: Vec<_> = hosts.iter().map(|(host, topology)| CheckedHost { host, topology }).collect();
-    fleet(&hosts, cluster, &mut report);
+    fleet(&hosts, cluster, true, &mut report);
     report
 }
 
@@ -186,6 +187,7 @@ fn plain(number: u8) -> Host {
         kind: RouteKind::Unicast,
         interface: Some("eth0".to_owned()),
         gateway: Some([192, 0, 2, 254].into()),
+        gateway_path: DocumentPath::root(),
         metric: None,
         table: MAIN_TABLE,
         path: DocumentPath::root(),

@@ -109,3 +109,20 @@ fn profiles_of_two_directories_are_never_of_one_host() {
     assert_eq!(found(&one_name), ("w0".to_owned(), vec!["host-twice"]));
     assert_eq!(found(&["w0/eno1.nmconnection", "./w0/eno2.nmconnection"]), ("w0".to_owned(), vec![]));
 }
+
+/// As with NMState: what is wrong with one host by itself hides nothing of what is wrong between it and others.
+#[test]
+fn a_host_with_errors_is_compared_with_others_even_so() {
+    let profile = |gateway: &str| {
+        let content = format!(
+            "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n[ipv4]\nmethod=manual\n\
+             address1=192.0.2.10/24,{gateway}\n[ipv6]\nmethod=disabled\n"
+        );
+        content.into_bytes()
+    };
+    let files = [("a", "192.0.2.1"), ("b", "203.0.113.1")];
+    let files = files.map(|(host, gateway)| (format!("fleet/{host}/eth0.nmconnection"), profile(gateway)));
+    let report = imagelib::check::convert_all(read(&files)).report;
+    let codes: Vec<&str> = report.findings().iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["gateway-off-link", "address-of-two-hosts"], "{:?}", report.findings());
+}

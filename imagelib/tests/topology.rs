@@ -29,7 +29,10 @@ fn bare(mut topology: Topology) -> Topology {
         ip(&mut interface.ipv4);
         ip(&mut interface.ipv6);
     }
-    topology.routes.iter_mut().for_each(|route| route.path = DocumentPath::root());
+    for route in &mut topology.routes {
+        route.path = DocumentPath::root();
+        route.gateway_path = DocumentPath::root();
+    }
     topology.rules.iter_mut().for_each(|rule| rule.path = DocumentPath::root());
     topology.dns.servers.iter_mut().for_each(|server| server.path = DocumentPath::root());
     topology.routes.sort_by_key(|route| format!("{route:?}"));

@@ -6,6 +6,7 @@ use crate::input::Input;
 use crate::network::{self, HostNetwork, NetworkManagerVersion};
 use crate::parallel;
 use crate::report::Report;
+use crate::topology::Topology;
 
 /// How many hosts a thread converts at a time.
 const HOSTS_AT_ONCE: usize = 16;
@@ -23,7 +24,7 @@ pub struct Converted {
 
 /// Converts every host of an input, and checks the hosts against each other and against what is said of their cluster.
 ///
-/// Hosts whose network cannot be converted are left out of the latter. The same input gives the same findings in the same
+/// Hosts whose network cannot be read are left out of the latter. The same input gives the same findings in the same
 /// order, on however many threads.
 pub fn convert_all(input: Input) -> Converted {
     convert_all_for(input, None)
@@ -32,14 +33,16 @@ pub fn convert_all(input: Input) -> Converted {
 /// [`convert_all`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
 pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
     let Input { hosts, cluster, mut report } = input;
+    let is_complete = !report.has_errors();
     report.append(network::release_findings(release));
-    let converted = parallel::each(&hosts, HOSTS_AT_ONCE, |host| network::convert_for(host, release));
+    let converted = parallel::each(&hosts, HOSTS_AT_ONCE, |host| network::attempt(host, release));
     let mut networks = Vec::with_capacity(hosts.len());
     for (network, findings) in converted {
         report.append(findings);
         networks.push(network);
     }
-    super::fleet(&checked(&hosts, &networks), cluster.as_ref(), &mut report);
+    check_fleet(&hosts, &networks, cluster.as_ref(), is_complete, &mut report);
+    let networks = networks.into_iter().map(Result::ok);
     Converted { hosts: hosts.into_iter().zip(networks).collect(), cluster, report }
 }
 
@@ -48,13 +51,29 @@ pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> 
 pub fn between_hosts(input: &Input) -> Report {
     let mut report = Report::new();
     if input.hosts.len() > 1 || input.cluster.is_some() {
-        let networks: Vec<_> = parallel::each(&input.hosts, HOSTS_AT_ONCE, |host| network::convert(host).0);
-        super::fleet(&checked(&input.hosts, &networks), input.cluster.as_ref(), &mut report);
+        let networks: Vec<_> = parallel::each(&input.hosts, HOSTS_AT_ONCE, |host| network::attempt(host, None).0);
+        let is_complete = !input.report.has_errors();
+        check_fleet(&input.hosts, &networks, input.cluster.as_ref(), is_complete, &mut report);
     }
     report
 }
 
-fn checked<'a>(hosts: &'a [HostSpec], networks: &'a [Option<HostNetwork>]) -> Vec<CheckedHost<'a>> {
-    let pairs = hosts.iter().zip(networks);
-    pairs.filter_map(|(host, network)| Some(CheckedHost { host, topology: &network.as_ref()?.topology })).collect()
+/// Checks those hosts against each other that could be read; `is_complete` says that the documents hold no others.
+fn check_fleet(
+    hosts: &[HostSpec],
+    networks: &[Result<HostNetwork, Option<Topology>>],
+    cluster: Option<&Cluster>,
+    is_complete: bool,
+    report: &mut Report,
+) {
+    let checked: Vec<_> = hosts
+        .iter()
+        .zip(networks)
+        .filter_map(|(host, network)| match network {
+            Ok(HostNetwork { topology, .. }) | Err(Some(topology)) => Some(CheckedHost { host, topology }),
+            Err(None) => None,
+        })
+        .collect();
+    let all_read = is_complete && checked.len() == hosts.len();
+    super::fleet(&checked, cluster, all_read, report);
 }

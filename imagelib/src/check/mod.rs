@@ -25,7 +25,8 @@ pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
     host::check(host, report);
 }
 
-/// Checks hosts against each other, and against what is said of their cluster.
-pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, report: &mut Report) {
-    fleet::check(hosts, cluster, report);
+/// Checks hosts against each other, and against what is said of their cluster. `all_read` says whether these are all hosts
+/// that there are: of what none of them has, it is otherwise not known that nobody has it.
+pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
+    fleet::check(hosts, cluster, all_read, report);
 }

@@ -82,6 +82,16 @@ pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
 /// [`convert`], for a release of NetworkManager, where it is known. The keyfiles are the same; the findings say what that
 /// release lacks. Of one that is older than [`NetworkManagerVersion::OLDEST_KNOWN`], [`release_findings`] says so.
 pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
+    let (network, report) = attempt(host, release);
+    (network.ok(), report)
+}
+
+/// [`convert_for`]; of a host with errors, the topology even so, where it could be read: what is wrong with a host by itself
+/// hides nothing of what is wrong between it and others.
+pub(crate) fn attempt(
+    host: &HostSpec,
+    release: Option<NetworkManagerVersion>,
+) -> (Result<HostNetwork, Option<Topology>>, Report) {
     let release = Release::of(release);
     match &host.network {
         NetworkDocument::Nmstate(document) => reported(host, document, release, |_, network, _, _| Some(network)),
@@ -98,13 +108,14 @@ pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
 
 /// What `convert` makes of the NMState of a host, with the NICs that are known by MAC address. There is something exactly
 /// when the report has no errors; each finding is at the place that its part of the document comes from, and those about
-/// the network as such come before those about a form of it.
+/// the network as such come before those about a form of it. In place of what the checks of the network refuse, there is its
+/// topology.
 fn reported<T>(
     host: &HostSpec,
     document: &NmstateDocument,
     release: Release,
     convert: impl FnOnce(&Checked<'_>, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Option<T>, Report) {
+) -> (Result<T, Option<Topology>>, Report) {
     let mut report = Report::new();
     let document = aliases::resolve(document);
     let document = nics::identify(&document, &host.nics, &mut report);
@@ -118,10 +129,14 @@ fn reported<T>(
         check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
         Some((checked, network))
     });
-    let network = network.filter(|_| !report.has_errors() && !checks.has_errors());
+    let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
-    let converted = network.and_then(|(checked, network)| convert(&checked, network, path, &mut report));
-    let converted = converted.filter(|_| !report.has_errors());
+    let converted = match network {
+        Some((_, network)) if refused => Err(Some(network.topology)),
+        Some((checked, network)) => convert(&checked, network, path, &mut report).ok_or(None),
+        None => Err(None),
+    };
+    let converted = converted.and_then(|converted| if report.has_errors() { Err(None) } else { Ok(converted) });
     let about_form = report.split_off(about_network).at_origins(origins);
     let mut report = report.at_origins(origins);
     report.append(checks);
@@ -137,7 +152,10 @@ fn from_nmstate<T>(
 ) -> (Option<T>, Report) {
     if let Some(document) = host.network.as_nmstate() {
         // The keyfiles are not used: nmstate's engine is the check that a document is one.
-        return reported(host, document, Release::of(None), |checked, _, path, report| convert(checked, path, report));
+        let convert =
+            |checked: &Checked<'_>, _, path: &DocumentPath, report: &mut Report| convert(checked, path, report);
+        let (converted, report) = reported(host, document, Release::of(None), convert);
+        return (converted.ok(), report);
     }
     let mut report = Report::new();
     let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");

@@ -2,6 +2,7 @@
 
 use ipnet::IpNet;
 
+use super::MAIN_TABLE;
 use crate::report::DocumentPath;
 
 /// One family of an interface.
@@ -15,6 +16,10 @@ pub struct Ip {
     pub automatic_dns: bool,
     /// Whether a default route that the network offers is taken.
     pub automatic_gateway: bool,
+    /// The metric of routes that the network gives, where it is said.
+    pub automatic_metric: Option<u32>,
+    /// The table that they are in.
+    pub automatic_table: u32,
     /// Where the user's documents say so.
     pub path: DocumentPath,
 }
@@ -46,6 +51,14 @@ pub struct Address {
 impl Ip {
     /// The family is off.
     pub fn disabled(path: DocumentPath) -> Self {
-        Self { method: Method::Disabled, addresses: Vec::new(), automatic_dns: false, automatic_gateway: false, path }
+        Self {
+            method: Method::Disabled,
+            addresses: Vec::new(),
+            automatic_dns: false,
+            automatic_gateway: false,
+            automatic_metric: None,
+            automatic_table: MAIN_TABLE,
+            path,
+        }
     }
 }

@@ -126,6 +126,24 @@ impl Kind {
         }
     }
 
+    /// The metric that NetworkManager gives to routes by such a device which say none
+    /// (`nm_device_get_route_metric_default`).
+    pub fn usual_metric(&self) -> u32 {
+        match self {
+            Self::Ethernet | Self::Veth(_) => 100,
+            Self::Macsec { .. } => 125,
+            Self::Infiniband(_) => 150,
+            Self::Bond(_) => 300,
+            Self::Vlan(_) => 400,
+            Self::MacVlan { .. } => 410,
+            Self::LinuxBridge(_) => 425,
+            Self::Vrf(_) => 470,
+            Self::Vxlan { .. } => 500,
+            Self::Dummy => 550,
+            Self::Loopback | Self::Other(_) => 950,
+        }
+    }
+
     /// What people call it.
     pub fn name(&self) -> &str {
         match self {

@@ -18,6 +18,8 @@ pub use interface::{Bond, Bridge, Device, Interface, Kind, Vlan};
 pub use route::{Dns, NameServer, Route, RouteKind, Rule};
 pub use table::Table;
 
+use std::net::IpAddr;
+
 use crate::host::HostName;
 use crate::report::{DocumentPath, Origins};
 
@@ -55,6 +57,25 @@ impl Topology {
         self.interfaces.iter().filter(move |interface| interface.kind.parent() == Some(name))
     }
 
+    /// Whether a gateway is on the link of an interface, or may be although none of its networks says so: the link's own
+    /// addresses are, the network may give others, and NetworkManager adds a route to the gateway itself where every
+    /// address is alone in its network.
+    pub fn may_reach(&self, interface: &Interface, gateway: IpAddr) -> bool {
+        let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+        let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+        let is_alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
+        let leads_there = |route: &Route| {
+            route.gateway.is_none()
+                && route.interface.as_ref() == Some(&interface.name)
+                && route.destination.contains(&gateway)
+        };
+        is_link_local
+            || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            || ip.addresses.iter().all(is_alone)
+            || ip.addresses.iter().any(|address| address.network.contains(&gateway))
+            || self.routes.iter().any(leads_there)
+    }
+
     /// With everything at the place that its part of the document comes from.
     #[must_use]
     pub(crate) fn at_origins(mut self, origins: &Origins) -> Self {
@@ -77,7 +98,10 @@ impl Topology {
                 ip.addresses.iter_mut().for_each(|address| visit(&mut address.path));
             }
         }
-        self.routes.iter_mut().for_each(|route| visit(&mut route.path));
+        self.routes.iter_mut().for_each(|route| {
+            visit(&mut route.path);
+            visit(&mut route.gateway_path);
+        });
         self.rules.iter_mut().for_each(|rule| visit(&mut rule.path));
         self.dns.servers.iter_mut().for_each(|server| visit(&mut server.path));
     }

@@ -17,7 +17,9 @@ pub struct Route {
     pub interface: Option<String>,
     /// The next hop; none, where the destination is on the link.
     pub gateway: Option<IpAddr>,
-    /// Its metric, where it is said.
+    /// Where the user's documents say that.
+    pub gateway_path: DocumentPath,
+    /// Its metric; none, where it is the one that the kernel gives to routes that say none.
     pub metric: Option<u32>,
     /// The table that it is in.
     pub table: u32,

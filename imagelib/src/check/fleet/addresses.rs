@@ -79,7 +79,12 @@ fn gateways(hosts: &[CheckedHost<'_>], seen: &BTreeMap<IpAddr, Holders<'_>>, rep
             else {
                 continue;
             };
-            let other = holders.known.iter().find(|other| !std::ptr::eq(other.host, host));
+            let interface = route.interface.as_deref().and_then(|name| host.topology.interface(name));
+            let own = interface.map(|interface| Link::to_gateway(host, interface, gateway));
+            let is_there = |other: &&Holder<'_>| {
+                !std::ptr::eq(other.host, host) && own.as_ref().is_none_or(|own| !other.link.is_apart_from(own))
+            };
+            let other = holders.known.iter().find(is_there);
             let Some(Holder { host: other, address, .. }) = other else { continue };
             let count = said.entry(gateway).or_default();
             if *count >= 1 {
@@ -87,11 +92,11 @@ fn gateways(hosts: &[CheckedHost<'_>], seen: &BTreeMap<IpAddr, Holders<'_>>, rep
             }
             *count += 1;
             let message = format!(
-                "has the gateway {gateway}, which is {}'s own address ({}); if that is no router, one of the two is wrong",
+                "names the gateway {gateway}, which is {}'s own address ({}); if that is no router, one of the two is wrong",
                 name_of(other),
                 address.path
             );
-            report.warning("gateway-is-another-host", &route.path, message);
+            report.warning("gateway-is-another-host", &route.gateway_path, message);
         }
     }
 }

@@ -10,23 +10,23 @@ use crate::topology::{Address, Ip, Method};
 /// How many hosts are named that are in none of the machine networks.
 const SAID: usize = 20;
 
-pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, report: &mut Report) {
     machine_networks(hosts, cluster, report);
-    rendezvous(hosts, cluster, report);
+    rendezvous(hosts, cluster, all_read, report);
 }
 
 fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
     let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
-    let Some((_, first)) = cluster.machine_networks.first() else { return };
-    let listed: Vec<String> = networks.iter().take(4).map(ToString::to_string).collect();
     // Errors and warnings, each for itself: many workers elsewhere hide no master.
     let mut said = [0, 0];
     for host in hosts {
         for is_v4 in [true, false] {
-            let wanted: Vec<_> = networks.iter().filter(|network| network.addr().is_ipv4() == is_v4).collect();
+            let of_family = |(network, _): &&(IpNet, DocumentPath)| network.addr().is_ipv4() == is_v4;
+            let wanted: Vec<_> = cluster.machine_networks.iter().filter(of_family).collect();
+            let Some((_, first)) = wanted.first() else { continue };
             let inside =
-                own(host).any(|address| wanted.iter().any(|network| network.contains(&address.network.addr())));
-            if wanted.is_empty() || inside || takes_any(host, is_v4) {
+                own(host).any(|address| wanted.iter().any(|(network, _)| network.contains(&address.network.addr())));
+            if inside || takes_any(host, is_v4) {
                 continue;
             }
             let none =
@@ -39,10 +39,11 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
                 continue;
             }
             *count += 1;
+            let listed: Vec<String> = wanted.iter().take(4).map(|(network, _)| network.to_string()).collect();
             let family = if is_v4 { "IPv4" } else { "IPv6" };
             let message =
                 format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
-            let path = place(host);
+            let path = place(host, is_v4);
             if is_error {
                 report.error("host-outside-machine-network", &path, message);
             } else {
@@ -65,12 +66,13 @@ fn takes_any(host: &CheckedHost<'_>, is_v4: bool) -> bool {
     interfaces.any(|interface| automatic(if is_v4 { &interface.ipv4 } else { &interface.ipv6 }))
 }
 
-/// Where a host's addresses are, or would be.
-fn place(host: &CheckedHost<'_>) -> DocumentPath {
-    own(host).next().map_or_else(|| host.host.network.path(), |address| address.path.clone())
+/// Where a host's addresses of a family are, or would be.
+fn place(host: &CheckedHost<'_>, is_v4: bool) -> DocumentPath {
+    let mut of_family = own(host).filter(|address| address.network.addr().is_ipv4() == is_v4);
+    of_family.next().map_or_else(|| host.host.network.path(), |address| address.path.clone())
 }
 
-fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, report: &mut Report) {
     let Some((ip, path)) = &cluster.rendezvous_ip else { return };
     let holders = hosts.iter().filter(|host| own(host).any(|address| address.network.addr() == *ip));
     let may_install = |host: &&CheckedHost<'_>| host.host.role.as_deref().is_none_or(|role| role == "master");
@@ -89,6 +91,10 @@ fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report)
         None if hosts.is_empty() => {}
         None if hosts.iter().any(|host| takes_any(host, ip.is_ipv4())) => {
             let message = format!("is {ip}, which no host has written down; a host with DHCP must be given it");
+            report.warning("rendezvous-ip-of-no-host", path, message);
+        }
+        None if !all_read => {
+            let message = format!("is {ip}, which none of the hosts has that could be read; mend the others first");
             report.warning("rendezvous-ip-of-no-host", path, message);
         }
         None => {

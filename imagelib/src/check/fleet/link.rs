@@ -8,6 +8,9 @@ use ipnet::IpNet;
 use super::CheckedHost;
 use crate::topology::{Address, Interface, Kind, MAIN_TABLE};
 
+/// VLAN, VRF, and the routers by which the host leaves.
+pub(super) type Site<'a> = (Option<u16>, Option<&'a str>, BTreeSet<IpAddr>);
+
 /// What is known of the link of an address.
 pub(super) struct Link<'a> {
     host: &'a CheckedHost<'a>,
@@ -20,6 +23,17 @@ pub(super) struct Link<'a> {
 
 impl<'a> Link<'a> {
     pub(super) fn of(host: &'a CheckedHost<'a>, interface: &'a Interface, address: &Address) -> Self {
+        Self::with(host, interface, address.network)
+    }
+
+    /// The link on which an interface finds a gateway.
+    pub(super) fn to_gateway(host: &'a CheckedHost<'a>, interface: &'a Interface, gateway: IpAddr) -> Self {
+        let own = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+        let network = own.map(|address| address.network).find(|network| network.contains(&gateway));
+        Self::with(host, interface, network.unwrap_or_else(|| gateway.into()))
+    }
+
+    fn with(host: &'a CheckedHost<'a>, interface: &'a Interface, network: IpNet) -> Self {
         let vlan = match &interface.kind {
             Kind::Vlan(vlan) => Some(vlan.id),
             _ => None,
@@ -28,7 +42,12 @@ impl<'a> Link<'a> {
         let vrf = controller.filter(|name| {
             host.topology.interface(name).is_some_and(|controller| matches!(controller.kind, Kind::Vrf(_)))
         });
-        Self { host, network: address.network, vlan, vrf }
+        Self { host, network, vlan, vrf }
+    }
+
+    /// What of this and of the host tells whether it is apart from a link of another length.
+    pub(super) fn site(&self) -> Site<'a> {
+        (self.vlan, self.vrf, routers(self.host))
     }
 
     /// Whether the two have nothing to do with each other, as far as a careful operator may mean it so.

@@ -23,14 +23,14 @@ use crate::topology::{Address, Interface, Kind};
 const SAID: usize = 5;
 
 /// Checks hosts against each other, and against what is said of their cluster.
-pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, report: &mut Report) {
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
     names::check(hosts, report);
     addresses::check(hosts, report);
     macs::check(hosts, report);
     bmcs::check(hosts, report);
     prefixes::check(hosts, report);
     if let Some(cluster) = cluster {
-        cluster::check(hosts, cluster, report);
+        cluster::check(hosts, cluster, all_read, report);
         virtual_ips::check(hosts, cluster, report);
     }
 }

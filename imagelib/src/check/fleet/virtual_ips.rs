@@ -5,13 +5,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 use super::cluster::own;
-use super::{CheckedHost, addresses, name_of};
+use super::{CheckedHost, addresses, bmcs, name_of};
+use crate::check::address::{self, Unusable};
 use crate::host::{Cluster, VirtualIp, VirtualIpRole};
 use crate::report::{DocumentPath, Report};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
     among_themselves(cluster, report);
+    usable(cluster, report);
     let vips: BTreeMap<IpAddr, &VirtualIp> = cluster.virtual_ips.iter().rev().map(|vip| (vip.address, vip)).collect();
     if vips.is_empty() {
         return;
@@ -23,6 +27,11 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
             report.error(code, &vip.path, message);
         }
     };
+    for (address, host) in bmcs::by_address(hosts) {
+        if let Some(vip) = vips.get(&address).filter(|_| !cluster.own_load_balancer) {
+            taken(vip, "virtual-ip-of-bmc", "the BMC of", &host.host.places.bmc.key("address"), host);
+        }
+    }
     for host in hosts {
         let everywhere = own(host).filter(|_| !cluster.own_load_balancer);
         // Behind a load balancer that leaves packets as they are, hosts have its address where nobody sees it.
@@ -45,6 +54,19 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
             if let Some(vip) = vips.get(&server.address) {
                 taken(vip, "virtual-ip-of-name-server", "a name server of", &server.path, host);
             }
+        }
+    }
+}
+
+/// That a host can have them, in the smallest machine network that they are in.
+fn usable(cluster: &Cluster, report: &mut Report) {
+    for VirtualIp { address, path, .. } in &cluster.virtual_ips {
+        let networks = cluster.machine_networks.iter().map(|(network, _)| network);
+        let around = networks.filter(|network| network.contains(address)).max_by_key(|network| network.prefix_len());
+        let length = around.map_or(IpNet::from(*address).max_prefix_len(), IpNet::prefix_len);
+        let why = IpNet::new(*address, length).ok().and_then(address::unusable);
+        if let Some(why) = why.filter(|why| why.is_certain() && *why != Unusable::NoPrefix) {
+            report.error("virtual-ip-unusable", path, format!("is {address}, {why}"));
         }
     }
 }

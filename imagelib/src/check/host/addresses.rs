@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Network, families};
+use super::{Network, families, rules};
 use crate::check::address::{self, Unusable};
 use crate::report::Report;
 use crate::topology::{Address, Interface, Kind, Method};
@@ -98,6 +98,7 @@ fn overlaps(network: &Network<'_>, report: &mut Report) {
         if let Some((_, other, holder, first)) = around.last()
             && holder.name != interface.name
             && first.network.addr() != address.network.addr()
+            && !leave_apart(network, first, address)
         {
             let which = if *other == net { "whichever comes up first" } else { "that with the longer prefix" };
             let message = format!(
@@ -108,6 +109,12 @@ fn overlaps(network: &Network<'_>, report: &mut Report) {
         }
         around.push(entry);
     }
+}
+
+/// Whether routing rules send what comes from each of two addresses its own way.
+fn leave_apart(network: &Network<'_>, one: &Address, other: &Address) -> bool {
+    let table = |address: &Address| rules::table_from(network, address.network.addr());
+    table(one).zip(table(other)).is_some_and(|(one, other)| one != other)
 }
 
 /// All addresses of interfaces that come up, but for the loopback's.

@@ -2,38 +2,49 @@
 
 use std::net::IpAddr;
 
-use super::{Network, families};
+use ipnet::IpNet;
+
+use super::{Network, families, gateways, rules};
+use crate::check::address::{self, Unusable};
 use crate::report::Report;
-use crate::topology::{Method, RouteKind};
+use crate::topology::{Interface, Kind, MAIN_TABLE, Method, RouteKind};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let servers = &network.topology.dns.servers;
     let mut unreachable = Vec::new();
     for server in servers {
         let address = server.address;
-        if address.is_unspecified() || address.is_multicast() {
-            report.error("dns-server-unusable", &server.path, format!("is {address}, where nobody answers"));
-        } else if !reached(network, address) {
-            unreachable.push(server);
+        if let Some(why) = unusable(network, address) {
+            report.error("dns-server-unusable", &server.path, format!("is {address}, {why}"));
+            continue;
+        }
+        match reach(network, address) {
+            Reach::Reached => {}
+            reach => unreachable.push((server, reach)),
         }
     }
     // With one that answers, the host is only slow.
     let is_certain = unreachable.len() == servers.len() && !network.announces_addresses();
-    for server in unreachable {
+    for (server, reach) in unreachable {
         let address = server.address;
         let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
         let has_family = network
             .active()
             .flat_map(families)
             .any(|ip| ip.addresses.iter().any(|own| own.network.addr().is_ipv4() == address.is_ipv4()));
-        let why = if has_family {
-            format!("is {address}, which is in no network of the host, and no route leads there")
-        } else {
-            format!("is {address}, and the host has no {family} address")
+        let why = match reach {
+            Reach::Apart => {
+                "and the only way there is in a VRF or in a table that no rule leads to, which the host itself does not take"
+                    .to_owned()
+            }
+            Reach::WithoutGateway => "and the only route there is a default route without a gateway".to_owned(),
+            _ if !has_family => format!("and the host has no {family} address"),
+            _ => "which is in no network of the host, and no route leads there".to_owned(),
         };
         let unless = if network.announces_addresses() { "unless a routing protocol brings a route, " } else { "" };
-        let message = format!("{why}: {unless}it is never reached");
-        if is_certain {
+        let message = format!("is {address}, {why}: {unless}it is never reached");
+        // Who starts its programs in a VRF may have them ask there.
+        if is_certain && reach == Reach::Nowhere {
             report.error("dns-server-unreachable", &server.path, message);
         } else {
             report.warning("dns-server-unreachable", &server.path, message);
@@ -41,23 +52,59 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     }
 }
 
-/// Whether packets to an address leave the host; which table they take is not asked.
-fn reached(network: &Network<'_>, address: IpAddr) -> bool {
+/// How packets to an address leave the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Nowhere,
+    /// By a VRF, or a table that no rule leads these to.
+    Apart,
+    /// By a default route without a gateway.
+    WithoutGateway,
+    Reached,
+}
+
+fn reach(network: &Network<'_>, address: IpAddr) -> Reach {
     let is_link_local = matches!(address, IpAddr::V6(ip) if ip.is_unicast_link_local());
     if address.is_loopback() || is_link_local {
-        return true;
+        return Reach::Reached;
     }
-    let connected = network.active().any(|interface| {
+    let looked_up = |interface: &Interface, table| {
+        let is_apart =
+            network.vrf_of(interface).is_some() && table == MAIN_TABLE || matches!(interface.kind, Kind::Vrf(_));
+        if !is_apart && rules::lead_to(network, table, address) { Reach::Reached } else { Reach::Apart }
+    };
+    let connected = network.active().filter_map(|interface| {
         let ip = if address.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
         // What the network gives may lead anywhere.
-        matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
-            || ip.addresses.iter().any(|own| own.network.contains(&address))
+        let is_there = matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            || ip.addresses.iter().any(|own| own.network.contains(&address));
+        is_there.then(|| looked_up(interface, ip.automatic_table))
     });
-    connected
-        || network.topology.routes.iter().any(|route| {
-            let interface = route.interface.as_deref().and_then(|name| network.interface(name));
-            route.kind == RouteKind::Unicast
-                && route.destination.contains(&address)
-                && interface.is_some_and(|interface| interface.active)
+    let routed = network.topology.routes.iter().filter_map(|route| {
+        let interface = network.interface(route.interface.as_deref()?).filter(|interface| interface.active)?;
+        let leads = route.kind == RouteKind::Unicast && route.destination.contains(&address);
+        leads.then(|| match gateways::link_without_gateway(route, interface) {
+            _ if !rules::lead_to(network, network.table_of(route), address) => Reach::Apart,
+            Some(_) => Reach::WithoutGateway,
+            None => Reach::Reached,
         })
+    });
+    connected.chain(routed).max().unwrap_or(Reach::Nowhere)
+}
+
+/// Why nobody answers at an address.
+fn unusable(network: &Network<'_>, address: IpAddr) -> Option<Unusable> {
+    if address.is_loopback() {
+        return None;
+    }
+    let by_itself = address::unusable(IpNet::from(address)).filter(|why| *why != Unusable::Mapped);
+    let around = network
+        .active()
+        .filter(|interface| network.vrf_of(interface).is_none())
+        .flat_map(families)
+        .flat_map(|ip| &ip.addresses)
+        .filter(|own| own.network.prefix_len() > 0 && own.network.contains(&address))
+        .max_by_key(|own| own.network.prefix_len());
+    let there = around.and_then(|own| IpNet::new(address, own.network.prefix_len()).ok());
+    by_itself.or_else(|| address::in_network(there?)).filter(|why| why.is_certain())
 }

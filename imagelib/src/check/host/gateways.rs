@@ -8,18 +8,24 @@ use ipnet::IpNet;
 use super::{Network, families};
 use crate::check::address;
 use crate::report::Report;
-use crate::topology::{Address, Interface, Ip, Method, Route, RouteKind};
+use crate::topology::{Address, Interface, Kind, Method, Route, RouteKind};
+
+/// The host's own addresses, each by itself in its VRF.
+type Own<'a> = BTreeMap<(Option<&'a str>, IpAddr), (&'a Interface, &'a Address)>;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
-    let mut own: BTreeMap<IpAddr, (&Interface, &Address)> = BTreeMap::new();
+    let mut own = Own::new();
     for interface in network.active() {
         for address in families(interface).into_iter().flat_map(|ip| &ip.addresses) {
-            own.insert(address.network.addr(), (interface, address));
+            own.insert((vrf(network, interface), address.network.addr()), (interface, address));
         }
     }
     for route in &network.topology.routes {
-        let Some((gateway, interface)) = route.gateway.zip(interface_of(network, route)) else { continue };
-        check_one(network, &own, route, gateway, interface, report);
+        let Some(interface) = interface_of(network, route) else { continue };
+        match route.gateway {
+            Some(gateway) => check_one(network, &own, route, gateway, interface, report),
+            None => without(route, interface, report),
+        }
     }
 }
 
@@ -29,45 +35,40 @@ fn interface_of<'a>(network: &Network<'a>, route: &Route) -> Option<&'a Interfac
 
 fn check_one(
     network: &Network<'_>,
-    own: &BTreeMap<IpAddr, (&Interface, &Address)>,
+    own: &Own<'_>,
     route: &Route,
     gateway: IpAddr,
     interface: &Interface,
     report: &mut Report,
 ) {
-    let Route { destination, path, .. } = route;
+    let Route { destination, gateway_path: path, .. } = route;
     if gateway.is_ipv4() != destination.addr().is_ipv4() {
-        let message = format!("leads to {destination} by {gateway}, an address of the other family: the route is lost");
+        let message =
+            format!("names the gateway {gateway}, and {destination} is of the other family: the route is lost");
         report.error("gateway-family", path, message);
         return;
     }
-    if let Some((holder, address)) = own.get(&gateway).filter(|(holder, _)| same_vrf(network, holder, interface)) {
-        let message = format!("has the gateway {gateway}, which is the host's own address ({})", address.path);
+    if let Some((holder, address)) = own.get(&(vrf(network, interface), gateway)) {
+        let message = format!("names the gateway {gateway}, which is the host's own address ({})", address.path);
         report.error("gateway-is-host", path, format!("{message} on {}", holder.name));
         return;
     }
     if gateway.is_multicast() || gateway.is_loopback() {
-        report.error("gateway-unusable", path, format!("has the gateway {gateway}, which no other host can have"));
+        report.error("gateway-unusable", path, format!("names the gateway {gateway}, which no other host can have"));
+        return;
+    }
+    if !network.topology.may_reach(interface, gateway) {
+        off_link(network, route, gateway, interface, report);
         return;
     }
     let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
-    if is_link_local(gateway) || may_be_reached(ip) {
-        return;
-    }
-    if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway)) {
+    let is_given = matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
+    if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
         let there = IpNet::new(gateway, link.network.prefix_len()).ok();
         if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
-            report.error("gateway-unusable", path, format!("has the gateway {gateway}, {why}"));
+            report.error("gateway-unusable", path, format!("names the gateway {gateway}, {why}"));
         }
-        return;
     }
-    let on_link = |other: &Route| {
-        other.gateway.is_none() && other.interface == route.interface && other.destination.contains(&gateway)
-    };
-    if ip.addresses.is_empty() || network.topology.routes.iter().any(on_link) {
-        return;
-    }
-    off_link(network, route, gateway, interface, report);
 }
 
 /// A gateway that is in none of the interface's networks. NetworkManager adds a route to it even so
@@ -80,32 +81,46 @@ fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &I
         let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
         Some(format!("; it is in that of {} ({})", other.name, address.path))
     });
-    let message =
-        format!("has the gateway {gateway}, which is not in a network of {} ({})", interface.name, networks.join(", "));
+    let message = format!(
+        "names the gateway {gateway}, which is not in a network of {} ({})",
+        interface.name,
+        networks.join(", ")
+    );
     match elsewhere {
         // There are providers that route a prefix to each host, and have their own router outside of it.
         None if gateway.is_ipv6() => {
             let message = format!("{message}: unless the router answers there even so, nobody does");
-            report.warning("gateway-off-link", &route.path, message);
+            report.warning("gateway-off-link", &route.gateway_path, message);
         }
         elsewhere => {
             let message = format!("{message}{}: nobody there answers", elsewhere.unwrap_or_default());
-            report.error("gateway-off-link", &route.path, message);
+            report.error("gateway-off-link", &route.gateway_path, message);
         }
     }
 }
 
-/// Whether gateways may be on the link that no address written down says to be there: the network may give others; and
-/// NetworkManager adds a route to the gateway itself where every address is alone in its network.
-fn may_be_reached(ip: &Ip) -> bool {
-    let alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
-    matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements) || ip.addresses.iter().all(alone)
+fn vrf<'a>(network: &Network<'a>, interface: &Interface) -> Option<&'a str> {
+    network.vrf_of(interface).map(|(name, _)| name)
 }
 
-fn is_link_local(gateway: IpAddr) -> bool {
-    matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local())
+/// A default route to a link, on which there is one network and not all of them.
+fn without(route: &Route, interface: &Interface, report: &mut Report) {
+    if let Some(link) = link_without_gateway(route, interface) {
+        let message = format!(
+            "is a default route without a gateway: the host looks for every address on the link of {}, where only {} is",
+            interface.name,
+            link.network.trunc()
+        );
+        report.warning("default-route-without-gateway", &route.path, message);
+    }
 }
 
-fn same_vrf(network: &Network<'_>, one: &Interface, other: &Interface) -> bool {
-    network.vrf_of(one).map(|(name, _)| name) == network.vrf_of(other).map(|(name, _)| name)
+/// The address that tells which network is on the link of a default route which names no gateway. Between two hosts no
+/// gateway is needed.
+pub(super) fn link_without_gateway<'a>(route: &Route, interface: &'a Interface) -> Option<&'a Address> {
+    let is_shared = matches!(interface.kind, Kind::Ethernet | Kind::Bond(_) | Kind::Vlan(_) | Kind::LinuxBridge(_));
+    let ip = if route.destination.addr().is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let wide = |address: &&Address| address.network.max_prefix_len() - address.network.prefix_len() > 1;
+    let widest = ip.addresses.iter().find(wide);
+    widest.filter(|_| is_shared && route.is_default() && route.gateway.is_none() && interface.active)
 }

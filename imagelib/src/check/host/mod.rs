@@ -9,6 +9,7 @@ mod links;
 mod loops;
 mod mtu;
 mod routes;
+mod rules;
 mod vlans;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use ipnet::IpNet;
 use super::CheckedHost;
 use crate::host::{HostSpec, NetworkDocument};
 use crate::report::Report;
-use crate::topology::{Interface, Ip, Kind, Topology};
+use crate::topology::{Interface, Ip, Kind, MAIN_TABLE, Route, Topology};
 
 /// Checks the network of one host by itself.
 pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
@@ -87,6 +88,16 @@ impl<'a> Network<'a> {
         match vrf.kind {
             Kind::Vrf(table) => Some((&vrf.name, table)),
             _ => None,
+        }
+    }
+
+    /// The table that a route is in: those of a VRF's port are in the VRF's, unless they name another. nmstate names one
+    /// always.
+    fn table_of(&self, route: &Route) -> u32 {
+        let interface = route.interface.as_deref().and_then(|name| self.interface(name));
+        match interface.and_then(|interface| self.vrf_of(interface)) {
+            Some((_, table)) if route.table == MAIN_TABLE && !self.is_nmstate() => table,
+            _ => route.table,
         }
     }
 

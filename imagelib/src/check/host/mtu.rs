@@ -1,68 +1,159 @@
 //! MTUs of interfaces that stand on each other.
 
+use std::collections::BTreeMap;
+
 use super::Network;
-use crate::report::Report;
+use crate::report::{DocumentPath, Report};
 use crate::topology::{Interface, Kind};
 
 /// What a NIC has that nobody gives another.
 const USUAL: u32 = 1500;
+/// What a VXLAN adds to a packet over IPv4; over IPv6 it is 20 more.
+const VXLAN: u32 = 50;
+/// How many interfaces that stand on each other are looked through for an MTU.
+const DEPTH: usize = 32;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    let mut mtus = Mtus { network, known: BTreeMap::new() };
     for interface in &network.topology.interfaces {
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
-        if let (Kind::Vlan(_) | Kind::MacVlan { .. }, Some(mtu), Some(parent)) =
+        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan { .. }, Some(mtu), Some(parent)) =
             (&interface.kind, interface.mtu, parent)
         {
-            on_parent(interface, mtu, parent, report);
+            on_parent(network, interface, mtu, parent, mtus.of(parent, 0), report);
         }
         let controller = interface.controller.as_deref().and_then(|name| network.interface(name));
         if let Some(controller) = controller {
-            on_port(interface, controller, report);
+            on_port(interface, controller, &mut mtus, report);
         }
     }
 }
 
-/// The kernel refuses an MTU above that of the parent (`vlan_dev_change_mtu`, `macvlan_change_mtu`).
-fn on_parent(interface: &Interface, mtu: u32, parent: &Interface, report: &mut Report) {
-    match parent.mtu {
-        Some(least) if mtu > least => {
-            let message = format!(
-                "has MTU {mtu}, and {}, on which it stands, has {least} ({}): the kernel refuses more than that",
-                parent.name, parent.path
-            );
-            report.error("mtu-above-parent", &interface.path, message);
+/// The MTU that an interface gets.
+#[derive(Debug, Clone, Copy)]
+struct Mtu<'a> {
+    bytes: u32,
+    /// The interface for which it is said; none, where nobody says it.
+    said_of: Option<&'a Interface>,
+}
+
+/// The MTUs of interfaces, each found once.
+struct Mtus<'n, 'a> {
+    network: &'n Network<'a>,
+    known: BTreeMap<&'a str, Mtu<'a>>,
+}
+
+impl<'a> Mtus<'_, 'a> {
+    /// What an interface has that is given none, it takes from below.
+    fn of(&mut self, interface: &'a Interface, depth: usize) -> Mtu<'a> {
+        let usual = Mtu { bytes: USUAL, said_of: None };
+        if let Some(mtu) = self.known.get(interface.name.as_str()) {
+            return *mtu;
         }
-        None if mtu > USUAL => {
-            let message = format!(
-                "has MTU {mtu}, and {}, on which it stands, is given none ({}), which is {USUAL} as a rule; give it \
-                 {mtu} as well",
-                parent.name, parent.path
-            );
-            report.warning("mtu-above-parent", &interface.path, message);
+        if depth == DEPTH {
+            return usual;
         }
-        _ => {}
+        // Of those that stand on themselves.
+        self.known.insert(&interface.name, usual);
+        let network = self.network;
+        let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
+        let mtu = match (interface.mtu, &interface.kind) {
+            (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
+            (None, Kind::Vlan(_) | Kind::MacVlan { .. }) => parent.map_or(usual, |parent| self.of(parent, depth + 1)),
+            (None, Kind::Vxlan { .. }) => parent.map_or(usual, |parent| {
+                let below = self.of(parent, depth + 1);
+                Mtu { bytes: below.bytes.saturating_sub(VXLAN), ..below }
+            }),
+            (None, Kind::LinuxBridge(_)) => {
+                let ports = network.ports(&interface.name).iter().map(|port| self.of(port, depth + 1));
+                ports.min_by_key(|mtu| (mtu.bytes, mtu.said_of.is_none())).unwrap_or(usual)
+            }
+            _ => usual,
+        };
+        self.known.insert(&interface.name, mtu);
+        mtu
     }
 }
 
-fn on_port(port: &Interface, controller: &Interface, report: &mut Report) {
-    match (&controller.kind, port.mtu, controller.mtu) {
+/// The kernel refuses an MTU above that of the parent (`vlan_dev_change_mtu`, `macvlan_change_mtu`,
+/// `vxlan_change_mtu`).
+fn on_parent(
+    network: &Network<'_>,
+    interface: &Interface,
+    mtu: u32,
+    parent: &Interface,
+    below: Mtu<'_>,
+    report: &mut Report,
+) {
+    let (taken, takes) = match interface.kind {
+        Kind::Vxlan { .. } => (VXLAN, format!(", of which a VXLAN takes {VXLAN}")),
+        _ => (0, String::new()),
+    };
+    if mtu <= below.bytes.saturating_sub(taken) {
+        return;
+    }
+    let (own, name, path, bytes) = (&interface.name, &parent.name, &parent.path, below.bytes);
+    match below.said_of {
+        Some(said_of) => {
+            let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
+            let message = format!(
+                "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){takes}: the kernel refuses more than \
+                 that",
+                said_of.path
+            );
+            report.error("mtu-above-parent", &place(network, interface), message);
+        }
+        None => {
+            let needed = mtu.saturating_add(taken);
+            let given = if needed == mtu { "as well" } else { "at least" };
+            let message = format!(
+                "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{takes}; \
+                 give it {needed} {given}"
+            );
+            report.warning("mtu-above-parent", &place(network, interface), message);
+        }
+    }
+}
+
+fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 'a>, report: &mut Report) {
+    match (&controller.kind, controller.mtu) {
         // A bond sets its own MTU on its ports.
-        (Kind::Bond(_), Some(own), bond) if own != bond.unwrap_or(USUAL) => {
+        (Kind::Bond(_), bond) if port.mtu.is_some_and(|own| own != bond.unwrap_or(USUAL)) => {
+            let own = port.mtu.unwrap_or(USUAL);
             let bond = bond.map_or_else(|| format!("{USUAL} unless told otherwise"), |mtu| mtu.to_string());
             let message = format!(
-                "has MTU {own}, and as a port gets that of {}, which is {bond} ({})",
-                controller.name, controller.path
+                "is {own}, and as a port {} gets that of {}, which is {bond} ({})",
+                port.name, controller.name, controller.path
             );
-            report.warning("mtu-of-port", &port.path, message);
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
         }
-        (Kind::LinuxBridge(_), own, Some(bridge)) if bridge > own.unwrap_or(USUAL) => {
-            let own = own.map_or_else(|| format!("{USUAL} as a rule"), |mtu| mtu.to_string());
+        (Kind::LinuxBridge(_), Some(bridge)) => {
+            let own = mtus.of(port, 0);
+            if bridge <= own.bytes {
+                return;
+            }
+            let says = if port.mtu.is_some() { "is" } else { "has MTU" };
+            let own = match own.said_of {
+                None => format!("{} as a rule", own.bytes),
+                Some(said_of) if said_of.name == port.name => own.bytes.to_string(),
+                Some(said_of) => format!("{} from {} ({})", own.bytes, said_of.name, said_of.path),
+            };
             let message = format!(
-                "has MTU {own}, and {}, of which it is a port, has {bridge} ({}): larger packets are dropped here",
-                controller.name, controller.path
+                "{says} {own}, and {}, of which {} is a port, has {bridge} ({}): larger packets are dropped here",
+                controller.name, port.name, controller.path
             );
-            report.warning("mtu-of-port", &port.path, message);
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
         }
         _ => {}
+    }
+}
+
+/// Where an interface is given its MTU; where it is described, if it is given none.
+fn place(network: &Network<'_>, interface: &Interface) -> DocumentPath {
+    let path = &interface.path;
+    match interface.mtu {
+        None => path.clone(),
+        Some(_) if network.is_nmstate() => path.key("mtu"),
+        Some(_) => path.key("ethernet").key("mtu"),
     }
 }

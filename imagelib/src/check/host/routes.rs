@@ -35,17 +35,20 @@ fn compete(network: &Network<'_>, report: &mut Report) {
         if interface.is_none_or(|interface| !interface.active) {
             continue;
         }
-        let first = *seen.entry((route.destination, route.table, route.metric)).or_insert(route);
+        let first = *seen.entry((route.destination, network.table_of(route), route.metric)).or_insert(route);
         if std::ptr::eq(first, route) || (first.interface == route.interface && first.gateway == route.gateway) {
             continue;
         }
+        let both = "the kernel makes one route of the two and divides connections between them";
+        let one = "the host takes whichever is set first, and the other one only when that is gone";
+        let is_shared = route.destination.addr().is_ipv6() && route.gateway.and(first.gateway).is_some();
         let message = format!(
-            "leads to {} with {}, as does the route by {} ({}): the host takes whichever is set first, and the other \
-             one only when that is gone; give the one that is second best a greater metric",
+            "leads to {} with {}, as does the route by {} ({}): {}; give the one that is second best a greater metric",
             route.destination,
             route.metric.map_or("no metric".to_owned(), |metric| format!("metric {metric}")),
             first.interface.as_deref().unwrap_or_default(),
-            first.path
+            first.path,
+            if is_shared { both } else { one },
         );
         report.warning("routes-compete", &route.path, message);
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::check::{self, CheckedHost};
-use crate::host::{HostSpec, NmstateDocument};
+use crate::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
 use crate::network;
 use crate::report::{DocumentPath, Report};
 use crate::topology::{Bond, Bridge, Device, Interface, Ip, Kind, Topology, Vlan};
@@ -27,6 +27,47 @@ fn the_nic_that_a_host_boots_from_has_a_use() {
     assert_eq!(of(""), ["boot-nic-unused"]);
     assert!(of(", {name: v, type: vlan, vlan: {base-iface: a, id: 7}}").is_empty());
     assert!(of(", {name: br0, type: linux-bridge, bridge: {port: [{name: a}]}}").is_empty());
+}
+
+/// The findings about a user's own profiles for NICs and bonds: each with its name and what its `[ipv4]` says.
+fn of_profiles(profiles: &[(&str, &str)]) -> Vec<String> {
+    let document = |(name, ipv4): &(&str, &str)| {
+        let kind = if name.starts_with("bond") { "bond" } else { "ethernet" };
+        KeyfileDocument {
+            name: format!("{name}.nmconnection"),
+            content: format!(
+                "[connection]\nid={name}\ntype={kind}\ninterface-name={name}\n[ipv4]\n{ipv4}\n[ipv6]\nmethod=disabled\n"
+            ),
+            path: DocumentPath::document(name),
+        }
+    };
+    let port = "[connection]\nid=p\ntype=ethernet\ninterface-name=p\nmaster=bond0\nslave-type=bond\n";
+    let port = KeyfileDocument {
+        name: "p.nmconnection".to_owned(),
+        content: port.to_owned(),
+        path: DocumentPath::document("p"),
+    };
+    let network = NetworkDocument::Keyfiles(profiles.iter().map(document).chain([port]).collect());
+    let report = network::convert(&HostSpec { network, ..host("{}") }).1;
+    report.findings().iter().map(|finding| format!("{}: {finding}", finding.code)).collect()
+}
+
+#[test]
+fn routes_of_keyfiles_have_the_metrics_that_networkmanager_gives_them() {
+    let first = "method=manual\naddress1=192.0.2.10/24\ngateway=192.0.2.1";
+    let second = |rest: &str| format!("method=manual\naddress1=203.0.113.10/24\ngateway=203.0.113.1\n{rest}");
+    assert_eq!(of_profiles(&[("eth0", first), ("bond0", &second(""))]), [""; 0]);
+    let equal = of_profiles(&[("bond0", &second("route-metric=100")), ("eth0", first)]);
+    assert_eq!(equal.len(), 1, "{equal:?}");
+    assert!(equal[0].starts_with("routes-compete: ") && equal[0].contains("with metric 100"), "{equal:?}");
+    // As nmstate writes it.
+    let own = "method=manual\naddress1=203.0.113.10/24\nroute1=0.0.0.0/0,203.0.113.1,0";
+    assert_eq!(of_profiles(&[("bond0", own), ("eth0", "method=auto")]), [""; 0]);
+    let learned = of_profiles(&[("bond0", &second("")), ("eth0", "method=auto")]);
+    assert_eq!(learned.len(), 1, "{learned:?}");
+    assert!(learned[0].contains("has metric 300") && learned[0].contains("never-default=true"), "{learned:?}");
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-metric=301")]), [""; 0]);
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-table=100")]), [""; 0]);
 }
 
 fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {

@@ -20,12 +20,13 @@ use crate::network::release::Release;
 use crate::report::{LineColumn, Report};
 use crate::topology::Topology;
 
-/// The user's keyfiles as the host's network. There is one exactly when the report has no errors.
+/// The user's keyfiles as the host's network. There is one exactly when the report has no errors; in place of one that the
+/// checks of the network refuse, there is its topology.
 pub(super) fn convert(
     host: &HostSpec,
     documents: &[KeyfileDocument],
     release: Release,
-) -> (Option<HostNetwork>, Report) {
+) -> (Result<HostNetwork, Option<Topology>>, Report) {
     let mut report = Report::new();
     let mut keyfiles = Vec::with_capacity(documents.len());
     let mut profiles = Vec::with_capacity(documents.len());
@@ -52,12 +53,14 @@ pub(super) fn convert(
         report.error("no-keyfiles", &host.network.path(), message);
     }
     if report.has_errors() {
-        return (None, report);
+        return (Err(None), report);
     }
     keyfiles.sort();
     let contents = documents.iter().map(|document| (document.path.clone(), document.content.as_str()));
     let topology = Topology::from_profiles(contents, host.hostname.as_ref());
     check::host(CheckedHost { host, topology: &topology }, &mut report);
-    let network = HostNetwork { keyfiles, hostname: host.hostname.clone(), topology };
-    (Some(network).filter(|_| !report.has_errors()), report)
+    if report.has_errors() {
+        return (Err(Some(topology)), report);
+    }
+    (Ok(HostNetwork { keyfiles, hostname: host.hostname.clone(), topology }), report)
 }

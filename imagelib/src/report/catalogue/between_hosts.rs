@@ -35,6 +35,14 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "gateway-is-bmc",
+        title: "a gateway that is a BMC",
+        consequence: "What leaves the network goes to the BMC, which drops it.",
+        mend: "Write the router's address as next-hop-address, or correct the BMC's. If one machine is both, there is nothing to \
+               mend.",
+        example: None,
+    },
+    Explanation {
         code: "host-outside-machine-network",
         title: "a host without an address in a machine network of its cluster",
         consequence: "The installer looks for each node in these networks. A master elsewhere never joins; of a worker elsewhere \
@@ -80,6 +88,14 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "virtual-ip-of-bmc",
+        title: "a virtual IP that a BMC has",
+        consequence: "BMC and cluster answer for one address: the BMC is not reached as soon as the cluster takes it, nor is the \
+                      cluster reached for sure.",
+        mend: "Choose an address that nobody has, or correct the BMC's.",
+        example: None,
+    },
+    Explanation {
         code: "virtual-ip-of-gateway",
         title: "a virtual IP that is a gateway",
         consequence: "Router and cluster answer for one address: hosts lose the way out as soon as the cluster takes it.",
@@ -113,6 +129,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         title: "one virtual IP for API and ingress",
         consequence: "The installer refuses it: each is taken by a host of its own.",
         mend: "Choose two addresses.",
+        example: None,
+    },
+    Explanation {
+        code: "virtual-ip-unusable",
+        title: "a virtual IP that no host can have",
+        consequence: "No host can take the address: the API or the workloads are not reached.",
+        mend: "Choose an address of the machine network other than its first and its last one.",
         example: None,
     },
     Explanation {

@@ -31,9 +31,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "mtu-above-parent",
         title: "an MTU that is greater than that of the interface below",
-        consequence: "The kernel refuses an MTU above that of the interface on which a VLAN or MACVLAN stands: it keeps the \
-                      lower one, and larger packets are cut up or lost.",
-        mend: "Give the interface below at least the same mtu.",
+        consequence: "The kernel refuses an MTU above that of the interface on which a VLAN or MACVLAN stands, and for a VXLAN \
+                      above that less 50: it keeps the lower one, and larger packets are cut up or lost. A VLAN that is given \
+                      none has that of its parent, and a bridge the least of its ports.",
+        mend: "Give the interface below at least the same mtu; below a VXLAN 50 more, over IPv6 70.",
         example: Some(
             "interfaces:\n- name: eth0\n  type: ethernet\n  mtu: 9000\n- name: eth0.20\n  type: vlan\n  mtu: 9000\n  vlan: \
              {base-iface: eth0, id: 20}\n  ipv4: {enabled: true, dhcp: true}\n",

@@ -15,17 +15,32 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "default-route-unused",
         title: "a default route that one from the network outdoes",
-        consequence: "NetworkManager gives the default route that DHCP or router advertisements bring a metric by the type of \
-                      the device (100 for a NIC), and the lowest metric wins: the route in the document is never used.",
-        mend: "Set auto-gateway: false on the interface that learns the other one, or write a lower metric.",
+        consequence: "NetworkManager gives the default route that DHCP or router advertisements bring the metric that \
+                      auto-route-metric says, or one by the type of the device (100 for a NIC), and the lowest metric wins: the \
+                      route in the document is never used.",
+        mend: "Set auto-gateway: false (in a keyfile: never-default=true) on the interface that learns the other one, or write \
+               a lower metric.",
         example: None,
+    },
+    Explanation {
+        code: "default-route-without-gateway",
+        title: "a default route without a gateway on a link that others are on",
+        consequence: "The host asks on the link for every address in the world. Unless a router answers in place of all of them \
+                      (proxy ARP), nothing outside of the host's own network is reached.",
+        mend: "Write the router's address as next-hop-address.",
+        example: Some(
+            "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.0.2.10\n      \
+             prefix-length: 24\nroutes:\n  config:\n  - destination: 0.0.0.0/0\n    next-hop-address: 192.0.2.1\n    \
+             next-hop-interface: eth0\n",
+        ),
     },
     Explanation {
         code: "default-routes-learned",
         title: "two interfaces that take a default route from the network",
         consequence: "Both get the same metric and the host uses that of the interface which is up first: from boot to boot \
                       it may be reached by another way.",
-        mend: "Set auto-gateway: false on all but one.",
+        mend: "Set auto-gateway: false (in a keyfile: never-default=true) on all but one, or give each an auto-route-metric \
+               (route-metric) of its own.",
         example: Some(
             "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4: {enabled: true, dhcp: true}\n- name: eth1\n  type: ethernet\n  \
              ipv4: {enabled: true, dhcp: true, auto-gateway: false}\n",
@@ -36,7 +51,7 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         title: "a name server that the host has no way to",
         consequence: "Each question to it fails. With another one names are found late; without, they are not found at all: \
                       nothing can be fetched by name.",
-        mend: "Add a route to it (a default route is one), an address of its family, or another name server.",
+        mend: "Add a route to it (a default route is one) that is in no VRF and in a table that a rule leads to, an address of its family, or another name server.",
         example: Some(
             "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.0.2.10\n      \
              prefix-length: 24\nroutes:\n  config:\n  - destination: 0.0.0.0/0\n    next-hop-address: 192.0.2.1\n    \
@@ -115,8 +130,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "routes-compete",
         title: "two routes to one destination with the same metric",
-        consequence: "The host takes the one whose interface is up first, and from boot to boot it may be the other one. nmstate \
-                      writes metric 0 for IPv4 and 1024 for IPv6 where a route has none.",
+        consequence: "Of IPv4, the host takes the one whose interface is up first, and from boot to boot it may be the other one. \
+                      Of IPv6, the kernel makes one route of both, and of two gateways each gets a part of the connections: \
+                      what the one does not forward is lost. nmstate writes metric 0 for IPv4 and 1024 for IPv6 where a route \
+                      has none; in a keyfile, it gets the metric of its device.",
         mend: "Give the one that is second best a greater metric; to use both, give each a weight.",
         example: Some(
             "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}\n\

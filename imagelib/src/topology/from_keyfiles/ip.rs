@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::section::Section;
 use crate::family::Family;
-use crate::topology::{Address, Ip, Kind, Method};
+use crate::topology::{Address, Ip, Kind, MAIN_TABLE, Method};
 
 /// What NetworkManager takes for the length of an address's prefix that says none.
 fn usual_prefix(family: Family) -> u8 {
@@ -33,8 +33,15 @@ pub(super) fn read(section: &Section<'_, '_>, family: Family, kind: &Kind, has_i
         addresses: addresses(section, family).filter(|address| !is_own_of_loopback(kind, address)).collect(),
         automatic_dns: automatic && kept("ignore-auto-dns"),
         automatic_gateway: automatic && kept("never-default"),
+        automatic_metric: section.parsed("route-metric").filter(|_| automatic),
+        automatic_table: table(section).filter(|_| automatic).unwrap_or(MAIN_TABLE),
         path,
     }
+}
+
+/// The table that a profile names for its routes.
+pub(super) fn table(section: &Section<'_, '_>) -> Option<u32> {
+    section.parsed("route-table").filter(|table| *table != 0)
 }
 
 fn method(section: &Section<'_, '_>, family: Family, kind: &Kind) -> Method {

@@ -25,14 +25,23 @@ pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) 
         }
         // What leads nowhere is no interface's, and stands in the loopback's profile for want of another place.
         let interface = (*kind != Kind::Loopback).then(|| profile.name.clone());
-        let table = section.parsed("route-table").filter(|table| *table != 0).unwrap_or(MAIN_TABLE);
-        topology.routes.extend(gateway(&section, family, interface.clone(), table));
-        topology.routes.extend(routes(&section, family, interface.as_ref(), table));
+        let unsaid = Unsaid {
+            table: ip::table(&section).unwrap_or(MAIN_TABLE),
+            metric: section.parsed("route-metric").unwrap_or(kind.usual_metric()),
+        };
+        topology.routes.extend(gateway(&section, family, interface.clone(), &unsaid));
+        topology.routes.extend(routes(&section, family, interface.as_ref(), &unsaid));
     }
 }
 
+/// What the routes of a profile get that do not say it: NetworkManager gives none to the kernel without a metric.
+struct Unsaid {
+    table: u32,
+    metric: u32,
+}
+
 /// The default route by a gateway that is no route's.
-fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>, table: u32) -> Option<Route> {
+fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>, unsaid: &Unsaid) -> Option<Route> {
     if section.flag("never-default") == Some(true) {
         return None;
     }
@@ -50,20 +59,21 @@ fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>,
         kind: RouteKind::Unicast,
         interface,
         gateway: Some(gateway),
-        metric: section.parsed("route-metric").and_then(|metric| unusual(metric, family)),
-        table,
+        gateway_path: section.at(&key),
+        metric: unusual(unsaid.metric, family),
+        table: unsaid.table,
         path: section.at(&key),
     })
 }
 
-fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>, table: u32) -> Vec<Route> {
+fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>, unsaid: &Unsaid) -> Vec<Route> {
     let routes = section.numbered(&["route", "routes"]).into_iter();
     let route = |(key, value): (&str, String)| {
         let mut fields = ip::fields(&value);
         let whole = family.length();
         let destination = ip::network(fields.next()?, || Some(whole), family)?;
         let gateway = fields.next().and_then(|gateway| ip::address(gateway, family));
-        let metric = fields.next().and_then(|metric| metric.parse().ok());
+        let metric = fields.next().and_then(|metric| metric.parse().ok()).unwrap_or(unsaid.metric);
         let options = section.text(&format!("{key}_options")).unwrap_or_default();
         let option = |name: &str| {
             ip::fields(&options).find_map(|option| option.split_once('=').filter(|(key, _)| key.trim() == name))
@@ -80,8 +90,9 @@ fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>,
             },
             interface: interface.cloned(),
             gateway,
-            metric: metric.and_then(|metric| unusual(metric, family)),
-            table: own_table.filter(|table| *table != 0).unwrap_or(table),
+            gateway_path: section.at(key),
+            metric: unusual(metric, family),
+            table: own_table.filter(|table| *table != 0).unwrap_or(unsaid.table),
             path: section.at(key),
         })
     };

@@ -74,9 +74,9 @@ fn routes_and_rules_have_the_tables_and_kinds_that_they_say() {
     assert_eq!(
         routes,
         [
-            ("0.0.0.0/0".to_owned(), RouteKind::Unicast, via("192.0.2.1"), None, 100),
+            ("0.0.0.0/0".to_owned(), RouteKind::Unicast, via("192.0.2.1"), Some(100), 100),
             ("10.0.0.0/8".to_owned(), RouteKind::Unicast, via("192.0.2.254"), Some(60), 70),
-            ("10.1.0.1/32".to_owned(), RouteKind::Blackhole, None, None, 100),
+            ("10.1.0.1/32".to_owned(), RouteKind::Blackhole, None, Some(100), 100),
             ("10.2.0.0/16".to_owned(), RouteKind::Unicast, None, None, 100),
             ("::/0".to_owned(), RouteKind::Unicast, via("2001:db8::1"), None, 254),
         ]

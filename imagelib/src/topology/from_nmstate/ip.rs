@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::super::{Address, Ip, Method};
+use super::super::{Address, Ip, MAIN_TABLE, Method};
 use crate::members::get;
 use crate::network::document::{elements, is_true, mapping, number, text};
 use crate::network::interfaces::Interface as Entry;
@@ -45,5 +45,14 @@ pub(super) fn read(entry: &Entry<'_>, family: &str, routed: bool) -> Ip {
     };
     let automatic = matches!(method, Method::Dhcp | Method::RouterAdvertisements);
     let taken = |key| automatic && ip.get(key).is_none_or(|value| value.is_null() || is_true(Some(value)));
-    Ip { method, addresses, automatic_dns: taken("auto-dns"), automatic_gateway: taken("auto-gateway"), path }
+    let small = |key| number(get(ip, key)).filter(|_| automatic).and_then(|number| u32::try_from(number).ok());
+    Ip {
+        method,
+        addresses,
+        automatic_dns: taken("auto-dns"),
+        automatic_gateway: taken("auto-gateway"),
+        automatic_metric: small("auto-route-metric"),
+        automatic_table: small("auto-route-table-id").filter(|table| *table != 0).unwrap_or(MAIN_TABLE),
+        path,
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn add(topology: &Topology, graph: &mut Graph) {
             networks.entry((vrf(topology, interface), network)).or_default().from.insert(node);
         }
     }
-    let mut elsewhere: BTreeMap<IpAddr, Network> = BTreeMap::new();
+    let mut elsewhere: BTreeMap<Elsewhere, Network> = BTreeMap::new();
     for route in topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
         let Some(interface) = route.interface.as_deref().and_then(|name| topology.interface(name)) else { continue };
         let Some(node) = graph.by_name.get(&interface.name).copied() else { continue };
@@ -49,7 +49,7 @@ pub(super) fn add(topology: &Topology, graph: &mut Graph) {
             None => networks.entry((vrf, route.destination)).or_default(),
             Some(gateway) => match on(&gateway) {
                 Some(key) => networks.entry(key).or_default(),
-                None => elsewhere.entry(gateway).or_default(),
+                None => elsewhere.entry(Elsewhere::of(topology, interface, node, gateway)).or_default(),
             },
         };
         network.from.insert(node);
@@ -62,8 +62,7 @@ pub(super) fn add(topology: &Topology, graph: &mut Graph) {
         cards.push((card, network.from));
     }
     for (gateway, network) in elsewhere {
-        let mut card = Card::new(&gateway.to_string(), draw::WARNING, Shape::Dashed);
-        card.kind("gateway on no network of its interface");
+        let mut card = gateway.card();
         for routes in network.gateways.values().flatten() {
             card.fact(routes);
         }
@@ -76,6 +75,36 @@ pub(super) fn add(topology: &Topology, graph: &mut Graph) {
     }
     cards.truncate(MOST);
     graph.add_last(cards);
+}
+
+/// A gateway that is in no network of its interface.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Elsewhere {
+    /// It is on the interface's link even so, and others on other links are other ones.
+    OnLink(usize, IpAddr),
+    Unreached(IpAddr),
+}
+
+impl Elsewhere {
+    fn of(topology: &Topology, interface: &Interface, node: usize, gateway: IpAddr) -> Self {
+        if topology.may_reach(interface, gateway) { Self::OnLink(node, gateway) } else { Self::Unreached(gateway) }
+    }
+
+    fn card(&self) -> Card {
+        match self {
+            Self::OnLink(_, gateway) => {
+                let is_link_local = matches!(gateway, IpAddr::V6(address) if address.is_unicast_link_local());
+                let mut card = Card::new(&gateway.to_string(), draw::QUIET, Shape::Tinted);
+                card.kind(if is_link_local { "link-local gateway" } else { "gateway on the link" });
+                card
+            }
+            Self::Unreached(gateway) => {
+                let mut card = Card::new(&gateway.to_string(), draw::WARNING, Shape::Dashed);
+                card.kind("gateway on no network of its interface");
+                card
+            }
+        }
+    }
 }
 
 impl Network {

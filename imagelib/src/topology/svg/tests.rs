@@ -62,6 +62,24 @@ fn what_leads_over_others_goes_around_them() {
 }
 
 #[test]
+fn gateways_that_are_on_the_link_are_no_warning() {
+    let of = |ip: &str| picture(&topology(&[profile("a", "ethernet", ip)])).to_svg();
+    let off_link = "gateway on no network of its interface";
+    let link_local = of("[ipv6]\nmethod=manual\naddress1=2001:db8::10/64\ngateway=fe80::1\n");
+    assert!(link_local.contains("link-local gateway") && !link_local.contains(off_link), "{link_local}");
+    for ip in [
+        "method=auto",
+        "method=manual\naddress1=192.0.2.10/32",
+        "method=manual\naddress1=192.0.2.10/24\nroute2=198.51.100.1",
+    ] {
+        let svg = of(&format!("[ipv4]\n{ip}\nroute1=10.0.0.0/8,198.51.100.1\n"));
+        assert!(svg.contains("gateway on the link") && !svg.contains(off_link), "{ip}\n{svg}");
+    }
+    let off = of("[ipv4]\nmethod=manual\naddress1=192.0.2.10/24\nroute1=10.0.0.0/8,198.51.100.1\n");
+    assert!(off.contains(off_link), "{off}");
+}
+
+#[test]
 fn the_nic_that_a_host_boots_from_is_marked() {
     let boots = topology(&[profile("a", "ethernet", "[ethernet]\nmac-address=52:54:00:00:00:01\n")]);
     let svg = picture(&boots).to_svg();

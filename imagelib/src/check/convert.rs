@@ -61,7 +61,7 @@ pub fn between_hosts(input: &Input) -> Report {
 /// Checks those hosts against each other that could be read; `is_complete` says that the documents hold no others.
 fn check_fleet(
     hosts: &[HostSpec],
-    networks: &[Result<HostNetwork, Option<Topology>>],
+    networks: &[Result<HostNetwork, Option<Box<Topology>>>],
     cluster: Option<&Cluster>,
     is_complete: bool,
     report: &mut Report,
@@ -70,7 +70,8 @@ fn check_fleet(
         .iter()
         .zip(networks)
         .filter_map(|(host, network)| match network {
-            Ok(HostNetwork { topology, .. }) | Err(Some(topology)) => Some(CheckedHost { host, topology }),
+            Ok(HostNetwork { topology, .. }) => Some(CheckedHost { host, topology }),
+            Err(Some(topology)) => Some(CheckedHost { host, topology }),
             Err(None) => None,
         })
         .collect();

@@ -9,6 +9,8 @@ use crate::report::DocumentPath;
 
 /// What the names of inventories in Ansible's INI form end in.
 pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
+/// Tables, in small letters.
+const TABLES: [&str; 3] = [".csv", INVENTORIES[0], INVENTORIES[1]];
 
 /// One of several texts that belong together.
 #[derive(Clone, Copy)]
@@ -102,7 +104,7 @@ impl TextKind {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         if name.ends_with(keyfiles::SUFFIX) {
             Self::Keyfile
-        } else if name.ends_with(".csv") || INVENTORIES.iter().any(|end| name.ends_with(end)) {
+        } else if TABLES.iter().any(|end| name.ends_with(end)) {
             Self::Table
         } else {
             Self::Documents

@@ -60,8 +60,8 @@ fn list_ports(bond: &mut Mapping, path: &DocumentPath, origins: &mut Origins) {
         settings.filter_map(|(index, port)| Some((index, text(port.as_mapping()?, "name")?.into()))).collect();
     if !names.is_empty() && get(bond, "port").is_none_or(Value::is_null) {
         for (position, (index, _)) in names.iter().enumerate() {
-            let named = path.key("ports-config").index(*index).key("name");
-            origins.renamed(path.key("port").index(position), &named);
+            let was = path.key("ports-config").index(*index).key("name");
+            origins.renamed(path.key("port").index(position), &was);
         }
         origins.renamed(path.key("port"), &path.key("ports-config"));
         bond.insert("port".into(), names.into_iter().map(|(_, name)| name).collect());

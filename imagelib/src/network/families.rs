@@ -49,7 +49,7 @@ fn check_one(ip: &Mapping, family: Family, path: &DocumentPath, report: &mut Rep
     }
 }
 
-/// What steers DHCPv6 and router advertisements. Without either it is in no keyfile, and of no use.
+/// What steers DHCP of IPv6 and router advertisements. Without either it is in no keyfile, and of no use.
 fn check_automatic(ip: &Mapping, path: &DocumentPath, report: &mut Report) {
     if !is_true(get(ip, "dhcp")) && !is_true(get(ip, "autoconf")) {
         return;

@@ -91,7 +91,7 @@ pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (
 pub(crate) fn attempt(
     host: &HostSpec,
     release: Option<NetworkManagerVersion>,
-) -> (Result<HostNetwork, Option<Topology>>, Report) {
+) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
     let release = Release::of(release);
     match &host.network {
         NetworkDocument::Nmstate(document) => reported(host, document, release, |_, network, _, _| Some(network)),
@@ -115,7 +115,7 @@ fn reported<T>(
     document: &NmstateDocument,
     release: Release,
     convert: impl FnOnce(&Checked<'_>, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Result<T, Option<Topology>>, Report) {
+) -> (Result<T, Option<Box<Topology>>>, Report) {
     let mut report = Report::new();
     let document = aliases::resolve(document);
     let document = nics::identify(&document, &host.nics, &mut report);
@@ -132,7 +132,7 @@ fn reported<T>(
     let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
     let converted = match network {
-        Some((_, network)) if refused => Err(Some(network.topology)),
+        Some((_, network)) if refused => Err(Some(Box::new(network.topology))),
         Some((checked, network)) => convert(&checked, network, path, &mut report).ok_or(None),
         None => Err(None),
     };

@@ -93,7 +93,9 @@ fn visit_value_mut(value: &mut Value, at: &[&str], change: &mut dyn FnMut(&mut V
     match (at, value) {
         ([], value) => change(value),
         (["*", rest @ ..], Value::Sequence(list)) => {
-            list.iter_mut().for_each(|value| visit_value_mut(value, rest, change));
+            for value in list {
+                visit_value_mut(value, rest, change);
+            }
         }
         (at, Value::Mapping(map)) => visit_mut(map, at, change),
         _ => {}

@@ -1,6 +1,6 @@
 //! Routes that no profile can hold, and those that nmstate takes for the same.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -16,7 +16,7 @@ use crate::report::{DocumentPath, Report};
 const MAIN_TABLE: u64 = 254;
 
 /// What nmstate compares of routes: all but the metric. Source: `RouteEntry::sort_key` and `sanitize` of its `route.rs`.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RouteKey<'a> {
     destination: IpNet,
     interface: Option<&'a str>,
@@ -66,7 +66,7 @@ pub(crate) fn vrf_table(route: &Mapping, interfaces: &[Interface<'_>]) -> Option
 pub(super) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
     let path = path.key("routes").key("config");
     let names = Names::of(interfaces);
-    let mut seen: HashMap<RouteKey<'_>, usize> = HashMap::new();
+    let mut seen: BTreeMap<RouteKey<'_>, usize> = BTreeMap::new();
     for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
         let Some(map) = route.as_mapping() else { continue };
         let there = |key| get(map, key).is_some_and(|value: &Value| !value.is_null());

@@ -6,7 +6,7 @@
 //! come out in the order of another hash set. Images must be the same every time, so where nmstate's choice is not
 //! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::IpNet;
 
@@ -46,7 +46,7 @@ pub(super) fn assign(
     }
     let wanted: BTreeSet<&str> = rules.iter().filter(present).filter_map(|rule| text_of(rule, "iif")).collect();
     let routes = Routes::of(elements(document, &["routes", "config"]));
-    let mut distinct = HashSet::new();
+    let mut distinct = BTreeSet::new();
     for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| present(rule)) {
         distinct.insert(RuleKey::of(rule));
         if text_of(rule, "iif").is_some() {
@@ -80,7 +80,7 @@ pub(super) fn assign(
 }
 
 /// What tells rules apart, however they are written: of two that are the same, nmstate writes one.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct RuleKey<'a> {
     family: &'static str,
     networks: [Option<IpNet>; 2],

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use super::port_names::Naming;
 use super::{Family, Interface};
 
 /// What a document says of an interface, as far as it can have it.
@@ -19,10 +20,7 @@ pub(super) struct Settings {
     prefix: u64,
     second: bool,
     link_local: bool,
-    /// Its controller knows it by its profile's name.
-    pub(super) by_profile: bool,
-    /// Its ports are listed under other names of the keys.
-    pub(super) other_keys: bool,
+    pub(super) naming: Naming,
 }
 
 /// Where the addresses of a family come from.
@@ -72,19 +70,8 @@ pub(super) fn settings() -> impl Strategy<Value = Settings> {
     )
         .prop_map(|((mtu, is_down), (description, profile), (ipv4, ipv6), (prefix, second, link_local), names)| {
             let (by_profile, other_keys) = names;
-            Settings {
-                mtu,
-                is_down,
-                description,
-                profile,
-                ipv4,
-                ipv6,
-                prefix,
-                second,
-                link_local,
-                by_profile,
-                other_keys,
-            }
+            let naming = Naming { by_profile, other_keys };
+            Settings { mtu, is_down, description, profile, ipv4, ipv6, prefix, second, link_local, naming }
         })
 }
 

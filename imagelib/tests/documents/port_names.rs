@@ -7,6 +7,15 @@ use serde_json::{Map, Value, json};
 use super::Interface;
 use super::addresses::Settings;
 
+/// How an interface is called, and calls others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Naming {
+    /// Its controller knows it by its profile's name.
+    pub(super) by_profile: bool,
+    /// Its ports are listed under other names of the keys.
+    pub(super) other_keys: bool,
+}
+
 pub(super) fn vary(interfaces: &mut [Interface], settings: &[Settings]) {
     let profile = |interface: &Interface| Some(interface.value.get("profile-name")?.as_str()?.to_owned());
     let taken: Vec<String> = interfaces
@@ -14,7 +23,7 @@ pub(super) fn vary(interfaces: &mut [Interface], settings: &[Settings]) {
         .flat_map(|interface| profile(interface).into_iter().chain([interface.name.clone()]))
         .collect();
     let is_unique = |name: &String| taken.iter().filter(|other| *other == name).count() == 1;
-    let by_profile = interfaces.iter().zip(settings).filter(|(_, settings)| settings.by_profile);
+    let by_profile = interfaces.iter().zip(settings).filter(|(_, settings)| settings.naming.by_profile);
     let profiles: BTreeMap<String, String> = by_profile
         .filter_map(|(interface, _)| Some((interface.name.clone(), profile(interface).filter(&is_unique)?)))
         .collect();
@@ -27,11 +36,11 @@ pub(super) fn vary(interfaces: &mut [Interface], settings: &[Settings]) {
                     *name = json!(profile);
                 }
             }
-            if settings.other_keys {
+            if settings.naming.other_keys {
                 rename(controller, "port", "ports");
             }
         }
-        if settings.other_keys {
+        if settings.naming.other_keys {
             rename(&mut interface.value, "link-aggregation", "bond");
         }
     }

@@ -85,33 +85,29 @@ fn on_parent(
     below: Mtu<'_>,
     report: &mut Report,
 ) {
-    let (taken, takes) = match interface.kind {
+    let (header, header_said) = match interface.kind {
         Kind::Vxlan { .. } => (VXLAN, format!(", of which a VXLAN takes {VXLAN}")),
         _ => (0, String::new()),
     };
-    if mtu <= below.bytes.saturating_sub(taken) {
+    if mtu <= below.bytes.saturating_sub(header) {
         return;
     }
     let (own, name, path, bytes) = (&interface.name, &parent.name, &parent.path, below.bytes);
-    match below.said_of {
-        Some(said_of) => {
-            let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
-            let message = format!(
-                "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){takes}: the kernel refuses more than \
-                 that",
-                said_of.path
-            );
-            report.error("mtu-above-parent", &place(network, interface), message);
-        }
-        None => {
-            let needed = mtu.saturating_add(taken);
-            let given = if needed == mtu { "as well" } else { "at least" };
-            let message = format!(
-                "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{takes}; \
-                 give it {needed} {given}"
-            );
-            report.warning("mtu-above-parent", &place(network, interface), message);
-        }
+    if let Some(said_of) = below.said_of {
+        let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
+        let message = format!(
+            "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){header_said}: the kernel refuses more than that",
+            said_of.path
+        );
+        report.error("mtu-above-parent", &place(network, interface), message);
+    } else {
+        let needed = mtu.saturating_add(header);
+        let given = if needed == mtu { "as well" } else { "at least" };
+        let message = format!(
+            "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{header_said}; give \
+             it {needed} {given}"
+        );
+        report.warning("mtu-above-parent", &place(network, interface), message);
     }
 }
 

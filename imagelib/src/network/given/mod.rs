@@ -26,7 +26,7 @@ pub(super) fn convert(
     host: &HostSpec,
     documents: &[KeyfileDocument],
     release: Release,
-) -> (Result<HostNetwork, Option<Topology>>, Report) {
+) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
     let mut report = Report::new();
     let mut keyfiles = Vec::with_capacity(documents.len());
     let mut profiles = Vec::with_capacity(documents.len());
@@ -60,7 +60,7 @@ pub(super) fn convert(
     let topology = Topology::from_profiles(contents, host.hostname.as_ref());
     check::host(CheckedHost { host, topology: &topology }, &mut report);
     if report.has_errors() {
-        return (Err(Some(topology)), report);
+        return (Err(Some(Box::new(topology))), report);
     }
     (Ok(HostNetwork { keyfiles, hostname: host.hostname.clone(), topology }), report)
 }

@@ -1,6 +1,6 @@
 //! Routes, routing rules and name servers.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde_yaml::{Mapping, Value};
@@ -29,7 +29,7 @@ impl Routes {
     pub(super) fn read(document: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: &DocumentPath) -> Self {
         let path = path.key("routes").key("config");
         let mut routes = Self { all: Vec::new(), reach: BTreeSet::new() };
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
             let Some(map) = route.as_mapping() else { continue };
             if matches!(text(map, "state"), Some("absent" | "ignore")) {

@@ -80,9 +80,10 @@ fn nmstatectl_is_of_the_same_version_and_writes_the_same() {
     let version = run_text(peer("nmstatectl").arg("--version"));
     assert_eq!(version.trim(), format!("nmstatectl {NMSTATE_VERSION}"));
     for (name, path) in cases() {
-        // nmstate knows no list of NICs; what it means is there in nmstate's own words.
-        let by_mac = Some(path.join("by-mac.yaml")).filter(|by_mac| by_mac.exists());
-        let document = by_mac.unwrap_or_else(|| path.join("nmstate.yaml"));
+        // nmstate knows no list of NICs, and ports by their names alone; what is meant is there in words that it understands.
+        let twins = ["by-mac.yaml", "first-names.yaml"].map(|name| path.join(name));
+        let document = twins.into_iter().find(|twin| twin.exists());
+        let document = document.unwrap_or_else(|| path.join("nmstate.yaml"));
         let output = peer("nmstatectl").arg("gc").arg(document).output().unwrap();
         let theirs: Option<BTreeMap<String, String>> = output.status.success().then(|| {
             let all: BTreeMap<String, Vec<(String, String)>> = serde_yaml::from_slice(&output.stdout).unwrap();

@@ -40,7 +40,10 @@ pub(super) fn resolve(
         let entry = interfaces.iter().find(|other| {
             other.name == source || text(other.map, "profile-name").is_some_and(|profile| profile == source)
         });
-        if entry.is_some_and(|entry| text(entry.map, "mac-address").is_some()) {
+        let says_its_address = |entry: &Interface<'_>| {
+            ["permanent-mac-address", "mac-address"].iter().any(|key| text(entry.map, key).is_some())
+        };
+        if entry.is_some_and(says_its_address) {
             continue;
         }
         match boot_mac.ok_or(NO_BOOT_MAC).and_then(|mac| certain(mac, entry.map_or(source, |e| e.name), &nics)) {

@@ -81,3 +81,19 @@ fn virtual_functions_and_promiscuous_mode_are_lost_under_conditions() {
     let infiniband = "type: infiniband, infiniband: {mode: datagram}";
     lost("- {name: i, …, accept-all-mac-addresses: true}", infiniband, "type: ethernet", all);
 }
+
+#[test]
+fn an_address_is_copied_from_the_nics_own() {
+    let yaml = "interfaces:\n- {name: eth0, type: ethernet, permanent-mac-address: '52:54:00:00:00:01', mac-address: '02:00:00:00:00:01'}\n\
+                - {name: b, type: bond, copy-mac-from: eth0, link-aggregation: {mode: active-backup, port: [eth0]}, ipv4: {enabled: true, \
+                dhcp: true}}\n";
+    for yaml in [yaml.to_owned(), yaml.replace(", mac-address: '02:00:00:00:00:01'", "")] {
+        let document = NmstateDocument::new(serde_yaml::from_str(&yaml).unwrap(), DocumentPath::root());
+        let (network, report) = convert(&HostSpec::with_network(document));
+        let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
+        let bond = network.keyfiles.iter().find(|keyfile| keyfile.name.as_str() == "b.nmconnection").unwrap();
+        assert!(bond.content.contains("cloned-mac-address=52:54:00:00:00:01"), "{}", bond.content);
+        let mac = network.topology.interface("b").unwrap().mac;
+        assert_eq!(mac.map(|mac| mac.to_string()).as_deref(), Some("52:54:00:00:00:01"));
+    }
+}

@@ -28,6 +28,7 @@ const DELIBERATE_DIFFERENCES: &[(&str, &str)] = &[
     ("every-bridge-option", "nmstate writes the group address as a list of bytes, which NetworkManager refuses"),
     ("mac-identified-port-settings", "nmstate drops the settings of ports that are not found by their names"),
     ("mac-identified-vlan", "nmstate writes a file name with a blank"),
+    ("ports-config-alone", "nmstate drops the settings of ports that are not found by their names"),
     ("routes-and-rules", "nmstate puts the rules into the order and the profile of the moment"),
 ];
 

@@ -93,6 +93,7 @@ fn one_by_one(documents: &[PathBuf]) -> Outcome<Usage> {
         let usage = usage::run(peer("nmstatectl").arg("gc").arg(document).stdout(Stdio::null()).stderr(Stdio::null()))?;
         all.time += usage.time;
         all.processor += usage.processor;
+        all.processor += usage.processor;
         all.memory = all.memory.max(usage.memory);
     }
     Ok(all)

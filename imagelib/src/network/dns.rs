@@ -6,6 +6,7 @@
 
 use std::net::Ipv6Addr;
 
+use memchr::memmem;
 use serde_yaml::{Mapping, Value};
 
 use crate::network::document::{elements, mapping};
@@ -14,7 +15,7 @@ use crate::report::{DocumentPath, Report};
 /// Reports what stands in a profile that does not come up, and in a family that has no addresses but link-local ones.
 pub(super) fn check(keyfiles: &[(String, String)], document: &Mapping, path: &DocumentPath, report: &mut Report) {
     check_servers(document, path, report);
-    for (_, content) in keyfiles {
+    for (_, content) in keyfiles.iter().filter(|(_, content)| memmem::find(content.as_bytes(), b"\ndns").is_some()) {
         let is_down = content.lines().any(|line| line == "autoconnect=false");
         for group in content.split("\n[").filter(|group| group.starts_with("ipv")) {
             let value = |key: &str| group.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

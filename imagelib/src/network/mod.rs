@@ -256,7 +256,7 @@ impl Checked<'_> {
         if report.has_errors() {
             return None;
         }
-        let finish = |(name, content): (String, String)| (name, escape::escape(&holders.settle(&content)));
+        let finish = |(name, content): (String, String)| (name, escape::escape(holders.settle(content)));
         let keyfiles = names::name_files(files.into_iter().map(finish).collect());
         if keyfiles.is_empty() {
             report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");

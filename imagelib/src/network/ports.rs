@@ -26,7 +26,7 @@ pub(super) fn by_name(document: &Mapping, interfaces: &[Interface<'_>]) -> Optio
         interface.is_alias() && (names.contains(&interface.name) || profile.is_some_and(|name| names.contains(&name)))
     };
     let lost: Vec<usize> = interfaces.iter().filter(lost).map(|interface| interface.index).collect();
-    let mut document = Some(document.clone()).filter(|_| !lost.is_empty())?;
+    let mut document = (!lost.is_empty()).then(|| document.clone())?;
     let entries = document.get_mut("interfaces").and_then(Value::as_sequence_mut)?;
     for index in lost {
         if let Some(Value::Mapping(entry)) = entries.get_mut(index) {

@@ -221,9 +221,9 @@ fn table(value: Option<&Value>) -> u64 {
 
 impl Holders {
     /// Takes the holders out of a profile's rules, and puts these into the order of their priorities.
-    pub(super) fn settle(&self, content: &str) -> String {
+    pub(super) fn settle(&self, content: String) -> String {
         if !content.contains(KEY) {
-            return content.to_owned();
+            return content;
         }
         let mut settled = String::with_capacity(content.len());
         for section in content.split_inclusive("\n\n") {
@@ -278,7 +278,7 @@ mod tests {
                        routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 7 iif eth1 table 1\n\n\
                        [ipv6]\nrouting-rule0=priority 5 from ::/0 iif eth0 table 2 fwmark 1\n";
         assert_eq!(
-            holders.settle(content),
+            holders.settle(content.to_owned()),
             "[ipv4]\nmethod=manual\nrouting-rule0=priority 7 table 1\n\
              routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 300 table 1\n\n\
              [ipv6]\nrouting-rule0=priority 5 from ::/0 table 2 fwmark 1\n"
@@ -289,7 +289,7 @@ mod tests {
     fn eleven_rules_keep_their_numbers() {
         let line = |index: usize| format!("routing-rule{index}=priority {} from 10.0.0.0/8 table 1\n", 100 - index);
         let content: String = [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9].into_iter().map(line).collect();
-        let settled = Holders::default().settle(&content);
+        let settled = Holders::default().settle(content.clone());
         assert!(settled.starts_with("routing-rule0=priority 90 "), "{settled}");
         assert!(settled.contains("\nrouting-rule10=priority 100 "), "{settled}");
         assert_eq!(settled.len(), content.len());

@@ -56,9 +56,10 @@ fn main() -> Outcome<()> {
     let row = |name: &str, usage: &[Usage], hosts: usize| {
         let (median, best) = (&usage[usage.len() / 2], &usage[0]);
         // What is too short for the kernel's clock is not said.
-        let processor = match median.processor.as_secs_f64() {
-            0.0 => "-".to_owned(),
-            seconds => format!("{seconds:.2} s"),
+        let processor = if median.processor.is_zero() {
+            "-".to_owned()
+        } else {
+            format!("{:.2} s", median.processor.as_secs_f64())
         };
         println!(
             "| {name} | {:.2} s ({:.2} s) | {processor} | {:.0} MiB | {:.3} ms | {:.1} |",

@@ -75,6 +75,10 @@ fn a_host_is_booted_and_its_bmc_is_as_it_was_when_the_boot_is_deleted() {
     // The emulator's machine has used it up.
     assert!(step(&boot, "boot-override")["detail"].as_str().unwrap().starts_with("Cd"), "{boot:#}");
     nothing_shows(&server, "hunter2");
+    // As long as a boot has it, the picture of its network has the BMC in it.
+    let picture = format!("{}/v1/images/{}/topology.svg", server.api, boot["image"].as_str().unwrap());
+    let picture = Client::new().get(picture).send().unwrap().text().unwrap();
+    assert!(picture.contains(">BMC<") && picture.contains("192.0.2.20"), "{picture}");
 
     // The BMC has one boot at a time, however its address is written.
     let answer = api.post("?base=coreos", &documents.replace("redfish-virtualmedia+http", "redfish+http"));

@@ -52,14 +52,16 @@ impl DocumentPath {
         &self.0
     }
 
-    /// What leads from `top` to this path: empty for `top` itself, none where this path is not inside it.
-    pub(super) fn below(&self, top: &Self) -> Option<&str> {
-        let rest = self.0.strip_prefix(&top.0)?;
-        let inside = rest.is_empty() || top.0.is_empty() || top.0.ends_with(':') || rest.starts_with(['.', '[', ':']);
-        inside.then_some(rest)
+    /// Every path that this one is inside, itself first and the root last, each with what leads from it to this one.
+    pub(super) fn tops(&self) -> impl Iterator<Item = (Self, &str)> {
+        let cuts = (0..=self.0.len()).rev().filter_map(|at| Some((self.0.get(..at)?, self.0.get(at..)?)));
+        let inside = |(top, rest): &(&str, &str)| {
+            rest.is_empty() || top.is_empty() || top.ends_with(':') || rest.starts_with(['.', '[', ':'])
+        };
+        cuts.filter(inside).map(|(top, rest)| (Self(top.to_owned()), rest))
     }
 
-    /// This path with `rest`, which [`Self::below`] gave, behind it.
+    /// This path with `rest`, which [`Self::tops`] gave, behind it.
     pub(super) fn followed_by(&self, rest: &str) -> Self {
         Self(format!("{}{rest}", self.0))
     }

@@ -32,9 +32,11 @@ const FAMILIES: [Family; 2] = [
 const WITHOUT_ADDRESSES: [&str; 4] = ["bond", "bridge", "team", "ovs-bridge"];
 
 pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
-    let mut kinds = ["slave-type", "port-type"].into_iter().filter_map(|key| reader.text("connection", key, report));
-    let is_port = ["master", "controller"].iter().any(|key| reader.keys().get("connection", key).is_some());
-    let controller = kinds.find(|kind| is_port && WITHOUT_ADDRESSES.contains(&&**kind));
+    // What cannot be read of these has been said.
+    let said = |key: &str| reader.keys().get("connection", key).map(|entry| entry.raw().trim_end());
+    let is_port = ["master", "controller"].into_iter().any(|key| said(key).is_some());
+    let mut kinds = ["slave-type", "port-type"].into_iter().filter_map(said);
+    let controller = kinds.find(|kind| is_port && WITHOUT_ADDRESSES.contains(kind));
     for family in FAMILIES {
         let Some(group) = reader.keys().group(family.group) else { continue };
         let mut addresses = 0_usize;
@@ -44,7 +46,7 @@ pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
             }
             addresses += 1;
             let at = reader.at(family.group, entry.key);
-            if let Some(controller) = &controller {
+            if let Some(controller) = controller {
                 let message = format!(
                     "is that of a port of a {controller}, and NetworkManager takes it out; put it on the {controller}"
                 );

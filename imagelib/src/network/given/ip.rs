@@ -40,18 +40,19 @@ pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
     for family in FAMILIES {
         let Some(group) = reader.keys().group(family.group) else { continue };
         let mut addresses = 0_usize;
-        for entry in group.entries() {
-            if !is_address_key(entry.key) || entry.raw().is_empty() {
-                continue;
-            }
-            addresses += 1;
+        for entry in group.entries().iter().filter(|entry| !entry.raw().is_empty()) {
             let at = reader.at(family.group, entry.key);
-            if let Some(controller) = controller {
+            let of_network = is_address_key(entry.key) || entry.key == "gateway" || is_route_key(entry.key);
+            if let Some(controller) = controller.filter(|_| of_network) {
                 let message = format!(
                     "is that of a port of a {controller}, and NetworkManager takes it out; put it on the {controller}"
                 );
                 report.error("keyfile-address-on-port", &at, message);
             }
+            if !is_address_key(entry.key) {
+                continue;
+            }
+            addresses += 1;
             check_addresses(entry.raw(), &family, &at, report);
         }
         if let Some(gateway) = reader.text(family.group, "gateway", report)
@@ -100,6 +101,13 @@ fn check_method(reader: &Reader<'_, '_>, family: &Family, addresses: usize, repo
 fn is_address_key(key: &str) -> bool {
     key.strip_prefix("address")
         .map(|rest| rest.strip_prefix("es").unwrap_or(rest))
+        .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `route`, `routes`, each with a number, and not what is said of one (`route1_options`) or of all (`route-metric`).
+fn is_route_key(key: &str) -> bool {
+    key.strip_prefix("route")
+        .map(|rest| rest.strip_prefix('s').unwrap_or(rest))
         .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 

@@ -42,6 +42,13 @@ fn a_port_has_no_addresses() {
         let found = findings(&[("eth0.nmconnection", &port(of))]);
         assert!(found.iter().any(|finding| finding.starts_with(said)), "{of}: {found:?}");
     }
+    let routed = port("slave-type=bond")
+        .replace("address1=192.0.2.10/24,192.0.2.1\n", "route1=198.51.100.0/24\ngateway=192.0.2.1\n");
+    let routed = findings(&[("eth0.nmconnection", &routed)]);
+    for key in ["route1", "gateway"] {
+        let said = format!("error: eth0.nmconnection: ipv4.{key} is that of a port of a bond");
+        assert!(routed.iter().any(|finding| finding.starts_with(&said)), "{routed:?}");
+    }
     let of_vrf = findings(&[("eth0.nmconnection", &port("slave-type=vrf"))]);
     assert!(!of_vrf.iter().any(|finding| finding.contains("is that of a port")), "{of_vrf:?}");
 }

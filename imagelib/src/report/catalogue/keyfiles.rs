@@ -12,9 +12,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         code: "keyfile-address-on-port",
-        title: "an address in the profile of a bond's or a bridge's port",
-        consequence: "Ports have no addresses: NetworkManager takes it out without a word, and the host comes up without it.",
-        mend: "Put the address into the profile of the bond or bridge.",
+        title: "an address or a route in the profile of a bond's or a bridge's port",
+        consequence: "Ports have no addresses and no routes: NetworkManager takes it out without a word, and the host comes up \
+                      without it.",
+        mend: "Put it into the profile of the bond or bridge.",
         example: None,
     },
     Explanation {

@@ -78,6 +78,7 @@ mod tests {
 
     /// A document of a few megabytes has that many; looked through one by one they would take minutes.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
     fn a_great_many_parts_are_found_at_once() {
         let list = DocumentPath::document("d").key("interfaces").index(0).key("addresses");
         let mut origins = Origins::default();

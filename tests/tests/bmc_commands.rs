@@ -239,3 +239,31 @@ fn sushy_tools_is_probed_and_emptied() {
     assert!(eject.status.success() && text(&eject.stdout).contains("ejected http"), "{eject:?}");
     assert_eq!((&emulator.media()["Inserted"], emulator.fetched().len()), (&json!(false), 0));
 }
+
+/// A fleet's rows name their BMCs and no Secret, as for a BMC that asks for no login.
+#[test]
+fn a_fleet_without_credentials_is_probed_and_emptied_as_it_is_booted() {
+    let directory = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(&directory.path().join("sushy"));
+    let fleet = format!(
+        "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  template:\n    name: \
+         ${{name}}\n    bootMACAddress: ${{mac}}\n    bmc: {{address: \"redfish-virtualmedia+{}${{system}}\"}}\n    \
+         network: {{interfaces: []}}\n  hosts:\n  - {{name: worker-0, mac: '52:54:00:00:00:01', system: \
+         {system}}}\n  - {{name: worker-1, mac: '52:54:00:00:00:02', system: {system}}}\n",
+        emulator.origin,
+        system = emulator.system,
+    );
+    let file = directory.path().join("rack.yaml");
+    std::fs::write(&file, fleet).unwrap();
+    let file = file.to_str().unwrap();
+    let without_credentials = |arguments: &[&str]| {
+        let mut command = dayone();
+        command.args(arguments).args([file, "--host-name", "worker-1"]);
+        command.env_remove("DAYONE_BMC_USERNAME").env_remove("DAYONE_BMC_PASSWORD");
+        command.output().unwrap()
+    };
+    for (arguments, shows) in [(["bmc", "probe"].as_slice(), "CD, DVD"), (&["eject"], "was empty")] {
+        let output = without_credentials(arguments);
+        assert!(output.status.success() && text(&output.stdout).contains(shows), "{output:?}");
+    }
+}

@@ -44,10 +44,6 @@ pub struct BootArguments {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// What is changed besides the network.
-    #[command(flatten)]
-    pub customisation: CustomisationArguments,
-
     /// Replace what somebody has embedded in the base
     #[arg(long)]
     pub force: bool,
@@ -80,6 +76,10 @@ pub struct BootArguments {
     /// What is said of the way: text, or a line of JSON for each change
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output: OutputFormat,
+
+    /// What is changed besides the network.
+    #[command(flatten)]
+    pub customisation: CustomisationArguments,
 
     /// A dayone that serves.
     #[command(flatten)]

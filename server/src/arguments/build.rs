@@ -46,10 +46,6 @@ pub struct BuildArguments {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// What goes onto a data image.
-    #[command(flatten)]
-    pub data: DataArguments,
-
     /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, boot.img, data.iso or
     /// data.img, or vmlinuz, initrd.img and rootfs.img as far as the base has them
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -59,13 +55,18 @@ pub struct BuildArguments {
     #[arg(long)]
     pub force: bool,
 
+    /// Say nothing but warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+
     /// What is changed besides the network.
     #[command(flatten)]
     pub customisation: CustomisationArguments,
 
-    /// Say nothing but warnings and errors
-    #[arg(short, long)]
-    pub quiet: bool,
+    // Last: a heading is that of every option behind it.
+    /// What goes onto a data image.
+    #[command(flatten)]
+    pub data: DataArguments,
 }
 
 /// A base as the command line names it: in the form of `dayone serve`, without a name.

@@ -12,6 +12,7 @@ use imagelib::recipe::RootfsUrl;
 
 /// What is changed besides the network.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Customisation")]
 pub struct CustomisationArguments {
     /// Kernel argument to add; repeatable
     #[arg(long, value_name = "ARG")]

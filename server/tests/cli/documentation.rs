@@ -127,3 +127,24 @@ fn the_page_names_every_option() {
         }
     }
 }
+
+/// The options of `dayone build --help` under each of its headings.
+#[test]
+fn the_help_of_build_groups_its_options() {
+    let help = run(&["build", "--help"]).out;
+    let section = |heading: &str| {
+        let (_, behind) = help.split_once(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {help}"));
+        let lines = behind.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
+        let option = |line: &str| Some(line.trim_start().split_once("--")?.1.split([' ', '=']).next()?.to_owned());
+        lines.filter(|line| line.trim_start().starts_with('-')).filter_map(option).collect::<Vec<_>>()
+    };
+    let data = ["data", "file-system", "network-data", "meta-data", "user-data", "vendor-data", "publisher"];
+    assert_eq!(section("Data images"), data);
+    let customisation = section("Customisation");
+    assert_eq!(customisation.first().map(String::as_str), Some("karg-append"));
+    let options = section("Options");
+    for option in ["host", "base", "format", "output", "force", "quiet", "help"] {
+        assert!(options.iter().any(|each| each == option), "{option} is not among {options:?}");
+    }
+    assert!(options.iter().all(|option| !customisation.contains(option)));
+}

@@ -74,8 +74,10 @@ fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Optio
         }
         other => {
             let found = Credentials::from_environment(ENVIRONMENT).map_err(|error| unusable(&error))?;
+            // As for a boot: documents that name no Secret leave the choice to the environment, and then to the BMC.
+            let names_a_secret = spec.is_some_and(|spec| spec.credentials_name.is_some());
             match other {
-                Some(Err(reason)) if found.is_none() => Err(Failure::Input(format!(
+                Some(Err(reason)) if found.is_none() && names_a_secret => Err(Failure::Input(format!(
                     "{reason}; hand the Secret over as well, or give --bmc-username and --bmc-password-file"
                 ))),
                 _ => Ok(found),

@@ -39,7 +39,7 @@ pub(super) async fn look(
     }
     let outcome = match wanted {
         Ok(wanted) => make(object, owner, wanted, context).await?,
-        Err(failure) => Outcome::Failed(failure),
+        Err(failure) => Outcome::Failed(failure, None),
     };
     if !matches!(outcome, Outcome::NotReady(..)) {
         context.memory.is_over(owner);
@@ -55,7 +55,7 @@ pub(super) async fn look(
     let conclusion = decide::conclude(object, &outcome, Timestamp::now());
     let again = match outcome {
         // Who leads asks again for a Secret, and labels it, which tells the others.
-        Outcome::Failed(_) if !context.leads() => RESYNC,
+        Outcome::Failed(..) if !context.leads() => RESYNC,
         _ => conclusion.again.unwrap_or(RESYNC),
     };
     match conclusion.status {
@@ -77,14 +77,15 @@ async fn make(
     let secret = match &wanted.secret {
         None => None,
         Some(name) => match secret(object, name, context).await? {
-            None => return Ok(Outcome::Failed(Failure::missing_secret())),
+            None => return Ok(Outcome::Failed(Failure::missing_secret(), None)),
             found => found,
         },
     };
-    if let Err(failure) = decide::network_data(secret.as_deref()) {
-        return Ok(Outcome::Failed(failure));
-    }
     let made_of = decide::made_of(&wanted, secret.as_deref());
+    let kernel_arguments = match (wanted.kernel_arguments, decide::network_data(secret.as_deref())) {
+        (Ok(kernel_arguments), Ok(_)) => kernel_arguments,
+        (Err(failure), _) | (_, Err(failure)) => return Ok(Outcome::Failed(failure, Some(made_of))),
+    };
     let (object, holder, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
     let build = move || {
         images.publish(&ImageRequest {
@@ -94,12 +95,12 @@ async fn make(
             architecture: &wanted.architecture,
             stream: wanted.stream.as_deref(),
             network: decide::network_data(secret.as_deref()).ok().flatten(),
-            kernel_arguments: &wanted.kernel_arguments,
+            kernel_arguments: &kernel_arguments,
         })
     };
     match tokio::task::spawn_blocking(build).await {
         Ok(Ok(image)) => Ok(Outcome::Published(image, made_of)),
-        Ok(Err(BuildError::Invalid { message, .. })) => Ok(Outcome::Failed(Failure::invalid(&message))),
+        Ok(Err(BuildError::Invalid { message, .. })) => Ok(Outcome::Failed(Failure::invalid(&message), Some(made_of))),
         Ok(Err(BuildError::NotReady(message))) => {
             Ok(Outcome::NotReady(message, made_of, context.memory.for_how_long(owner, Instant::now())))
         }
@@ -181,7 +182,7 @@ async fn write_status(
         _ => None,
     };
     let told = decide::told(&object.status, status, report.unwrap_or(&imagelib::report::Report::new()));
-    if let Outcome::Failed(failure) = outcome {
+    if let Outcome::Failed(failure, _) = outcome {
         context.metrics.failed(failure.reason);
     }
     context.events.tell(object, &told).await;

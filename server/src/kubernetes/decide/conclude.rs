@@ -45,8 +45,9 @@ pub(in crate::kubernetes) enum Outcome {
     Published(PublishedImage, MadeOf),
     /// It will be there after a while. This is for how long it has not been.
     NotReady(String, MadeOf, Duration),
-    /// Somebody has to change something.
-    Failed(Failure),
+    /// Somebody has to change something. With it, what the image would have been made of, as far as that is known: the
+    /// baremetal-operator shows an error only of an image that is made of what it asked for.
+    Failed(Failure, Option<MadeOf>),
 }
 
 /// What is to be done about an outcome.
@@ -88,8 +89,8 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
             draft.set(ERROR, false, reason::SUCCESS, "");
             again = Some(RETRY);
         }
-        Outcome::Failed(failure) => {
-            draft.fail(failure);
+        Outcome::Failed(failure, made_of) => {
+            draft.fail(failure, made_of.as_ref());
             if failure.reason == reason::MISSING_NETWORK_DATA {
                 // A Secret without our label does not tell that it is there.
                 again = Some(draft.since_error().saturating_add(RETRY).min(RETRY_AT_MOST));
@@ -128,8 +129,11 @@ impl Draft {
         self.set(ERROR, false, reason::SUCCESS, "");
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &Failure, made_of: Option<&MadeOf>) {
         self.status.image_url.clear();
+        if let Some(made_of) = made_of {
+            made_of.write_to(&mut self.status);
+        }
         self.set(READY, false, failure.reason, "");
         self.set(ERROR, true, failure.reason, &failure.message);
     }

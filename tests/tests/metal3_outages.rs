@@ -1,5 +1,7 @@
 //! `dayone controller` beside an API server that goes away, refuses, or holds what nobody has thought of.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use acceptance::kubernetes::ApiServer;
@@ -64,6 +66,29 @@ fn a_replica_that_starts_before_the_api_server_waits_for_it() {
     replica.wait_until_ready();
     let ready = site.wait_until_ready("host");
     assert_eq!(replica.status(image_url(&ready)), Ok(200));
+}
+
+#[test]
+fn an_empty_folder_of_bases_is_not_ready_and_says_so_until_they_come() {
+    let site = Site::new(ApiServer::shared());
+    let folder = site.bases.path("");
+    let elsewhere = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    let move_all = |from: &Path, to: &Path| {
+        for entry in fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            fs::rename(from.join(&name), to.join(&name)).unwrap();
+        }
+    };
+    move_all(&folder, elsewhere.path());
+    let replica = site.settings("dayone").start("dayone-0");
+    replica.wait("it says what is missing", Duration::from_secs(40), || {
+        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("there are no base images"))
+    });
+    let why = replica.probe("readyz").unwrap().1;
+    assert!(why.contains("ironic-python-agent.iso") && why.contains("ironic-python-agent.initramfs"), "{why}");
+    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
+    move_all(elsewhere.path(), &folder);
+    replica.wait_until_ready();
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(in crate::kubernetes) struct MadeOf {
 }
 
 impl MadeOf {
-    fn is_in(&self, status: &PreprovisioningImageStatus) -> bool {
+    pub(in crate::kubernetes) fn is_in(&self, status: &PreprovisioningImageStatus) -> bool {
         status.format == self.format
             && status.architecture == self.architecture
             && status.network_data == self.network_data
@@ -91,8 +91,8 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
         }
         Outcome::Failed(failure, made_of) => {
             draft.fail(failure, made_of.as_ref());
-            if failure.reason == reason::MISSING_NETWORK_DATA {
-                // A Secret without our label does not tell that it is there.
+            if [reason::MISSING_NETWORK_DATA, reason::FORBIDDEN].contains(&failure.reason) {
+                // A Secret without our label does not tell that it is there, and nothing tells of a right that is granted.
                 again = Some(draft.since_error().saturating_add(RETRY).min(RETRY_AT_MOST));
             }
         }

@@ -87,6 +87,14 @@ impl MediaUrl {
         format!("{}/{name}", self.text.get(..end).unwrap_or(&self.text))
     }
 
+    /// This URL without its path, and that path where there was one.
+    pub fn without_path(self) -> (Self, Option<String>) {
+        let root = self.at_root("");
+        let path =
+            self.text.strip_prefix(root.trim_end_matches('/')).filter(|path| !path.is_empty()).map(str::to_owned);
+        (Self { text: root.trim_end_matches('/').to_owned(), host: self.host }, path)
+    }
+
     /// The URL by which the host that has `token` calls home.
     pub fn call_home(&self, token: &impl fmt::Display) -> String {
         format!("{}/h/{token}", self.text)
@@ -199,6 +207,19 @@ mod tests {
             ("https://[2001:db8::1]:8443/media/x1/", "https://[2001:db8::1]:8443/worker-0.iso"),
         ] {
             assert_eq!(base.parse::<MediaUrl>().unwrap().at_root("worker-0.iso"), url);
+        }
+    }
+
+    #[test]
+    fn a_path_can_be_left_out() {
+        for (base, root, path) in [
+            ("http://192.0.2.10", "http://192.0.2.10", None),
+            ("http://192.0.2.10:8084/", "http://192.0.2.10:8084", None),
+            ("https://[2001:db8::1]:8443/media/x1/", "https://[2001:db8::1]:8443", Some("/media/x1")),
+        ] {
+            let (url, left_out) = base.parse::<MediaUrl>().unwrap().without_path();
+            assert_eq!((url.to_string().as_str(), left_out.as_deref()), (root, path));
+            assert_eq!(url.warnings().len(), base.parse::<MediaUrl>().unwrap().warnings().len());
         }
     }
 

@@ -276,6 +276,15 @@ fn the_container_file_makes_what_the_manifests_run() {
     }
 }
 
+/// `kubectl logs` and `exec` without a container's name take the first, as do scripts and patches that count.
+#[test]
+fn the_operators_container_stays_the_first_beside_its_sidecar() {
+    let objects = kustomization(SIDECAR);
+    let operator = object(&objects, "Deployment", "baremetal-operator-controller-manager");
+    let names: Vec<_> = each(&pod(operator)["containers"]).map(|container| text(&container["name"])).collect();
+    assert_eq!(names, ["manager", "dayone"]);
+}
+
 #[test]
 fn what_the_page_shows_renders() {
     let page = fs::read_to_string(fixtures("..").join("docs/metal3.md")).unwrap();

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{Replica, Site, condition, image_url, is_acceptable, is_true};
+use acceptance::metal3::{Replica, Site, Verdict, condition, image_url, is_acceptable, is_true, verdict};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -33,6 +33,16 @@ fn message(image: &Value) -> &str {
 fn wait_until_acceptable(site: &Site, image: &str, secret: &str) -> Value {
     let path = site.secret_path(secret);
     site.wait_for_image(image, "acceptable", |image| is_acceptable(image, site.admin().find(&path).as_ref()))
+}
+
+/// Waits until the baremetal-operator shows an error at the host, for this reason; the Secret is as it is now.
+fn wait_for_error_at_host(site: &Site, image: &str, secret: &str, reason: &str) -> Value {
+    let path = site.secret_path(secret);
+    let found = site.wait_for_image(image, "refused at its host", |image| {
+        matches!(verdict(image, site.admin().find(&path).as_ref()), Verdict::Error(_))
+    });
+    assert_eq!(condition(&found, "Error")["reason"], reason);
+    found
 }
 
 #[test]
@@ -92,7 +102,7 @@ fn a_secret_without_the_key_is_refused_unless_it_is_empty() {
     let required = "Cannot generate image: network data Secret provided but missing required 'nmstate' key";
     site.create_secret("value", &json!({"value": NMSTATE}));
     site.create_image("value", &spec("value"));
-    let image = site.wait_for_error("value", "ImageBuildInvalid");
+    let image = wait_for_error_at_host(&site, "value", "value", "ImageBuildInvalid");
     assert!(message(&image).starts_with(required), "{}", message(&image));
     assert_eq!(condition(&image, "Ready")["reason"], "ImageBuildInvalid");
 
@@ -113,11 +123,11 @@ fn a_secret_without_the_key_is_refused_unless_it_is_empty() {
     }
     wait_until_acceptable(&site, "network-data", "network-data");
     wait_until_acceptable(&site, "profile", "profile");
-    let image = site.wait_for_error("wrong-key", "ImageBuildInvalid");
+    let image = wait_for_error_at_host(&site, "wrong-key", "wrong-key", "ImageBuildInvalid");
     assert!(message(&image).contains("data.nmstate: is network_data.json"), "{}", message(&image));
     wait_until_acceptable(&site, "other-key", "other-key");
     wait_until_acceptable(&site, "both-keys", "both-keys");
-    let image = site.wait_for_error("wrong", "ImageBuildInvalid");
+    let image = wait_for_error_at_host(&site, "wrong", "wrong", "ImageBuildInvalid");
     assert!(message(&image).contains("Secret/wrong: data.networkData: interfaces"), "{}", message(&image));
 
     for (name, data) in [("empty", json!({})), ("empty-key", json!({"nmstate": ""}))] {
@@ -138,7 +148,7 @@ fn what_is_wrong_in_the_nmstate_is_told_by_its_path_and_without_any_value() {
     let wrong = NMSTATE.replace("192.0.2.10", "hunter2-no-address");
     site.create_secret("network", &json!({"nmstate": wrong}));
     site.create_image("host", &spec("network"));
-    let image = site.wait_for_error("host", "ImageBuildInvalid");
+    let image = wait_for_error_at_host(&site, "host", "network", "ImageBuildInvalid");
     let first = message(&image).to_owned();
     assert!(first.starts_with("Cannot generate image: "), "{first}");
     for part in ["Secret/network", "nmstate", "interfaces[0]"] {
@@ -150,6 +160,7 @@ fn what_is_wrong_in_the_nmstate_is_told_by_its_path_and_without_any_value() {
     let no_yaml = "interfaces: [{name: hunter2-eno1";
     site.patch_secret("network", &json!({"stringData": {"nmstate": no_yaml}}));
     site.wait_for_image("host", "another error", |image| message(image) != first);
+    wait_for_error_at_host(&site, "host", "network", "ImageBuildInvalid");
     let key = "interfaces: [{name: eno1, type: ethernet, 802.1x: {identity: a, eap-methods: [tls], password: \
                hunter2-hunter2, nonsense: hunter2}}]";
     site.patch_secret("network", &json!({"stringData": {"nmstate": key}}));

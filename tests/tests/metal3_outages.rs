@@ -1,9 +1,13 @@
 //! `dayone controller` beside an API server that goes away, refuses, or holds what nobody has thought of.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, condition, image_url, is_true};
+use acceptance::metal3::{
+    FINALIZER, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Site, Verdict, condition, image_url, is_true, verdict,
+};
 use serde_json::{Value, json};
 
 const NMSTATE: &str = "interfaces: [{name: eno1, type: ethernet, state: up}]";
@@ -64,6 +68,29 @@ fn a_replica_that_starts_before_the_api_server_waits_for_it() {
     replica.wait_until_ready();
     let ready = site.wait_until_ready("host");
     assert_eq!(replica.status(image_url(&ready)), Ok(200));
+}
+
+#[test]
+fn an_empty_folder_of_bases_is_not_ready_and_says_so_until_they_come() {
+    let site = Site::new(ApiServer::shared());
+    let folder = site.bases.path("");
+    let elsewhere = tempfile::tempdir_in(folder.parent().unwrap()).unwrap();
+    let move_all = |from: &Path, to: &Path| {
+        for entry in fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            fs::rename(from.join(&name), to.join(&name)).unwrap();
+        }
+    };
+    move_all(&folder, elsewhere.path());
+    let replica = site.settings("dayone").start("dayone-0");
+    replica.wait("it says what is missing", Duration::from_secs(40), || {
+        replica.probe("readyz").is_some_and(|(status, why)| status == 503 && why.contains("there are no base images"))
+    });
+    let why = replica.probe("readyz").unwrap().1;
+    assert!(why.contains("ironic-python-agent.iso") && why.contains("ironic-python-agent.initramfs"), "{why}");
+    assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
+    move_all(elsewhere.path(), &folder);
+    replica.wait_until_ready();
 }
 
 #[test]
@@ -174,4 +201,66 @@ fn without_rights_on_secrets_it_is_not_ready_and_says_which_are_missing() {
     site.create_image("host", &with_network("network"));
     let ready = site.wait_until_ready("host");
     assert_eq!(key_only.status(image_url(&ready)), Ok(200));
+}
+
+/// OpenShift's API servers demand the right to delete an object of whoever sets its owner.
+#[test]
+fn an_api_server_that_guards_owners_has_secrets_labelled_without_them() {
+    let server = ApiServer::start_with(&["OwnerReferencesPermissionEnforcement"]);
+    let site = Site::new(&server);
+    let replica = site.start();
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    site.create_image("host", &with_network("network"));
+    let ready = site.wait_until_ready("host");
+    assert_eq!(replica.status(image_url(&ready)), Ok(200));
+    let secret = site.secret("network");
+    assert_eq!(secret["metadata"]["labels"]["environment.metal3.io"], "baremetal");
+    assert!(secret["metadata"]["ownerReferences"].is_null(), "{secret:#}");
+    assert_eq!(replica.metric("dayone_kubernetes_owner_references_refused"), Some(1.0));
+    let warning = replica.wait_for_log(&["WARN", "can't delete"]);
+    assert!(warning.contains("grant the right to delete Secrets"), "{warning}");
+    // It is asked once for all Secrets, and the label is enough to hear of changes.
+    site.create_secret("second", &json!({"nmstate": NMSTATE}));
+    site.create_image("second", &with_network("second"));
+    site.wait_until_ready("second");
+    let refused =
+        site.writes("dayone").into_iter().filter(|one| one.starts_with("update secrets") && one.ends_with("403"));
+    assert_eq!(refused.count(), 1);
+    site.patch_secret("network", &json!({"stringData": {"nmstate": NMSTATE.replace("eno1", "eno2")}}));
+    site.wait_for_image("host", "another image", |image| {
+        is_true(image, "Ready") && image_url(image) != image_url(&ready)
+    });
+
+    let site = Site::new(&server);
+    let rights =
+        RIGHTS_ON_OBJECTS.replace("verbs: [get, list, watch, update]", "verbs: [get, list, watch, update, delete]");
+    site.grant("dayone", &rights);
+    site.grant("dayone", RIGHTS_OF_REPLICAS);
+    let replica = site.bare_settings("dayone").start_ready("dayone-0");
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    site.create_image("host", &with_network("network"));
+    site.wait_until_ready("host");
+    assert_eq!(site.secret("network")["metadata"]["ownerReferences"][0]["name"], "host");
+    assert_eq!(replica.metric("dayone_kubernetes_owner_references_refused"), Some(0.0));
+}
+
+#[test]
+fn a_secret_that_may_not_be_labelled_is_an_error_of_its_image_until_the_right_is_there() {
+    let site = Site::new(ApiServer::shared());
+    site.grant("dayone", &RIGHTS_ON_OBJECTS.replace("verbs: [get, list, watch, update]", "verbs: [get, list, watch]"));
+    site.grant("dayone", RIGHTS_OF_REPLICAS);
+    let replica = site.bare_settings("dayone").start_ready("dayone-0");
+    site.create_secret("network", &json!({"nmstate": NMSTATE}));
+    site.create_image("host", &with_network("network"));
+    let image = site.wait_for_error("host", "SecretForbidden");
+    let message = condition(&image, "Error")["message"].as_str().unwrap();
+    assert!(message.contains("label the Secret network") && message.contains("Role"), "{message}");
+    let path = site.secret_path("network");
+    assert!(matches!(verdict(&image, site.admin().find(&path).as_ref()), Verdict::Error(_)), "{image:#}");
+    replica.wait("an Event", Duration::from_secs(10), || {
+        site.events("host").iter().any(|(kind, reason, _)| kind == "Warning" && reason == "SecretForbidden")
+    });
+    assert_eq!(replica.metric("dayone_kubernetes_failures_total{reason=\"SecretForbidden\"}"), Some(1.0));
+    site.grant("dayone", RIGHTS_ON_OBJECTS);
+    site.wait_until_ready("host");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::kubernetes::ApiServer;
-use acceptance::metal3::{AgentBases, Replica, Site, image_url, is_true};
+use acceptance::metal3::{AgentBases, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Replica, Site, image_url, is_true};
 use serde_json::{Value, json};
 
 /// The Lease's time, and how often it is looked at.
@@ -247,4 +247,38 @@ fn without_rights_on_leases_a_single_replica_works_and_says_what_is_missing() {
     assert!(warning.contains("coordination.k8s.io"), "{warning}");
     site.delete_image("host");
     site.wait_for_image("host", "gone", Value::is_null);
+}
+
+/// As when the operator's sidecar and a Deployment of dayone's own look after one namespace.
+#[test]
+fn two_controllers_with_keys_of_their_own_do_not_replace_each_others_urls_without_an_end() {
+    let site = Site::new(ApiServer::shared());
+    let first = site.start();
+    site.create_image("host", &spec("iso"));
+    let ready = site.wait_until_ready("host");
+    assert_eq!(first.status(image_url(&ready)), Ok(200));
+    site.grant("other", RIGHTS_ON_OBJECTS);
+    let rights = RIGHTS_OF_REPLICAS
+        .replace("dayone-key", "other-key")
+        .replace("resourceNames: [dayone]", "resourceNames: [other]");
+    site.grant("other", &rights);
+    let settings = site.bare_settings("other").with_argument("--key-secret", "other-key");
+    let second = settings.with_argument("--lease", "other").start("other-0");
+    let told =
+        || site.events("host").into_iter().any(|(kind, reason, _)| kind == "Warning" && reason == "AnotherController");
+    second.wait("it is told", Duration::from_secs(40), told);
+    let count = || {
+        let all = [site.writes("dayone"), site.writes("other")].concat();
+        all.iter().filter(|one| one.starts_with("patch preprovisioningimages/status")).count()
+    };
+    second.wait("one of them stands back", Duration::from_secs(10), || {
+        [&first, &second].iter().any(|one| one.metric("dayone_kubernetes_contested_objects") == Some(1.0))
+    });
+    thread::sleep(Duration::from_secs(1));
+    let writes = count();
+    assert!(writes <= 10, "{writes} writes");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(count(), writes, "they go on");
+    let log = format!("{}{}", first.log(), second.log());
+    assert!(log.contains("--key-secret"), "{log}");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tracing::error;
+use tracing::{error, warn};
 
 use super::service::{self, FAILED, wrong_use};
 use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
@@ -86,9 +86,16 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsErro
         (Some(certificate), Some(key)) => Some(Tls::from_files(&certificate, &key)?),
         _ => None,
     };
+    let (url, path) = arguments.images_publish_addr.without_path();
+    if let Some(path) = path {
+        warn!(
+            path,
+            "--images-publish-addr has a path, which the images' URLs leave out, as image-customization-controller's do"
+        );
+    }
     Ok(ImagesConfig {
         listen: arguments.images_bind_addr.0,
-        url: arguments.images_publish_addr,
+        url,
         tls,
         cache_dir: given_path(arguments.cache_dir),
         drain: Duration::from_secs(arguments.drain_seconds),

@@ -157,6 +157,12 @@ impl Found {
         })
     }
 
+    /// Whether there are images for no architecture at all.
+    pub fn supports_none(&self) -> bool {
+        let architectures = self.isos.keys().filter_map(|slot| slot.architecture.as_deref());
+        !architectures.chain([""]).any(|architecture| self.supports(architecture))
+    }
+
     /// The bases: one for each ISO, and one for each initramfs, with its kernel where there is one.
     pub fn definitions(&self) -> Vec<BaseDefinition> {
         let isos = self.isos.iter().map(|(slot, path)| (name("iso", slot), BasePaths::iso(path.clone())));

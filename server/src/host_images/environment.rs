@@ -131,9 +131,11 @@ impl Environment {
     }
 }
 
-/// The keys in a text of one a line, as an install-config has them.
+/// The keys in a text of one a line, as an install-config has them; like an `authorized_keys` file it may have empty lines
+/// and comments (sshd(8), "AUTHORIZED_KEYS FILE FORMAT").
 fn ssh_keys(text: &str) -> Result<Vec<SshPublicKey>, EnvironmentError> {
-    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
+    let is_key = |line: &str| !line.is_empty() && !line.starts_with('#');
+    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_key(line));
     let keys = lines
         .map(|(number, line)| line.parse().map_err(|source| EnvironmentError::SshKey { line: number + 1, source }));
     keys.collect()
@@ -173,7 +175,7 @@ mod tests {
     fn several_keys_stand_on_lines_of_their_own() {
         const KEY: &str =
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDvSCYUhGduzFdqUcE1zxjdSIlvJN/I3Vknp8ot8UKId one@example";
-        let two = format!("{KEY}\n\n  {}\n", KEY.replace("one", "two"));
+        let two = format!("# operators\n{KEY}\n\n  # more\n  {}\n", KEY.replace("one", "two"));
         assert_eq!(read(&[("IRONIC_RAMDISK_SSH_KEY", &two)], false).unwrap().ssh_keys.len(), 2);
         let error = read(&[("IRONIC_RAMDISK_SSH_KEY", "\nnonsense")], false).err().unwrap();
         assert!(error.starts_with("IRONIC_RAMDISK_SSH_KEY, line 2: ") && !error.contains("nonsense"), "{error}");

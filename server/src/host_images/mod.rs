@@ -95,6 +95,21 @@ impl HostImages {
         self.current().found.supports(architecture)
     }
 
+    /// Why no image can be made at all, where no base was found.
+    pub fn missing_bases(&self) -> Option<String> {
+        let BasePatterns { iso, initrd, shared_dir, .. } = &self.patterns;
+        self.current().found.supports_none().then(|| {
+            let elsewhere =
+                shared_dir.as_ref().map(|directory| format!(", or of such names in {}", directory.display()));
+            format!(
+                "there are no base images: dayone needs the ISO {} and the initramfs {}{}",
+                iso.display(),
+                initrd.display(),
+                elsewhere.unwrap_or_default()
+            )
+        })
+    }
+
     /// Counts up when other images would be made of the same requests: a base has come or changed, or a file with
     /// settings.
     pub fn changed(&self) -> watch::Receiver<u64> {

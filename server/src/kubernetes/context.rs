@@ -8,6 +8,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client};
 use tokio::sync::watch;
 
+use super::claim::Owners;
 use super::events::Announcer;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
@@ -15,6 +16,7 @@ use super::problem::RequestError;
 use super::provider::ImageProvider;
 use super::readiness::Readiness;
 use super::retries::Retries;
+use super::rivals::Rivals;
 
 /// All that looking at objects of one kind needs.
 pub(super) struct Context<K: Kind> {
@@ -28,6 +30,8 @@ pub(super) struct Context<K: Kind> {
     pub(super) readiness: Readiness,
     pub(super) retries: Retries,
     pub(super) written: Written,
+    pub(super) rivals: Rivals,
+    pub(super) owners: Arc<Owners>,
     pub(super) memory: K::Memory,
 }
 
@@ -45,6 +49,8 @@ impl<K: Kind> Context<K> {
             readiness: Readiness::default(),
             retries: Retries::default(),
             written: Written::default(),
+            rivals: Rivals::default(),
+            owners: Arc::clone(&self.owners),
             memory: L::Memory::default(),
         }
     }
@@ -83,6 +89,7 @@ impl<K: Kind> Context<K> {
         self.readiness.seen(owner);
         self.retries.forget(owner);
         self.written.forget(owner);
+        self.rivals.forget(owner);
         self.memory.forget(owner);
     }
 

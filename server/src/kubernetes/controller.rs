@@ -24,6 +24,7 @@ use super::provider::ImageProvider;
 use super::readiness::Readiness;
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
+use super::rivals::Rivals;
 use super::waiting::Waiting;
 use super::watching::{self, Concerned, Desk};
 
@@ -73,6 +74,8 @@ impl Controller {
             readiness: Readiness::default(),
             retries: Retries::default(),
             written: Written::default(),
+            rivals: Rivals::default(),
+            owners: Arc::default(),
             memory: Waiting::default(),
             client,
         });

@@ -24,11 +24,13 @@ const DURATION: Duration = Duration::from_secs(15);
 const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(2);
+/// The longest wait between two requests to an API server that does not answer.
+const UNREACHABLE: Duration = Duration::from_secs(10);
 const REQUEST: Duration = Duration::from_secs(4);
 /// An API server that is just starting refuses everybody for a moment.
 const REFUSALS: u32 = 3;
-/// Without the right to use Leases: it may be given.
-const FORBIDDEN: Duration = Duration::from_mins(1);
+/// Without the right to use Leases: somebody may grant it.
+const FORBIDDEN: Duration = Duration::from_secs(30);
 
 /// Whether this replica writes.
 pub struct Leadership {
@@ -56,8 +58,9 @@ impl Leadership {
             leads: sender,
             seen: None,
             relied_upon: None,
-            permitted: None,
-            refusals: 0,
+            rights: Rights::Unknown,
+            refused: None,
+            unanswered: 0,
         };
         let task = tokio::spawn(candidate.run(stopping.clone()));
         Self { leads, election: Some((stopping, task)), always: None }
@@ -98,10 +101,29 @@ struct Candidate {
     seen: Option<(Lease, Instant)>,
     /// Until when this replica leads without asking.
     relied_upon: Option<Instant>,
-    /// Whether Leases may be used, where that is known.
-    permitted: Option<bool>,
-    /// How often in a row Leases were refused.
-    refusals: u32,
+    rights: Rights,
+    /// How often in a row the API server refused Leases, and since when.
+    refused: Option<(u32, Instant)>,
+    /// How often in a row the API server did not answer.
+    unanswered: u32,
+}
+
+/// Whether this replica may use Leases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    Unknown,
+    Granted,
+    /// There is no election: this replica leads, as does every other.
+    Missing,
+}
+
+/// What came of a request for the Lease.
+enum Attempt {
+    Held,
+    HeldByAnother,
+    Forbidden(String),
+    /// The API server did not answer, or not to the point.
+    Unanswered,
 }
 
 impl Candidate {
@@ -116,71 +138,90 @@ impl Candidate {
         self.give_back().await;
     }
 
-    /// Takes or renews the Lease where that can be; says when to do so again.
+    /// Takes or renews the Lease if possible, and returns how long to wait before the next turn.
     async fn turn(&mut self) -> Duration {
         let started = Instant::now();
-        let patience = self.relied_upon.map_or(REQUEST, |until| until.saturating_duration_since(started).min(REQUEST));
-        let (held, wait) = match timeout(patience, self.take_or_renew()).await {
-            Ok(Ok(true)) => (Some(true), RENEW),
-            Ok(Ok(false)) => (Some(false), RETRY),
-            Ok(Err(kube::Error::Api(status))) if status.code == 403 && self.permitted != Some(true) => {
-                self.refusals = self.refusals.saturating_add(1);
-                if self.refusals < REFUSALS {
-                    return RETRY;
-                }
-                self.forbidden(&status.message);
-                return FORBIDDEN;
+        let attempt = self.attempt(started).await;
+        if matches!(attempt, Attempt::Held | Attempt::HeldByAnother) {
+            if self.rights == Rights::Missing {
+                tracing::info!("this replica may use Leases again: replicas elect the one that writes");
             }
-            Ok(Err(error)) => {
-                tracing::debug!("the Lease {}: {}", self.name, problem::describe(&error));
-                (None, RETRY)
-            }
-            Err(_) => {
-                tracing::debug!("the Lease {}: the API server does not answer", self.name);
-                (None, RETRY)
-            }
-        };
-        self.refusals = 0;
-        if held.is_some() {
-            self.permitted = Some(true);
+            (self.rights, self.refused, self.unanswered) = (Rights::Granted, None, 0);
         }
-        match held {
-            Some(true) => {
+        match attempt {
+            Attempt::Held => {
                 self.relied_upon = Some(started + RELIED_UPON);
                 self.lead(true);
-                wait
+                RENEW
             }
-            Some(false) => {
+            Attempt::HeldByAnother => {
                 self.relied_upon = None;
                 self.lead(false);
-                wait
+                jittered(RETRY)
             }
-            None => {
-                let left =
-                    self.relied_upon.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-                // Of those who have no right to a Lease, all write.
-                if left.is_zero() && self.permitted != Some(false) {
-                    self.relied_upon = None;
-                    self.lead(false);
-                    wait
-                } else {
-                    wait.min(left.max(Duration::from_millis(100)))
-                }
+            Attempt::Forbidden(message) => self.refused(&message, started),
+            Attempt::Unanswered => {
+                let wait = backoff(self.unanswered);
+                self.unanswered = self.unanswered.saturating_add(1);
+                self.rely_on_the_lease(jittered(wait))
             }
         }
     }
 
-    /// Roles for a single replica do not have this right. Every write carries a resourceVersion, and all replicas write
-    /// the same: without an election there are more requests and the same result.
-    fn forbidden(&mut self, message: &str) {
-        if self.permitted.is_none() {
+    async fn attempt(&mut self, started: Instant) -> Attempt {
+        let patience = self.relied_upon.map_or(REQUEST, |until| until.saturating_duration_since(started).min(REQUEST));
+        match timeout(patience, self.take_or_renew()).await {
+            Ok(Ok(true)) => Attempt::Held,
+            Ok(Ok(false)) => Attempt::HeldByAnother,
+            Ok(Err(kube::Error::Api(status))) if status.code == 403 => Attempt::Forbidden(status.message.clone()),
+            Ok(Err(error)) => {
+                tracing::debug!("the Lease {}: {}", self.name, problem::describe(&error));
+                Attempt::Unanswered
+            }
+            Err(_) => {
+                tracing::debug!("the Lease {}: the API server does not answer", self.name);
+                Attempt::Unanswered
+            }
+        }
+    }
+
+    /// Waits for the next turn, but not beyond the Lease that this replica holds. Without one it stops leading, unless
+    /// there is no election.
+    fn rely_on_the_lease(&mut self, wait: Duration) -> Duration {
+        if self.rights == Rights::Missing {
+            return wait;
+        }
+        let left = self.relied_upon.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            self.relied_upon = None;
+            self.lead(false);
+            return wait;
+        }
+        wait.min(left)
+    }
+
+    /// Roles for a single replica lack the right to Leases, and an administrator may take it away at any time. Every
+    /// write carries a resourceVersion, and all replicas write the same: without an election there are more requests and
+    /// the same result. A Lease that somebody may still hold runs out first.
+    fn refused(&mut self, message: &str, now: Instant) -> Duration {
+        self.unanswered = 0;
+        let (refusals, since) = self.refused.get_or_insert((0, now));
+        *refusals = refusals.saturating_add(1);
+        let (refusals, since) = (*refusals, *since);
+        let had_the_right = self.rights == Rights::Granted;
+        let lease_may_be_held = had_the_right && now.saturating_duration_since(since) < DURATION;
+        if self.rights != Rights::Missing && (refusals < REFUSALS || lease_may_be_held) {
+            return self.rely_on_the_lease(RETRY);
+        }
+        if self.rights != Rights::Missing {
             tracing::warn!(
-                "{message}; without this right (get, create and update of leases in coordination.k8s.io) there is no \
+                "{message}; without the right to get, create and update leases in coordination.k8s.io there is no \
                  election: this replica writes, as does every other"
             );
         }
-        self.permitted = Some(false);
+        (self.rights, self.relied_upon, self.seen) = (Rights::Missing, None, None);
         self.lead(true);
+        jittered(FORBIDDEN)
     }
 
     async fn take_or_renew(&mut self) -> kube::Result<bool> {
@@ -274,3 +315,19 @@ impl Candidate {
         }
     }
 }
+
+/// The wait after the first requests without an answer is short: most outages are.
+fn backoff(unanswered: u32) -> Duration {
+    RETRY.saturating_mul(2_u32.saturating_pow(unanswered)).min(UNREACHABLE)
+}
+
+/// Adds up to a fifth, so that replicas do not ask at the same moment.
+fn jittered(wait: Duration) -> Duration {
+    let mut random = [0_u8];
+    // Without randomness the wait is as good.
+    let _ = getrandom::fill(&mut random);
+    wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,8 @@ pub struct KubernetesMetrics {
     objects: Gauge,
     data_images: Gauge,
     leader: Gauge,
+    owners_refused: Gauge,
+    contested: Gauge,
     requests: Family<Request, Counter<u64, AtomicU64>>,
 }
 
@@ -50,6 +52,8 @@ impl Default for KubernetesMetrics {
             objects: Gauge::default(),
             data_images: Gauge::default(),
             leader: Gauge::default(),
+            owners_refused: Gauge::default(),
+            contested: Gauge::default(),
             requests: Family::default(),
         }
     }
@@ -74,6 +78,16 @@ impl KubernetesMetrics {
         registry.register("objects", "PreprovisioningImages that are known", self.objects.clone());
         registry.register("data_images", "DataImages that are known", self.data_images.clone());
         registry.register("leader", "Whether this replica writes (1) or follows (0)", self.leader.clone());
+        registry.register(
+            "owner_references_refused",
+            "Whether the API server refuses owners of Secrets (1): they are labelled without one",
+            self.owners_refused.clone(),
+        );
+        registry.register(
+            "contested_objects",
+            "PreprovisioningImages into which another controller writes other URLs",
+            self.contested.clone(),
+        );
         registry.register("api_requests", "Requests to the API server", self.requests.clone());
     }
 
@@ -96,6 +110,14 @@ impl KubernetesMetrics {
 
     pub(super) fn leader(&self, leads: bool) {
         self.leader.set(leads.into());
+    }
+
+    pub(super) fn owners_refused(&self, refused: bool) {
+        self.owners_refused.set(refused.into());
+    }
+
+    pub(super) fn contested(&self, count: usize) {
+        self.contested.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Counts an answer, or that there was none.

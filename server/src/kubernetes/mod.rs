@@ -5,6 +5,7 @@
 //! look at, and `controller` holds them together; these two are for objects of every kind. `data_image` is the rest of it
 //! for DataImages.
 
+mod claim;
 mod client;
 mod context;
 mod controller;
@@ -22,6 +23,7 @@ mod readiness;
 mod reconcile;
 pub mod resources;
 mod retries;
+mod rivals;
 mod waiting;
 mod watching;
 

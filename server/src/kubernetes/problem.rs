@@ -42,6 +42,11 @@ impl RequestError {
         self.code() == 409
     }
 
+    /// The API server refuses it.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.code() == 403
+    }
+
     /// The object is not there any more.
     pub(super) fn is_gone(&self) -> bool {
         self.code() == 404

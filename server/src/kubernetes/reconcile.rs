@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
-use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
-use kube::runtime::reflector::ObjectRef;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::decide::{self, Asked, Failure, Outcome, Wanted};
+use super::claim::{self, Found};
+use super::decide::{self, Asked, Failure, Outcome, Told, Wanted};
 use super::kind::Kind as _;
 use super::look::{Done, RESYNC, ReconcileError};
 use super::problem::request;
 use super::provider::{BuildError, ImageRequest};
 use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
+use super::rivals::Verdict;
 
 type Context = super::context::Context<PreprovisioningImage>;
 
@@ -39,7 +38,7 @@ pub(super) async fn look(
     }
     let outcome = match wanted {
         Ok(wanted) => make(object, owner, wanted, context).await?,
-        Err(failure) => Outcome::Failed(failure),
+        Err(failure) => Outcome::Failed(failure, None),
     };
     if !matches!(outcome, Outcome::NotReady(..)) {
         context.memory.is_over(owner);
@@ -55,9 +54,14 @@ pub(super) async fn look(
     let conclusion = decide::conclude(object, &outcome, Timestamp::now());
     let again = match outcome {
         // Who leads asks again for a Secret, and labels it, which tells the others.
-        Outcome::Failed(_) if !context.leads() => RESYNC,
+        Outcome::Failed(..) if !context.leads() => RESYNC,
         _ => conclusion.again.unwrap_or(RESYNC),
     };
+    if conclusion.status.is_some() && context.may_write(object, owner) {
+        if let Some(again) = stand_back(object, owner, &outcome, context).await {
+            return Ok(Done { again, ..Done::settled() });
+        }
+    }
     match conclusion.status {
         Some(status) if context.may_write(object, owner) => {
             write_status(object, owner, &status, &outcome, context).await?;
@@ -68,6 +72,32 @@ pub(super) async fn look(
     }
 }
 
+/// For how long to leave the object to another controller, which replaces what this one writes.
+async fn stand_back(
+    object: &PreprovisioningImage,
+    owner: &str,
+    outcome: &Outcome,
+    context: &Context,
+) -> Option<Duration> {
+    let Outcome::Published(image, made_of) = outcome else { return None };
+    let theirs = &object.status.image_url;
+    if theirs.is_empty() || *theirs == image.url || !made_of.is_in(&object.status) {
+        return None;
+    }
+    let now = Instant::now();
+    let verdict = context.rivals.replaced(owner, &image.url, now);
+    context.metrics.contested(context.rivals.contested(now));
+    let Verdict::StandBack { first, again } = verdict else { return None };
+    if first {
+        let note = "another controller replaces this image's URL each time that dayone writes it, so dayone leaves the \
+                    object alone for 10 minutes. Fix: run one controller for a namespace, or give all of them the same key \
+                    (--key-secret), Lease (--lease) and --images-publish-addr";
+        let told = Told { warning: true, reason: "AnotherController", note: note.to_owned(), place: None };
+        context.events.tell(object, &[told]).await;
+    }
+    Some(again)
+}
+
 async fn make(
     object: &Arc<PreprovisioningImage>,
     owner: &str,
@@ -76,15 +106,20 @@ async fn make(
 ) -> Result<Outcome, ReconcileError> {
     let secret = match &wanted.secret {
         None => None,
-        Some(name) => match secret(object, name, context).await? {
-            None => return Ok(Outcome::Failed(Failure::missing_secret())),
-            found => found,
+        Some(name) => match claim::secret(object, name, context).await? {
+            Found::Secret(secret) => Some(secret),
+            Found::Missing => return Ok(Outcome::Failed(Failure::missing_secret(), None)),
+            Found::Refused(error, secret) => {
+                let made_of = secret.map(|secret| decide::made_of(&wanted, Some(&secret)));
+                return Ok(Outcome::Failed(Failure::forbidden(&error.to_string()), made_of));
+            }
         },
     };
-    if let Err(failure) = decide::network_data(secret.as_deref()) {
-        return Ok(Outcome::Failed(failure));
-    }
     let made_of = decide::made_of(&wanted, secret.as_deref());
+    let kernel_arguments = match (wanted.kernel_arguments, decide::network_data(secret.as_deref())) {
+        (Ok(kernel_arguments), Ok(_)) => kernel_arguments,
+        (Err(failure), _) | (_, Err(failure)) => return Ok(Outcome::Failed(failure, Some(made_of))),
+    };
     let (object, holder, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
     let build = move || {
         images.publish(&ImageRequest {
@@ -94,12 +129,12 @@ async fn make(
             architecture: &wanted.architecture,
             stream: wanted.stream.as_deref(),
             network: decide::network_data(secret.as_deref()).ok().flatten(),
-            kernel_arguments: &wanted.kernel_arguments,
+            kernel_arguments: &kernel_arguments,
         })
     };
     match tokio::task::spawn_blocking(build).await {
         Ok(Ok(image)) => Ok(Outcome::Published(image, made_of)),
-        Ok(Err(BuildError::Invalid { message, .. })) => Ok(Outcome::Failed(Failure::invalid(&message))),
+        Ok(Err(BuildError::Invalid { message, .. })) => Ok(Outcome::Failed(Failure::invalid(&message), Some(made_of))),
         Ok(Err(BuildError::NotReady(message))) => {
             Ok(Outcome::NotReady(message, made_of, context.memory.for_how_long(owner, Instant::now())))
         }
@@ -107,41 +142,6 @@ async fn make(
         Ok(Err(BuildError::Other(message))) => Err(ReconcileError::Build(message)),
         Err(_) => Err(ReconcileError::Build("dayone failed; its log has a panic".to_owned())),
     }
-}
-
-/// The Secret, as the API server has it where that matters: who leads makes it the object's, and then it is watched.
-async fn secret(
-    object: &PreprovisioningImage,
-    name: &str,
-    context: &Context,
-) -> Result<Option<Arc<Secret>>, ReconcileError> {
-    if !decide::is_object_name(name) {
-        return Ok(None);
-    }
-    let owner = object.owner_reference();
-    let cached = context.secrets.get(&ObjectRef::new(name).within(object.namespace()));
-    let claims = context.leads() && !object.is_deleting();
-    if let Some(secret) = cached.filter(|secret| !claims || decide::is_claimed(secret, &owner)) {
-        return Ok(Some(secret));
-    }
-    let api: Api<Secret> = Api::namespaced(context.client.clone(), object.namespace());
-    let Some(mut secret) = request(|| format!("read the Secret {name}"), api.get_opt(name)).await? else {
-        return Ok(None);
-    };
-    if claims && context.leads() && !decide::is_claimed(&secret, &owner) {
-        let others = context.objects.state_filter(|other| {
-            other.namespace() == object.namespace() && other.spec.network_data_name == name && !other.is_deleting()
-        });
-        decide::claim(&mut secret, [owner].into_iter().chain(others.iter().map(|other| other.owner_reference())));
-        let parameters = PostParams::default();
-        let replace = api.replace(name, &parameters, &secret);
-        match request(|| format!("label the Secret {name}, and make it {}'s", object.name()), replace).await {
-            Ok(changed) => secret = changed,
-            Err(error) if error.is_gone() => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(Some(Arc::new(secret)))
 }
 
 /// Writes the finalizers that the object should have; says whether it did.
@@ -177,11 +177,14 @@ async fn write_status(
         return Ok(());
     }
     let report = match outcome {
-        Outcome::Published(image, _) => Some(&image.report),
+        Outcome::Published(image, _) => {
+            context.rivals.wrote(owner, &status.image_url);
+            Some(&image.report)
+        }
         _ => None,
     };
     let told = decide::told(&object.status, status, report.unwrap_or(&imagelib::report::Report::new()));
-    if let Outcome::Failed(failure) = outcome {
+    if let Outcome::Failed(failure, _) = outcome {
         context.metrics.failed(failure.reason);
     }
     context.events.tell(object, &told).await;

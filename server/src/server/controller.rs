@@ -116,6 +116,7 @@ enum Stage {
     Starting(&'static str),
     Running {
         store: Arc<Store>,
+        images: Arc<HostImages>,
         is_ready: Arc<dyn Fn() -> bool + Send + Sync>,
     },
     Stopping,
@@ -135,8 +136,9 @@ impl Observed for Observation {
     fn not_ready(&self) -> Option<String> {
         match self.stage() {
             Stage::Starting(what) => Some(format!("starting: {what}")),
-            Stage::Running { is_ready, .. } if is_ready() => None,
-            Stage::Running { .. } => Some("not all images have been made yet".to_owned()),
+            Stage::Running { images, is_ready, .. } => {
+                images.missing_bases().or_else(|| (!is_ready()).then(|| "not all images have been made yet".to_owned()))
+            }
             Stage::Stopping => Some("stopping".to_owned()),
         }
     }
@@ -198,6 +200,7 @@ impl ControllerServer {
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
         let leadership = Leadership::elect(client.clone(), &config.own_namespace, &config.lease, &config.identity);
+        let discovered = Arc::clone(&images);
         let controller = Controller::start(kubernetes::Config {
             client,
             namespace: config.namespace,
@@ -207,7 +210,7 @@ impl ControllerServer {
             leadership,
             metrics: controller_metrics,
         });
-        observed.enter(Stage::Running { store, is_ready: Arc::new(controller.readiness()) });
+        observed.enter(Stage::Running { store, images: discovered, is_ready: Arc::new(controller.readiness()) });
         info!(url = %config.images.url, "images are served");
         Ok(Self { controller, observed, shutdown_delay: config.shutdown_delay, stopping, planes, observers })
     }

@@ -41,11 +41,19 @@ pub struct ApiServer {
     authority: String,
     admin: Client,
     directory: TempDir,
+    /// Admission plugins that run besides those that run by default.
+    plugins: Vec<String>,
 }
 
 impl ApiServer {
     /// Starts one with an empty etcd.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts one with further admission plugins, as distributions of Kubernetes have them.
+    pub fn start_with(plugins: &[&str]) -> Self {
+        let plugins = plugins.iter().map(ToString::to_string).collect();
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path();
         let authority = credentials::write(path);
@@ -54,7 +62,8 @@ impl ApiServer {
         let guard = Guard::of(&etcd, path);
         let origin = format!("https://{}", free_address());
         let admin = Client::new(&origin, &authority, &credentials::static_token(ADMIN));
-        let server = Self { _guard: guard, process: Mutex::new(None), etcd, origin, authority, admin, directory };
+        let server =
+            Self { _guard: guard, process: Mutex::new(None), etcd, origin, authority, admin, directory, plugins };
         server.start_api_server();
         server
     }
@@ -127,7 +136,10 @@ impl ApiServer {
     /// Starts the API server again, on the same port and with what is in etcd.
     pub fn start_api_server(&self) {
         let deadline = Instant::now() + READY_WITHIN;
-        let arguments = api_server_arguments(&self.origin);
+        let mut arguments = api_server_arguments(&self.origin);
+        if !self.plugins.is_empty() {
+            arguments.extend(["--enable-admission-plugins".to_owned(), self.plugins.join(",")]);
+        }
         while !self.is_ready() {
             // It ends by itself if another process has got its port for a moment.
             let mut process = self.process();

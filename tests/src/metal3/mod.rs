@@ -35,30 +35,50 @@ pub fn image_url(object: &Value) -> &str {
     object["status"]["imageUrl"].as_str().unwrap_or_default()
 }
 
-/// Whether the baremetal-operator boots a host from a PreprovisioningImage: its rule, condition for condition. `secret`
-/// is the one that the object names, as it is now.
-pub fn is_acceptable(image: &Value, secret: Option<&Value>) -> bool {
+/// What the baremetal-operator makes of a PreprovisioningImage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is made of something else than was asked for: the operator waits, and the BareMetalHost says nothing.
+    Mismatch(&'static str),
+    /// The BareMetalHost has a registration error with this message.
+    Error(String),
+    /// The operator waits until it is ready.
+    Waits,
+    /// The host boots from it.
+    Accepted,
+}
+
+/// The baremetal-operator's rule, comparison for comparison and in its order (`preprovImageAvailable` in its
+/// `internal/controller/metal3.io/baremetalhost_controller.go`). `secret` is the one that the object names, as it is now.
+pub fn verdict(image: &Value, secret: Option<&Value>) -> Verdict {
     let (spec, status) = (&image["spec"], &image["status"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if text(&status["architecture"]) != text(&spec["architecture"]) {
-        return false;
+        return Verdict::Mismatch("architecture");
     }
     let formats = spec["acceptFormats"].as_array();
     if !formats.is_some_and(|formats| formats.contains(&status["format"])) {
-        return false;
+        return Verdict::Mismatch("format");
     }
-    let wanted = text(&spec["networkDataName"]);
+    let (wanted, network_data) = (text(&spec["networkDataName"]), &status["networkData"]);
     if !wanted.is_empty() {
-        let Some(secret) = secret else { return false };
-        let network_data = &status["networkData"];
-        if text(&network_data["name"]) != wanted
-            || text(&network_data["version"]) != text(&secret["metadata"]["resourceVersion"])
-        {
-            return false;
+        let version = secret.map(|secret| text(&secret["metadata"]["resourceVersion"]));
+        if version != Some(text(&network_data["version"])) {
+            return Verdict::Mismatch("version of the network data");
         }
     }
-    if is_true(image, "Error") {
-        return false;
+    if text(&network_data["name"]) != wanted {
+        return Verdict::Mismatch("name of the network data");
     }
-    is_true(image, "Ready") && condition(image, "Ready")["observedGeneration"] == image["metadata"]["generation"]
+    if is_true(image, "Error") {
+        return Verdict::Error(text(&condition(image, "Error")["message"]));
+    }
+    let ready = condition(image, "Ready");
+    let observed = ready["observedGeneration"] == image["metadata"]["generation"];
+    if is_true(image, "Ready") && observed { Verdict::Accepted } else { Verdict::Waits }
+}
+
+/// Whether the baremetal-operator boots a host from a PreprovisioningImage.
+pub fn is_acceptable(image: &Value, secret: Option<&Value>) -> bool {
+    verdict(image, secret) == Verdict::Accepted
 }

@@ -23,6 +23,28 @@ fn without_rights_to_leases_and_events_images_are_made_all_the_same() {
 }
 
 #[test]
+fn a_right_to_leases_that_goes_leaves_nobody_without_a_writer_and_one_that_returns_elects_one() {
+    let namespace = Namespace::new(ApiServer::shared());
+    let user = namespace.account("dayone", RIGHTS);
+    let first = Running::start(&namespace, &user, Some("first"));
+    wait_for("the first leads", Duration::from_secs(10), || first.leads());
+    let second = Running::start(&namespace, &user, Some("second"));
+    // All but the right to Leases, which is the last.
+    namespace.account("dayone", &RIGHTS[..4]);
+    let gone = wait_for("both lead", Duration::from_secs(40), || first.leads() && second.leads());
+    assert!(gone > Duration::from_secs(10), "the Lease was not left its time: {gone:?}");
+    namespace.create_image("worker-0", &json!({}), &spec(""));
+    namespace.accepted("worker-0");
+    let asked = namespace.asked(&user).iter().filter(|one| one.ends_with("leases 403")).count();
+    assert!(asked < 40, "{asked} requests for the Lease in {gone:?}");
+
+    namespace.account("dayone", RIGHTS);
+    wait_for("one leads", Duration::from_secs(50), || first.leads() != second.leads());
+    namespace.create_image("worker-1", &json!({}), &spec(""));
+    namespace.accepted("worker-1");
+}
+
+#[test]
 fn rights_that_come_late_are_enough() {
     let namespace = Namespace::new(ApiServer::shared());
     let user = namespace.account("dayone", &[]);

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::DataImage;
 use super::asked::{self, Asked, Wanted, reason};
 use super::secrets;
+use crate::kubernetes::claim;
 use crate::kubernetes::decide::{self, Failure, Told};
 use crate::kubernetes::kind::{Kind as _, Memory as _};
 use crate::kubernetes::look::{Done, RESYNC, ReconcileError};
@@ -125,7 +126,12 @@ async fn read(object: &DataImage, wanted: &Wanted, context: &Context) -> Result<
             continue;
         }
         let secret = request(|| format!("read the Secret {name}"), api.get_opt(name)).await?;
-        found.extend(secret.map(|secret| (name.to_owned(), secret)));
+        let secret = match secret {
+            Some(secret) if context.leads() && !object.is_deleting() => claim::label_if_possible(&api, secret).await,
+            Some(secret) => secret,
+            None => continue,
+        };
+        found.push((name.to_owned(), secret));
     }
     Ok(found)
 }

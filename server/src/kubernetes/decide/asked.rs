@@ -28,7 +28,7 @@ pub(in crate::kubernetes) struct Wanted {
     pub(in crate::kubernetes) architecture: String,
     pub(in crate::kubernetes) stream: Option<String>,
     pub(in crate::kubernetes) secret: Option<String>,
-    pub(in crate::kubernetes) kernel_arguments: Vec<KernelArgument>,
+    pub(in crate::kubernetes) kernel_arguments: Result<Vec<KernelArgument>, Failure>,
 }
 
 /// Reads an object. One that is being deleted while others hold it still has its image: hosts may boot from it.
@@ -44,10 +44,8 @@ pub(in crate::kubernetes) fn asked(object: &PreprovisioningImage, supports: impl
     };
     let (none, metadata) = (BTreeMap::new(), &object.metadata);
     let (labels, annotations) = (metadata.labels.as_ref(), metadata.annotations.as_ref());
-    let kernel_arguments = match kernel_arguments::of(labels.unwrap_or(&none), annotations.unwrap_or(&none)) {
-        Ok(arguments) => arguments,
-        Err(cause) => return Asked::Refused(Failure::invalid(&cause.to_string())),
-    };
+    let kernel_arguments = kernel_arguments::of(labels.unwrap_or(&none), annotations.unwrap_or(&none))
+        .map_err(|cause| Failure::invalid(&cause.to_string()));
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Asked::Image(Wanted {
         format,

@@ -25,7 +25,7 @@ pub(in crate::kubernetes) struct MadeOf {
 }
 
 impl MadeOf {
-    fn is_in(&self, status: &PreprovisioningImageStatus) -> bool {
+    pub(in crate::kubernetes) fn is_in(&self, status: &PreprovisioningImageStatus) -> bool {
         status.format == self.format
             && status.architecture == self.architecture
             && status.network_data == self.network_data
@@ -45,8 +45,9 @@ pub(in crate::kubernetes) enum Outcome {
     Published(PublishedImage, MadeOf),
     /// It will be there after a while. This is for how long it has not been.
     NotReady(String, MadeOf, Duration),
-    /// Somebody has to change something.
-    Failed(Failure),
+    /// Somebody has to change something. With it, what the image would have been made of, as far as that is known: the
+    /// baremetal-operator shows an error only of an image that is made of what it asked for.
+    Failed(Failure, Option<MadeOf>),
 }
 
 /// What is to be done about an outcome.
@@ -88,10 +89,10 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
             draft.set(ERROR, false, reason::SUCCESS, "");
             again = Some(RETRY);
         }
-        Outcome::Failed(failure) => {
-            draft.fail(failure);
-            if failure.reason == reason::MISSING_NETWORK_DATA {
-                // A Secret without our label does not tell that it is there.
+        Outcome::Failed(failure, made_of) => {
+            draft.fail(failure, made_of.as_ref());
+            if [reason::MISSING_NETWORK_DATA, reason::FORBIDDEN].contains(&failure.reason) {
+                // A Secret without our label does not tell that it is there, and nothing tells of a right that is granted.
                 again = Some(draft.since_error().saturating_add(RETRY).min(RETRY_AT_MOST));
             }
         }
@@ -128,8 +129,11 @@ impl Draft {
         self.set(ERROR, false, reason::SUCCESS, "");
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &Failure, made_of: Option<&MadeOf>) {
         self.status.image_url.clear();
+        if let Some(made_of) = made_of {
+            made_of.write_to(&mut self.status);
+        }
         self.set(READY, false, failure.reason, "");
         self.set(ERROR, true, failure.reason, &failure.message);
     }

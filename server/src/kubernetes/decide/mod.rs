@@ -12,7 +12,7 @@ mod tests;
 
 pub(super) use asked::{Asked, Wanted, asked, finalizers};
 pub(super) use conclude::{Outcome, conclude, patch};
-pub(super) use secret::{claim, is_claimed, is_object_name, made_of, network_data, reduce};
+pub(super) use secret::{claim, is_labelled, is_object_name, is_owned, label, made_of, network_data, reduce};
 pub(super) use tell::{Told, bounded, findings, told};
 
 /// Reasons of the conditions.
@@ -20,6 +20,7 @@ pub(super) mod reason {
     pub(in crate::kubernetes) const SUCCESS: &str = "ImageSuccess";
     pub(in crate::kubernetes) const CONFIGURATION: &str = "ConfigurationError";
     pub(in crate::kubernetes) const MISSING_NETWORK_DATA: &str = "MissingNetworkData";
+    pub(in crate::kubernetes) const FORBIDDEN: &str = "SecretForbidden";
     pub(in crate::kubernetes) const INVALID: &str = "ImageBuildInvalid";
 }
 
@@ -43,6 +44,11 @@ impl Failure {
     /// The Secret that is named is not there.
     pub(super) fn missing_secret() -> Self {
         Self { reason: reason::MISSING_NETWORK_DATA, message: "NetworkData secret not found".to_owned() }
+    }
+
+    /// The API server refuses what dayone has to do with the Secret.
+    pub(super) fn forbidden(message: &str) -> Self {
+        Self { reason: reason::FORBIDDEN, message: message.to_owned() }
     }
 
     fn configuration(message: &str) -> Self {

@@ -59,17 +59,26 @@ pub(in crate::kubernetes) fn made_of(wanted: &Wanted, secret: Option<&Secret>) -
     }
 }
 
-/// Whether the Secret is watched, and belongs to the object.
-pub(in crate::kubernetes) fn is_claimed(secret: &Secret, owner: &OwnerReference) -> bool {
+/// Whether the Secret is watched.
+pub(in crate::kubernetes) fn is_labelled(secret: &Secret) -> bool {
     let (label, value) = SECRET_LABEL;
     secret.metadata.labels.as_ref().and_then(|labels| labels.get(label)).is_some_and(|found| found == value)
-        && secret.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner.uid)
 }
 
-/// Makes it so, for all these. Each change is a new version of the Secret, which all of them have in their status.
-pub(in crate::kubernetes) fn claim(secret: &mut Secret, all: impl IntoIterator<Item = OwnerReference>) {
+/// Whether the Secret belongs to the object.
+pub(in crate::kubernetes) fn is_owned(secret: &Secret, owner: &OwnerReference) -> bool {
+    secret.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner.uid)
+}
+
+/// Has the Secret watched.
+pub(in crate::kubernetes) fn label(secret: &mut Secret) {
     let (label, value) = SECRET_LABEL;
     secret.metadata.labels.get_or_insert_default().insert(label.to_owned(), value.to_owned());
+}
+
+/// Has the Secret watched, and makes it belong to all these. Each change is a new version of the Secret, which all of them have in their status.
+pub(in crate::kubernetes) fn claim(secret: &mut Secret, all: impl IntoIterator<Item = OwnerReference>) {
+    label(secret);
     let owners = secret.metadata.owner_references.get_or_insert_default();
     for owner in all {
         if !owners.iter().any(|reference| reference.uid == owner.uid) {
@@ -97,6 +106,11 @@ mod tests {
 
     use super::super::tests::{object, secret};
     use super::*;
+    use crate::kubernetes::resources::PreprovisioningImage;
+
+    fn is_claimed(secret: &Secret, object: &PreprovisioningImage) -> bool {
+        is_labelled(secret) && is_owned(secret, &object.owner_reference())
+    }
 
     #[test]
     fn network_data_has_one_key_and_its_absence_names_those_that_are_there() {
@@ -127,9 +141,9 @@ mod tests {
         let (one, mut other) = (object(), object());
         other.metadata.uid = Some("v".to_owned());
         let mut secret = secret("1", &[]);
-        assert!(!is_claimed(&secret, &one.owner_reference()));
+        assert!(!is_claimed(&secret, &one));
         claim(&mut secret, [one.owner_reference(), one.owner_reference()]);
-        assert!(is_claimed(&secret, &one.owner_reference()) && !is_claimed(&secret, &other.owner_reference()));
+        assert!(is_claimed(&secret, &one) && !is_claimed(&secret, &other));
         claim(&mut secret, [one.owner_reference(), other.owner_reference()]);
         let owners = secret.metadata.owner_references.as_ref().unwrap();
         assert_eq!(owners.len(), 2);
@@ -138,7 +152,7 @@ mod tests {
             "uid": "u"});
         assert_eq!(first, expected, "no controller, and nothing that holds up a deletion");
         secret.metadata.labels = None;
-        assert!(!is_claimed(&secret, &one.owner_reference()));
+        assert!(!is_claimed(&secret, &one));
     }
 
     #[test]

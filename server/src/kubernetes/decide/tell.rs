@@ -44,7 +44,7 @@ pub(in crate::kubernetes) fn told(
     if let Some(error) = error {
         let before = find(old, ERROR).filter(|condition| condition.is_true());
         if before.is_none_or(|before| (&before.reason, &before.message) != (&error.reason, &error.message)) {
-            let known = [reason::CONFIGURATION, reason::MISSING_NETWORK_DATA, reason::INVALID];
+            let known = [reason::CONFIGURATION, reason::MISSING_NETWORK_DATA, reason::FORBIDDEN, reason::INVALID];
             let reason = known.into_iter().find(|known| *known == error.reason).unwrap_or(reason::INVALID);
             all.push(Told { warning: true, reason, note: bounded(&error.message), place: None });
         }

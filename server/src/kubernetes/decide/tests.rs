@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::*;
 use crate::kubernetes::provider::{HostFormat, PublishedImage};
-use crate::kubernetes::resources::{FINALIZER, PreprovisioningImage, PreprovisioningImageStatus};
+use crate::kubernetes::resources::{Condition, FINALIZER, PreprovisioningImage, PreprovisioningImageStatus};
 
 const PROTECTION: &str = "baremetalhost.metal3.io/preprovisioningImage";
 
@@ -85,17 +85,50 @@ fn flipped(object: &PreprovisioningImage, kind: &str) -> i64 {
     object.condition(kind).unwrap().last_transition_time.as_ref().unwrap().0.as_second()
 }
 
+/// What the baremetal-operator makes of an image.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is not of what was asked for: the operator waits, and the host says nothing.
+    Mismatch(&'static str),
+    /// The host has a registration error with this message.
+    Error(String),
+    /// The operator waits until it is ready.
+    Waits,
+    /// The host boots from it.
+    Accepted,
+}
+
+/// The operator's own comparisons, in its order: `preprovImageAvailable` in metal3-io/baremetal-operator,
+/// `internal/controller/metal3.io/baremetalhost_controller.go`. The Secret is of this version.
+fn verdict(object: &PreprovisioningImage, secret_version: &str) -> Verdict {
+    let (spec, status) = (&object.spec, &object.status);
+    if status.architecture != spec.architecture {
+        return Verdict::Mismatch("architecture");
+    }
+    if !spec.accept_formats.contains(&status.format) {
+        return Verdict::Mismatch("format");
+    }
+    if !spec.network_data_name.is_empty() && status.network_data.version != secret_version {
+        return Verdict::Mismatch("version of the network data");
+    }
+    if status.network_data.name != spec.network_data_name {
+        return Verdict::Mismatch("name of the network data");
+    }
+    if let Some(error) = object.condition("Error").filter(|error| error.is_true()) {
+        return Verdict::Error(error.message.clone());
+    }
+    let observed = |ready: &Condition| ready.is_true() && ready.observed_generation == object.metadata.generation;
+    if object.condition("Ready").is_some_and(observed) { Verdict::Accepted } else { Verdict::Waits }
+}
+
 /// Whether the baremetal-operator takes the image, the Secret being of this version.
 fn accepted(object: &PreprovisioningImage, secret_version: &str) -> bool {
-    let (spec, status) = (&object.spec, &object.status);
-    let named = !spec.network_data_name.is_empty();
-    let ready = object.condition("Ready");
-    status.architecture == spec.architecture
-        && spec.accept_formats.contains(&status.format)
-        && (!named || status.network_data.version == secret_version)
-        && (!named || status.network_data.name == spec.network_data_name)
-        && object.condition("Error").is_none_or(|error| !error.is_true())
-        && ready.is_some_and(|ready| ready.is_true() && ready.observed_generation == object.metadata.generation)
+    verdict(object, secret_version) == Verdict::Accepted
+}
+
+/// The outcome that an image of the Secret in this version cannot be built.
+fn invalid(object: &PreprovisioningImage, cause: &str, version: &str) -> Outcome {
+    Outcome::Failed(Failure::invalid(cause), Some(made_of(&wanted(object), Some(&secret(version, &[])))))
 }
 
 #[test]
@@ -144,9 +177,9 @@ fn kernel_arguments_and_the_stream_come_from_labels_and_annotations() {
     object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "console=ttyS0 quiet"));
     let wanted = wanted(&object);
     assert_eq!(wanted.stream.as_deref(), Some("rhel-10"));
-    assert_eq!(wanted.kernel_arguments.len(), 2);
+    assert_eq!(wanted.kernel_arguments.unwrap().len(), 2);
     object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "a;b"));
-    let Asked::Refused(failure) = asked(&object, |_| true) else { panic!("taken") };
+    let Asked::Image(Wanted { kernel_arguments: Err(failure), .. }) = asked(&object, |_| true) else { panic!("taken") };
     assert_eq!(failure.reason, "ImageBuildInvalid");
     assert!(failure.message.starts_with("Cannot generate image: "), "{}", failure.message);
 }
@@ -221,7 +254,8 @@ fn every_write_observes_the_generation_on_both_conditions() {
     let mut ready = ready_object();
     ready.metadata.generation = Some(9);
     let not_ready = Outcome::NotReady(String::new(), made_of(&wanted(&ready), None), Duration::ZERO);
-    for outcome in [published(&ready, "http://d/two", "8"), Outcome::Failed(Failure::missing_secret()), not_ready] {
+    for outcome in [published(&ready, "http://d/two", "8"), Outcome::Failed(Failure::missing_secret(), None), not_ready]
+    {
         let mut object = ready.clone();
         while write(&mut object, &outcome, 300) {
             let observed: Vec<_> = object.status.conditions.iter().map(|one| one.observed_generation).collect();
@@ -251,30 +285,53 @@ fn initramfs_have_a_kernel_and_parameters_and_an_iso_after_them_has_none() {
 }
 
 #[test]
-fn an_error_takes_the_url_and_leaves_the_rest() {
+fn a_build_that_fails_takes_the_url_and_says_of_what_it_would_have_been() {
     let mut object = ready_object();
     object.status.kernel_url = "http://d/kernel".to_owned();
-    let outcome = Outcome::Failed(Failure::invalid("two addresses are the same"));
+    let outcome = invalid(&object, "two addresses are the same", "8");
     assert!(write(&mut object, &outcome, 300));
     assert_eq!(object.status.image_url, "");
     assert_eq!(object.status.kernel_url, "http://d/kernel");
-    assert_eq!((object.status.format.as_str(), object.status.network_data.version.as_str()), ("iso", "7"));
+    assert_eq!((object.status.format.as_str(), object.status.network_data.version.as_str()), ("iso", "8"));
     assert_eq!(condition(&object, "Ready"), ("False", "ImageBuildInvalid", ""));
     let message = "Cannot generate image: two addresses are the same";
     assert_eq!(condition(&object, "Error"), ("True", "ImageBuildInvalid", message));
-    assert!(!accepted(&object, "7"));
+    assert_eq!(verdict(&object, "8"), Verdict::Error(message.to_owned()));
     assert!(!write(&mut object, &outcome, 400), "it is not written again");
     assert_eq!(conclude(&object, &outcome, at(400)).again, None);
     // The Secret is put right.
-    let outcome = published(&object, "http://d/two", "8");
+    let outcome = published(&object, "http://d/two", "9");
     assert!(write(&mut object, &outcome, 500));
-    assert!(accepted(&object, "8"));
+    assert!(accepted(&object, "9"));
+}
+
+#[test]
+fn the_first_build_of_a_host_that_fails_reaches_the_host() {
+    let mut object = object();
+    assert_eq!(verdict(&object, "7"), Verdict::Mismatch("architecture"));
+    let outcome = invalid(&object, "two addresses are the same", "7");
+    assert!(write(&mut object, &outcome, 300));
+    assert_eq!(verdict(&object, "7"), Verdict::Error("Cannot generate image: two addresses are the same".to_owned()));
+    // Somebody changes the Secret, and it is as wrong: the host does not wait for what is not to come.
+    let outcome = invalid(&object, "two addresses are the same", "8");
+    assert!(write(&mut object, &outcome, 400));
+    assert!(matches!(verdict(&object, "8"), Verdict::Error(_)));
+    assert_eq!(flipped(&object, "Error"), 300);
+}
+
+#[test]
+fn what_upstream_cannot_build_at_all_leaves_what_the_image_was_made_of() {
+    let mut object = ready_object();
+    assert!(write(&mut object, &Outcome::Failed(Failure::missing_secret(), None), 300));
+    assert_eq!((object.status.format.as_str(), object.status.network_data.version.as_str()), ("iso", "7"));
+    assert!(matches!(verdict(&object, "7"), Verdict::Error(_)));
+    assert!(!accepted(&object, "7"));
 }
 
 #[test]
 fn a_missing_secret_is_asked_for_after_10_s_then_half_as_often_each_time_and_at_least_every_10_min() {
     let mut object = object();
-    let outcome = Outcome::Failed(Failure::missing_secret());
+    let outcome = Outcome::Failed(Failure::missing_secret(), None);
     let mut waits = Vec::new();
     let mut now = 1000;
     for _ in 0..9 {
@@ -320,7 +377,7 @@ fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
 #[test]
 fn a_message_has_an_end_at_a_character() {
     let mut object = object();
-    assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000))), 1));
+    assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000)), None), 1));
     let message = &object.condition("Error").unwrap().message;
     assert!(message.len() <= 32_768 && message.len() > 32_764 && message.ends_with('ä'), "{}", message.len());
 }
@@ -363,13 +420,13 @@ fn events_tell_of_readiness_of_errors_that_are_new_and_of_findings_of_new_images
     assert_eq!(told(&new.status, &other_version.status, &report), []);
 
     let mut failed = new.clone();
-    assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret()), 300));
+    assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret(), None), 300));
     let all = told(&new.status, &failed.status, &Report::new());
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].warning, all[0].reason), (true, "MissingNetworkData"));
     assert_eq!(told(&failed.status, &failed.status, &Report::new()), []);
     let mut otherwise = failed.clone();
-    assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x")), 301));
+    assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x"), None), 301));
     assert_eq!(told(&failed.status, &otherwise.status, &Report::new())[0].reason, "ImageBuildInvalid");
     assert_eq!(told(&otherwise.status, &new.status, &Report::new()).len(), 1);
 }

@@ -1,0 +1,95 @@
+//! How often an API server is asked, and who leads meanwhile. What a real one answers is in
+//! `tests/tests/kubernetes_controller`; here an answer is missing, or a refusal.
+
+use std::convert::Infallible;
+
+use http::{Request, Response, StatusCode};
+use kube::client::Body;
+use tower::service_fn;
+
+use super::*;
+
+fn candidate(client: Client, rights: Rights) -> Candidate {
+    let (leads, _) = watch::channel(rights == Rights::Missing);
+    Candidate {
+        api: Api::namespaced(client, "hosts"),
+        name: "dayone".to_owned(),
+        identity: "one".to_owned(),
+        leads,
+        seen: None,
+        relied_upon: None,
+        rights,
+        refused: None,
+        unanswered: 0,
+    }
+}
+
+/// An API server that nobody reaches.
+fn unreachable() -> Client {
+    let refused = |_: Request<Body>| async { Err::<Response<Body>, _>(std::io::Error::other("connection refused")) };
+    Client::new(service_fn(refused), "hosts")
+}
+
+/// An API server that refuses everything.
+fn forbidding() -> Client {
+    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no leases","reason":"Forbidden","code":403}"#;
+    let refused = move |_: Request<Body>| async move {
+        let mut answer = Response::new(Body::from(status.as_bytes().to_vec()));
+        *answer.status_mut() = StatusCode::FORBIDDEN;
+        Ok::<_, Infallible>(answer)
+    };
+    Client::new(service_fn(refused), "hosts")
+}
+
+async fn waits(candidate: &mut Candidate, turns: usize) -> Vec<Duration> {
+    let mut waits = Vec::new();
+    for _ in 0..turns {
+        waits.push(candidate.turn().await);
+    }
+    waits
+}
+
+#[tokio::test]
+async fn an_api_server_that_does_not_answer_is_asked_less_and_less_often_whatever_the_rights() {
+    for (rights, leads) in [(Rights::Unknown, false), (Rights::Granted, false), (Rights::Missing, true)] {
+        let mut candidate = candidate(unreachable(), rights);
+        let waits = waits(&mut candidate, 6).await;
+        for (wait, at_least) in waits.iter().zip([2, 4, 8, 10, 10, 10]) {
+            let at_least = Duration::from_secs(at_least);
+            assert!(*wait >= at_least && *wait <= at_least.mul_f64(1.21), "{waits:?}");
+        }
+        assert_eq!(*candidate.leads.borrow(), leads, "nothing is known of who leads");
+    }
+}
+
+#[tokio::test]
+async fn the_holder_of_a_lease_leads_no_longer_than_the_lease_without_an_answer() {
+    let mut candidate = candidate(unreachable(), Rights::Granted);
+    candidate.lead(true);
+    candidate.relied_upon = Some(Instant::now() + Duration::from_millis(50));
+    let wait = candidate.turn().await;
+    assert!(*candidate.leads.borrow() && wait <= Duration::from_millis(50), "{wait:?}");
+    sleep(wait).await;
+    candidate.turn().await;
+    assert!(!*candidate.leads.borrow());
+}
+
+#[tokio::test]
+async fn without_the_right_from_the_start_a_replica_leads_after_three_refusals() {
+    let mut candidate = candidate(forbidding(), Rights::Unknown);
+    assert_eq!(waits(&mut candidate, 2).await, [RETRY, RETRY]);
+    assert!(!*candidate.leads.borrow());
+    let wait = candidate.turn().await;
+    assert!(*candidate.leads.borrow() && wait >= FORBIDDEN, "{wait:?}");
+}
+
+#[tokio::test]
+async fn a_right_that_is_taken_away_leaves_the_lease_of_another_its_time() {
+    let mut candidate = candidate(forbidding(), Rights::Granted);
+    waits(&mut candidate, 5).await;
+    assert!(!*candidate.leads.borrow(), "another replica may still hold the Lease");
+    let since = Instant::now().checked_sub(DURATION).unwrap();
+    candidate.refused = Some((5, since));
+    candidate.turn().await;
+    assert!(*candidate.leads.borrow());
+}

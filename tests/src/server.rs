@@ -84,6 +84,18 @@ impl Server {
         self.wait_until_ready();
     }
 
+    /// The same, and waits only until it lives: a base may be missing.
+    pub fn kill_and_start_again_unready(&mut self) {
+        self.stop();
+        self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
+        wait_for(&format!("{}/healthz", self.api), Duration::from_secs(60), || self.log());
+    }
+
+    /// Its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Publishes the ISO over `base` for the host that a document describes.
     pub fn image(&self, base: &str, document: &Path) -> Value {
         let answer = Client::new()

@@ -84,9 +84,8 @@ impl Server {
         self.wait_until_ready();
     }
 
-    /// The same, and waits only until it lives: a base may be missing.
-    pub fn kill_and_start_again_unready(&mut self) {
-        self.stop();
+    /// Starts it again after [`stop`](Self::stop), and waits only until it lives: a base may be missing.
+    pub fn start_again_unready(&mut self) {
         self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
         wait_for(&format!("{}/healthz", self.api), Duration::from_secs(60), || self.log());
     }
@@ -128,7 +127,8 @@ impl Server {
         wait_for(&format!("{}/readyz", self.api), Duration::from_secs(60), || self.log());
     }
 
-    fn stop(&mut self) {
+    /// Kills it without a warning.
+    pub fn stop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -29,6 +29,8 @@ packages=(
   libxml2-utils librsvg2-bin fonts-dejavu-core
   # range clients
   nbdkit curl jq
+  # a file system that can be made to hang
+  bindfs fuse
   # certificates and versions of TLS as BMCs have them
   openssl
 )

@@ -45,6 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
         etag,
         last_modified,
+        changes: false,
+        host: None,
         media_type: "application/octet-stream",
         // As the store has it, so that its cost is measured, too.
         reading: Some(Arc::default()),

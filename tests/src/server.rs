@@ -34,6 +34,8 @@ pub struct Server {
     /// Where the API is, such as `http://127.0.0.1:34567`.
     pub api: String,
     arguments: Vec<String>,
+    /// The limits on open files, as `prlimit(1)` takes them.
+    open_files: Option<&'static str>,
     directory: TempDir,
 }
 
@@ -45,6 +47,18 @@ impl Server {
 
     /// Starts it over one base, with the API and the media where they are wanted and with more arguments.
     pub fn start_at(api: &str, media: &str, base_name: &str, base: &Path, more: &[&str]) -> Self {
+        Self::start_with_open_files(None, api, media, base_name, base, more)
+    }
+
+    /// Starts it with limits on open files: `SOFT:HARD`.
+    pub fn start_with_open_files(
+        open_files: Option<&'static str>,
+        api: &str,
+        media: &str,
+        base_name: &str,
+        base: &Path,
+        more: &[&str],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = directory.path().join("data").display().to_string();
         let base = format!("{base_name}={}", base.display());
@@ -57,8 +71,8 @@ impl Server {
             .map(|argument| (*argument).to_owned())
             .collect::<Vec<_>>();
         let log = directory.path().join("log");
-        let process = spawn(&arguments, &log);
-        let server = Self { process, api: format!("http://{api}"), arguments, directory };
+        let process = spawn(&arguments, open_files, &log);
+        let server = Self { process, api: format!("http://{api}"), arguments, open_files, directory };
         server.wait_until_ready();
         server
     }
@@ -66,8 +80,19 @@ impl Server {
     /// Kills it without a warning and starts it again with the same arguments.
     pub fn kill_and_start_again(&mut self) {
         self.stop();
-        self.process = spawn(&self.arguments, &self.directory.path().join("log"));
+        self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
         self.wait_until_ready();
+    }
+
+    /// Starts it again after [`stop`](Self::stop), and waits only until it lives: a base may be missing.
+    pub fn start_again_unready(&mut self) {
+        self.process = spawn(&self.arguments, self.open_files, &self.directory.path().join("log"));
+        wait_for(&format!("{}/healthz", self.api), Duration::from_secs(60), || self.log());
+    }
+
+    /// Its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Publishes the ISO over `base` for the host that a document describes.
@@ -102,7 +127,8 @@ impl Server {
         wait_for(&format!("{}/readyz", self.api), Duration::from_secs(60), || self.log());
     }
 
-    fn stop(&mut self) {
+    /// Kills it without a warning.
+    pub fn stop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -115,9 +141,14 @@ impl Drop for Server {
     }
 }
 
-fn spawn(arguments: &[String], log: &Path) -> Child {
+fn spawn(arguments: &[String], open_files: Option<&str>, log: &Path) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(log).expect("a log");
     let mut command = dayone();
+    if let Some(limits) = open_files {
+        let program = command.get_program().to_owned();
+        command = Command::new("prlimit");
+        command.env("NO_COLOR", "1").arg(format!("--nofile={limits}")).arg(program);
+    }
     command.args(arguments).stdin(Stdio::null());
     command.stdout(log.try_clone().expect("a log")).stderr(log).spawn().expect("dayone starts")
 }

@@ -63,6 +63,8 @@ fn start() -> Server {
         base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
         etag,
         last_modified,
+        changes: false,
+        host: None,
         media_type: "application/x-iso9660-image",
         reading: None,
     };

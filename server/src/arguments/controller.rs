@@ -2,6 +2,7 @@
 //! openshift/image-customization-controller, which deployments have written down.
 
 use std::net::{Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -108,6 +109,10 @@ pub struct ImagesArguments {
     /// Private key (PEM) of that address
     #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_cert_file")]
     pub images_tls_key_file: Option<PathBuf>,
+
+    /// Connections that one client address may have open to the images at once [default: half of all]
+    #[arg(long, env = "DAYONE_IMAGES_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
+    pub images_connections_per_address: Option<NonZeroU32>,
 
     /// Directory where digests of bases are kept, so that a restart does not read the bases again
     #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR", value_parser = path())]

@@ -2,7 +2,7 @@
 //! be said in one can be said in the others, under the same name.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -87,6 +87,10 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_IDLE_SECONDS", value_name = "SECONDS")]
     pub media_idle_seconds: Option<u64>,
 
+    /// Connections that one client address may have open to the images at once [default: half of all]
+    #[arg(long, env = "DAYONE_MEDIA_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
+    pub media_connections_per_address: Option<NonZeroU32>,
+
     /// Directory of BMCs' credentials, which requests name: NAME/username and NAME/password, as Secrets are mounted.
     /// The variables `DAYONE_BMC_USERNAME` and `DAYONE_BMC_PASSWORD` are for BMCs of which nothing else is said
     #[arg(long, env = "DAYONE_BMC_CREDENTIALS", value_name = "DIR")]
@@ -155,6 +159,7 @@ impl Settings {
             media_tls_cert: self.media_tls_cert.or(file.media_tls_cert),
             media_tls_key: self.media_tls_key.or(file.media_tls_key),
             media_idle_seconds: self.media_idle_seconds.or(file.media_idle_seconds),
+            media_connections_per_address: self.media_connections_per_address.or(file.media_connections_per_address),
             bmc_credentials: self.bmc_credentials.or(file.bmc_credentials),
             bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
             bmc_ca: self.bmc_ca.or(file.bmc_ca),

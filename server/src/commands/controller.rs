@@ -1,5 +1,6 @@
 //! `dayone controller`
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -97,6 +98,7 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsErro
         listen: arguments.images_bind_addr.0,
         url,
         tls,
+        per_address: arguments.images_connections_per_address.map(NonZeroU32::get),
         cache_dir: given_path(arguments.cache_dir),
         drain: Duration::from_secs(arguments.drain_seconds),
     })

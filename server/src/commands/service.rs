@@ -8,6 +8,7 @@ use tracing::{error, info, warn};
 use super::signals::Signals;
 use super::terminal;
 use crate::error_chain::chain;
+use crate::open_files;
 
 /// The service failed.
 pub(super) const FAILED: u8 = 1;
@@ -20,6 +21,7 @@ pub(super) fn run<S, E: Error>(
     code: impl Fn(&E) -> u8,
     stop: impl AsyncFnOnce(S),
 ) -> ExitCode {
+    open_files::raise_limit();
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let code = runtime.block_on(serve(start, code, stop));

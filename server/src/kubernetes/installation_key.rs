@@ -67,7 +67,7 @@ pub async fn installation_key(
         } else if refused_since.get_or_insert_with(Instant::now).elapsed() >= REFUSED {
             return Err(InstallationKeyError::Refused(error.to_string()));
         }
-        tracing::warn!(?wait, "{error}; tried again");
+        tracing::warn!(seconds = wait.as_secs_f64(), "{error}; tried again after these seconds");
         tokio::time::sleep(wait).await;
         wait = wait.saturating_mul(2).min(LONGEST_WAIT);
     }

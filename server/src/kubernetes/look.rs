@@ -68,11 +68,12 @@ pub(super) async fn reconcile<K: Kind>(object: Arc<K>, context: Arc<Context<K>>)
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn after_error<K: Kind>(object: Arc<K>, error: &ReconcileError, context: Arc<Context<K>>) -> Action {
     let wait = context.retries.failed(&object.owner());
+    let seconds = wait.as_secs_f64();
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
     if error.is_conflict() {
-        tracing::debug!(%kind, namespace, name, ?wait, "changed by somebody else meanwhile; looked at again");
+        tracing::debug!(%kind, namespace, name, seconds, "changed by somebody else meanwhile; looked at again after these seconds");
     } else {
-        tracing::warn!(%kind, namespace, name, ?wait, "{error}; tried again");
+        tracing::warn!(%kind, namespace, name, seconds, "{error}; tried again after these seconds");
     }
     Action::requeue(wait)
 }

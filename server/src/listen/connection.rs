@@ -4,9 +4,10 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::pin::pin;
 
-use bytes::Buf;
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -15,14 +16,22 @@ use rustls::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use super::fair::Fair;
 use super::idle::Activity;
+use super::message::Fault;
+use super::metrics::Closed;
+use super::table::Admission;
 use super::{Options, Peer};
+use crate::log_limit::LogLimit;
 
 /// What one connection may hold in memory, in either direction: a request's head, and bytes on their way out.
 const BUFFERED: usize = 64 << 10;
+
+/// Anybody can fail a handshake, as often as they like.
+static HANDSHAKES: LogLimit = LogLimit::new();
 
 /// How a listener's life goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,26 +46,29 @@ pub(super) enum Phase {
 pub(super) async fn serve<S, B>(
     stream: TcpStream,
     address: SocketAddr,
+    admission: &Admission,
     service: S,
     options: &Options,
     mut phase: watch::Receiver<Phase>,
 ) where
     S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
-    B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     // The last piece of each answer would wait for the client's delayed acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%address, %error, "TCP_NODELAY");
     }
     let Some(tls) = &options.tls else {
-        return serve_http(stream, Peer { address, tls: None }, service, options, phase).await;
+        return serve_http(stream, Peer { address, tls: None }, admission, service, options, phase).await;
     };
     let handshake = tls.acceptor().accept(stream);
     let result = tokio::select! {
-        result = tokio::time::timeout(options.handshake_timeout, handshake) => result,
+        result = timeout(options.handshake_timeout, handshake) => result,
+        () = admission.evicted() => return options.metrics.closed(Closed::Evicted),
         _ = phase.wait_for(|phase| *phase >= Phase::Draining) => return,
     };
+    // The operator needs to know why a BMC does not get through, and only the BMC's side shows it otherwise.
     match result {
         Ok(Ok(stream)) => {
             let version = match stream.get_ref().1.protocol_version() {
@@ -64,26 +76,53 @@ pub(super) async fn serve<S, B>(
                 Some(ProtocolVersion::TLSv1_3) => "1.3",
                 _ => "other",
             };
-            serve_http(stream, Peer { address, tls: Some(version) }, service, options, phase).await;
+            serve_http(stream, Peer { address, tls: Some(version) }, admission, service, options, phase).await;
         }
-        // The operator needs to know why a BMC does not get through, and only the BMC's side shows it otherwise.
-        Ok(Err(error)) => tracing::info!(%address, %error, "TLS handshake failed"),
-        Err(_) => tracing::info!(%address, "TLS handshake not finished in time"),
+        Ok(Err(error)) => {
+            options.metrics.closed(Closed::Handshake);
+            if let Some(suppressed) = HANDSHAKES.admit() {
+                tracing::info!(peer = %address, %error, suppressed, "TLS handshake failed");
+            }
+        }
+        Err(_) => {
+            options.metrics.closed(Closed::HandshakeTimeout);
+            if let Some(suppressed) = HANDSHAKES.admit() {
+                tracing::info!(peer = %address, suppressed, "TLS handshake not finished in time");
+            }
+        }
     }
 }
 
-async fn serve_http<T, S, B>(stream: T, peer: Peer, service: S, options: &Options, mut phase: watch::Receiver<Phase>)
-where
+async fn serve_http<T, S, B>(
+    stream: T,
+    peer: Peer,
+    admission: &Admission,
+    service: S,
+    options: &Options,
+    mut phase: watch::Receiver<Phase>,
+) where
     T: AsyncRead + AsyncWrite + Unpin,
     S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
-    B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     let activity = Activity::new();
     let io = TokioIo::new(Fair::new(stream, activity.clone()));
+    let standing = admission.standing();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        let asking = standing.ask();
         request.extensions_mut().insert(peer);
-        service.clone().oneshot(request)
+        let service = service.clone();
+        async move {
+            if let Some(fault) = Fault::of(request.headers()) {
+                options.metrics.malformed();
+                tracing::debug!(peer = %peer.address, %fault, "request refused");
+                return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
+            }
+            let response = service.oneshot(request).await?;
+            asking.answered(response.status());
+            Ok(response.map(Either::Right))
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -95,6 +134,9 @@ where
         .title_case_headers(true);
     let mut connection = pin!(http.serve_connection(io, service));
     let mut stalled = pin!(activity.stalled(options.idle_timeout));
+    let mut evicted = pin!(admission.evicted());
+    let mut first_request = pin!(sleep(options.first_request_timeout));
+    let mut awaits_first = true;
     let mut draining = false;
     loop {
         let wanted = if draining { Phase::Stopped } else { Phase::Draining };
@@ -109,6 +151,19 @@ where
             () = stalled.as_mut() => {
                 tracing::debug!(peer = %peer.address, "connection closed: nothing moved on it");
                 return;
+            }
+            () = evicted.as_mut() => {
+                options.metrics.closed(Closed::Evicted);
+                tracing::debug!(peer = %peer.address, "connection closed: another one needed the room");
+                return;
+            }
+            () = first_request.as_mut(), if awaits_first => {
+                awaits_first = false;
+                if !standing.has_asked() {
+                    options.metrics.closed(Closed::NoRequest);
+                    tracing::debug!(peer = %peer.address, "connection closed: its first request did not arrive in time");
+                    return;
+                }
             }
             result = phase.wait_for(|phase| *phase >= wanted) => {
                 if draining || result.is_err() {

@@ -6,6 +6,9 @@
 mod connection;
 mod fair;
 mod idle;
+mod message;
+mod metrics;
+mod table;
 mod tls;
 
 use std::error::Error;
@@ -14,15 +17,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Buf;
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use connection::Phase;
+use metrics::Closed;
+pub use metrics::ListenMetrics;
+use table::ConnectionTable;
 pub use tls::{Tls, TlsError};
 
 /// How long to wait after an error of `accept(2)` that will come again at once, such as too many open files.
@@ -31,23 +39,36 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// How long not to repeat that all connections are taken.
 const QUIET: Duration = Duration::from_mins(1);
 
+/// How many bytes the kernel queues on a connection beyond those it has sent. Without a bound it queues up to 4 MiB
+/// for a client that does not read. It does not bound what is in flight, so it costs a distant client nothing.
+const UNSENT: u32 = 128 << 10;
+
 /// How a listener treats its connections.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Certificate and key; none is plain HTTP.
     pub tls: Option<Tls>,
-    /// So many connections at once. Further ones wait in the kernel's queue until one ends, rather than being
+    /// So many connections at once. For a further one, the oldest connection that waits for a request and never had a
+    /// successful answer is closed. If there is none, it waits in the kernel's queue until one ends, rather than being
     /// refused: firmware that is refused gives up a mount, firmware that waits goes on.
     pub max_connections: u32,
+    /// So many connections at once from one client address. For a further one, the oldest connection from that address
+    /// that waits for a request and never had a successful answer is closed. If there is none, the new one is.
+    pub max_per_address: u32,
     /// A connection on which no byte moves in either direction for this long is closed. There is no limit on how
     /// long a transfer takes: some BMCs read at 50 KB/s.
     pub idle_timeout: Duration,
-    /// How long a client may take to send the head of a request, counted from when the one before was answered.
+    /// How long a client may take to send the head of its first request, counted from when it connected (or, with TLS,
+    /// from the end of the handshake).
+    pub first_request_timeout: Duration,
+    /// How long a client may take to send the head of a further request, counted from when the one before was answered.
     pub header_timeout: Duration,
     /// How long a client may take over the TLS handshake.
     pub handshake_timeout: Duration,
     /// How long transfers may go on after shutdown was asked for, before they are cut off.
     pub drain: Duration,
+    /// Where connections are counted.
+    pub metrics: ListenMetrics,
 }
 
 impl Default for Options {
@@ -55,10 +76,13 @@ impl Default for Options {
         Self {
             tls: None,
             max_connections: 4096,
+            max_per_address: 2048,
             idle_timeout: Duration::from_mins(5),
+            first_request_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(30),
             handshake_timeout: Duration::from_secs(30),
             drain: Duration::from_secs(30),
+            metrics: ListenMetrics::default(),
         }
     }
 }
@@ -83,6 +107,8 @@ impl Listener {
     /// Binds a TCP socket.
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
+        // Accepted connections inherit it.
+        SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT)?;
         Ok(Self { listener, options })
     }
 
@@ -98,26 +124,45 @@ impl Listener {
         S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
         S::Error: Into<Box<dyn Error + Send + Sync>>,
         S::Future: Send,
-        B: Body<Data: Buf + Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
         let Self { listener, options } = self;
         let (drain, all) = (options.drain, options.max_connections.max(1));
         let slots = Arc::new(Semaphore::new(usize::try_from(all).unwrap_or(Semaphore::MAX_PERMITS)));
         let (phase, watched) = watch::channel(Phase::Serving);
         let options = Arc::new(options);
+        let table = ConnectionTable::new(options.max_per_address);
         let accept = async {
-            let mut warned: Option<Instant> = None;
+            let (mut warned, mut refused) = (None, None);
             loop {
-                if slots.available_permits() == 0 && warned.is_none_or(|last| last.elapsed() >= QUIET) {
-                    tracing::warn!(limit = all, "all connections are taken; further clients wait until one ends");
-                    warned = Some(Instant::now());
-                }
-                let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
                 let (stream, address) = accept(&listener).await;
+                let Some(admission) = table.admit(address.ip()) else {
+                    options.metrics.closed(Closed::AddressLimit);
+                    if is_due(&mut refused) {
+                        let limit = options.max_per_address;
+                        tracing::warn!(peer = %address, limit, "connection refused: its address has as many as it may");
+                    }
+                    continue;
+                };
+                let slot = loop {
+                    if let Ok(slot) = Arc::clone(&slots).try_acquire_owned() {
+                        break slot;
+                    }
+                    if !admission.make_room() && is_due(&mut warned) {
+                        tracing::warn!(limit = all, "all connections are taken; further clients wait until one ends");
+                    }
+                    // What cannot be evicted now may be in a moment.
+                    match timeout(PAUSE, Arc::clone(&slots).acquire_owned()).await {
+                        Ok(Ok(slot)) => break slot,
+                        Ok(Err(_)) => return,
+                        Err(_) => {}
+                    }
+                };
                 let (service, options, watched) = (service.clone(), Arc::clone(&options), watched.clone());
+                let counted = options.metrics.open();
                 tokio::spawn(async move {
-                    connection::serve(stream, address, service, &options, watched).await;
-                    drop(slot);
+                    connection::serve(stream, address, &admission, service, &options, watched).await;
+                    drop((admission, slot, counted));
                 });
             }
         };
@@ -129,13 +174,23 @@ impl Listener {
         phase.send_replace(Phase::Draining);
         // All slots are free when all connections have ended.
         let ended = || slots.acquire_many(all);
-        if tokio::time::timeout(drain, ended()).await.is_err() {
-            tracing::warn!(?drain, "shutdown: the transfers that are still running are cut off");
+        if timeout(drain, ended()).await.is_err() {
+            let seconds = drain.as_secs_f64();
+            tracing::warn!(seconds, "shutdown: the transfers that are still running after this time are cut off");
             phase.send_replace(Phase::Stopped);
             // They end when they are polled next, unless a service blocks its thread.
-            let _ = tokio::time::timeout(PAUSE, ended()).await;
+            let _ = timeout(PAUSE, ended()).await;
         }
     }
+}
+
+/// Whether it is time to say something again that was last said then. If so, it is said now.
+fn is_due(last: &mut Option<Instant>) -> bool {
+    let due = last.is_none_or(|last| last.elapsed() >= QUIET);
+    if due {
+        *last = Some(Instant::now());
+    }
+    due
 }
 
 /// The next connection. Errors never end the listener: those of a connection that is gone already are passed over,

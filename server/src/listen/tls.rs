@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustls::ServerConfig;
@@ -61,6 +61,7 @@ struct Loaded {
     config: Arc<ServerConfig>,
     modified: [Option<SystemTime>; 2],
     looked: Instant,
+    looking: bool,
 }
 
 impl Tls {
@@ -68,30 +69,45 @@ impl Tls {
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let modified = [modified(certificate), modified(key)];
         let config = load(certificate, key)?;
-        let loaded = Mutex::new(Loaded { config, modified, looked: Instant::now() });
+        let loaded = Mutex::new(Loaded { config, modified, looked: Instant::now(), looking: false });
         Ok(Self(Arc::new(Files { certificate: certificate.to_owned(), key: key.to_owned(), loaded })))
     }
 
-    /// An acceptor with the files' present content; if that is unusable, with what it was before.
+    /// An acceptor with the files' content, as it was when they were last looked at and usable. Looks at them again, now and
+    /// then, on another thread: their file system may take its time.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let files = &self.0;
-        let mut loaded = files.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if loaded.looked.elapsed() >= RELOAD {
-            loaded.looked = Instant::now();
-            let modified = [modified(&files.certificate), modified(&files.key)];
-            if modified != loaded.modified {
-                match load(&files.certificate, &files.key) {
-                    Ok(config) => {
-                        tracing::info!(certificate = %files.certificate.display(), "TLS certificate read again");
-                        loaded.config = config;
-                        loaded.modified = modified;
-                    }
-                    // Not remembered as seen: the other file of the pair may still be on its way.
-                    Err(error) => tracing::error!(%error, "the TLS certificate in use is kept"),
-                }
-            }
+        let mut loaded = self.0.loaded();
+        if loaded.looked.elapsed() >= RELOAD && !loaded.looking {
+            loaded.looking = true;
+            let files = Arc::clone(&self.0);
+            tokio::task::spawn_blocking(move || files.look());
         }
         TlsAcceptor::from(Arc::clone(&loaded.config))
+    }
+}
+
+impl Files {
+    fn look(&self) {
+        let modified = [modified(&self.certificate), modified(&self.key)];
+        let known = self.loaded().modified;
+        let read = (modified != known).then(|| load(&self.certificate, &self.key));
+        let mut loaded = self.loaded();
+        loaded.looked = Instant::now();
+        loaded.looking = false;
+        match read {
+            Some(Ok(config)) => {
+                tracing::info!(certificate = %self.certificate.display(), "TLS certificate read again");
+                loaded.config = config;
+                loaded.modified = modified;
+            }
+            // Not remembered as seen: the other file of the pair may still be on its way.
+            Some(Err(error)) => tracing::error!(%error, "the TLS certificate in use is kept"),
+            None => {}
+        }
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,14 +155,18 @@ mod tests {
         fs::write(directory.join("tls.key"), issued.signing_key.serialize_pem()).unwrap();
     }
 
-    /// The configuration in use once the files are due to be looked at.
+    /// The configuration in use once the files were due to be looked at, and were.
     fn in_use(tls: &Tls) -> Arc<ServerConfig> {
-        tls.0.loaded.lock().unwrap().looked = Instant::now().checked_sub(RELOAD).unwrap();
+        tls.0.loaded().looked = Instant::now().checked_sub(RELOAD).unwrap();
+        drop(tls.acceptor());
+        while tls.0.loaded().looking {
+            std::thread::yield_now();
+        }
         Arc::clone(tls.acceptor().config())
     }
 
-    #[test]
-    fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() {
+    #[tokio::test]
+    async fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path(), "first.example");
         let tls = Tls::from_files(&directory.path().join("tls.crt"), &directory.path().join("tls.key")).unwrap();

@@ -25,12 +25,13 @@ use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
 use super::late::LateImages;
-use super::log::{self, AccessLog};
+use super::log::{self, AccessLog, Outcome};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
 use super::range::{Requested, requested};
 use crate::listen::Peer;
+use crate::log_limit::LogLimit;
 use crate::reading::{Recorder, Request};
 use crate::store::base_file::BaseFiles;
 use crate::store::served::{Lookup, Published, ServedFile};
@@ -55,6 +56,7 @@ pub(super) struct Plane {
     metrics: MediaMetrics,
     pool: Arc<Pool>,
     log: AccessLog,
+    unavailable: LogLimit,
     call_homes: CallHomes,
     late: LateImages,
 }
@@ -66,6 +68,7 @@ impl Plane {
             metrics,
             pool: Arc::default(),
             log: AccessLog::default(),
+            unavailable: LogLimit::new(),
             call_homes: CallHomes::default(),
             late: LateImages::default(),
         }
@@ -80,21 +83,29 @@ impl Plane {
         &self.call_homes
     }
 
-    /// Answers a request, at once or, where the image that it is for may be known in a moment only, then.
+    /// Answers a request, at once or, where the image that it is for may be known in a moment only, then. So it is where
+    /// only the file system of a base can say whether the base is what it was.
     pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
-        let lookup = self.look_up(&head);
-        if let Lookup::NotYet(arrivals) = lookup {
+        let looked_up = self.look_up(&head);
+        if let Lookup::NotYet(arrivals) = looked_up {
             let Some(wait) = self.late.begin(arrivals) else {
                 return ready(Ok(self.answer_with(&head, Lookup::NotFound))).left_future();
             };
             let plane = Arc::clone(self);
             let answer = async move {
-                let lookup = wait.until_known(|| plane.look_up(&head)).await;
-                Ok(plane.answer_with(&head, lookup))
+                let found = wait.until_known(|| plane.look_up(&head)).await;
+                Ok(plane.answer_with(&head, bases_checked(found).await))
             };
             return answer.boxed().right_future();
         }
-        ready(Ok(self.answer_with(&head, lookup))).left_future()
+        match bases_checked_now(looked_up) {
+            Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
+            Err(unchecked) => {
+                let plane = Arc::clone(self);
+                let answer = async move { Ok(plane.answer_with(&head, bases_checked(unchecked).await)) };
+                answer.boxed().right_future()
+            }
+        }
     }
 
     fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {
@@ -114,6 +125,11 @@ impl Plane {
 
     fn answer_with(&self, head: &Parts, lookup: Lookup) -> Response<MediaBody> {
         let target = self.target(head);
+        let (known, host) = match &lookup {
+            Lookup::Found(file) => (true, file.host.clone()),
+            Lookup::Unavailable(_) => (true, None),
+            Lookup::NotFound | Lookup::NotYet(_) => (false, None),
+        };
         let response = self.respond(head, target, lookup).unwrap_or_else(|error| {
             // Only a media type that is no header value comes here.
             tracing::error!(%error, "an answer could not be put together");
@@ -123,8 +139,13 @@ impl Plane {
         });
         let status = response.status();
         self.metrics.request(status);
+        if status == StatusCode::NOT_FOUND {
+            self.metrics.unknown(target);
+        }
         let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
-        self.log.write(head, target, status, length);
+        // A host that calls home is known by its token.
+        let known = known || status == StatusCode::NO_CONTENT;
+        self.log.write(head, target, &Outcome { status, length, known, host: host.as_deref() });
         response
     }
 
@@ -140,24 +161,33 @@ impl Plane {
         }
         match lookup {
             Lookup::NotFound | Lookup::NotYet(_) => not_found(),
-            Lookup::Unavailable(reason) => unavailable(target, &reason),
-            Lookup::Found(served) => match served.base.values().try_for_each(|base| base.check()) {
-                Err(error) => unavailable(target, &error.to_string()),
-                Ok(()) => self.found(head, served),
-            },
+            Lookup::Unavailable(reason) => self.unavailable(target, &reason),
+            Lookup::Found(served) => self.found(head, served),
         }
+    }
+
+    /// The reason is the operator's business and goes to the log; the client learns only that it may come again.
+    fn unavailable(&self, target: Option<Target<'_>>, reason: &str) -> http::Result<Response<MediaBody>> {
+        if let Some(suppressed) = self.unavailable.admit() {
+            let (token, file) = target.map_or(("", ""), Target::shown);
+            tracing::warn!(token, file, reason, suppressed, "an image cannot be served");
+        }
+        let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
+        let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
+        text(builder, "the image cannot be served at the moment\n")
     }
 
     fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
         let recorder = file.reading.as_ref().map(|reading| reading.request(&asked(head)));
         let last_modified = whole_seconds(file.last_modified);
-        let validators = Validators { etag: &etag, last_modified };
-        let builder = Response::builder()
-            .header(ETAG, &etag)
-            .header(LAST_MODIFIED, httpdate::fmt_http_date(last_modified))
-            .header(CACHE_CONTROL, CACHING)
-            .header(ACCEPT_RANGES, "bytes");
+        let validators = Validators { etag: &etag, last_modified, changes: file.changes };
+        let mut builder = Response::builder().header(ETAG, &etag);
+        // RFC 9110 §8.8.2.1: never later than the Date of the answer.
+        if last_modified <= SystemTime::now() {
+            builder = builder.header(LAST_MODIFIED, httpdate::fmt_http_date(last_modified));
+        }
+        let builder = builder.header(CACHE_CONTROL, CACHING).header(ACCEPT_RANGES, "bytes");
         match validators.judge(&head.headers) {
             Verdict::Proceed => {}
             Verdict::NotModified => return empty(builder.status(StatusCode::NOT_MODIFIED)),
@@ -276,13 +306,29 @@ fn heard() -> http::Result<Response<MediaBody>> {
     empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NEVER_KEPT))
 }
 
-/// The reason is the operator's business and goes to the log; the client learns only that it may come again.
-fn unavailable(target: Option<Target<'_>>, reason: &str) -> http::Result<Response<MediaBody>> {
-    let (token, file) = target.map_or(("", ""), Target::shown);
-    tracing::warn!(token, file, reason, "an image cannot be served");
-    let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
-    let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
-    text(builder, "the image cannot be served at the moment\n")
+/// What a lookup is once the bases of the file that it found are known to be what they were; `Err` with the lookup where
+/// only their file systems can say.
+fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
+    let Lookup::Found(served) = &lookup else { return Ok(lookup) };
+    for base in served.base.values() {
+        match base.check_now() {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Ok(Lookup::Unavailable(error.to_string())),
+            None => return Err(lookup),
+        }
+    }
+    Ok(lookup)
+}
+
+/// The same, asking the file systems; one that does not answer in time has no file to serve.
+async fn bases_checked(lookup: Lookup) -> Lookup {
+    let Lookup::Found(served) = &lookup else { return lookup };
+    for base in served.base.values() {
+        if let Err(error) = base.check_in_time_async().await {
+            return Lookup::Unavailable(error.to_string());
+        }
+    }
+    lookup
 }
 
 fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {

@@ -1,7 +1,7 @@
 //! The bytes of a file, or of ranges of it, on their way to a connection.
 
 use std::collections::VecDeque;
-use std::future::Future as _;
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::pin::Pin;
@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt as _};
 use http_body::{Body, Frame, SizeHint};
 use imagelib::overlay::{Content, Overlay, Segment};
 use imagelib::source::{Role, Source as _};
-use tokio::task::JoinHandle;
 
 use super::metrics::Transfer;
 use super::pool::{BUFFER, Buffer, Pool};
+use crate::log_limit::LogLimit;
 use crate::reading::Recorder;
 use crate::store::base_file::{BaseFiles, CachedRead};
 
@@ -42,15 +43,17 @@ impl Part {
     }
 }
 
+/// Whoever asks for a base that cannot be read gets a line for each request.
+static ABORTED: LogLimit = LogLimit::new();
+
 /// The body of a 200 or a 206. It ends with an error, which aborts the connection, rather than with wrong bytes.
-#[derive(Debug)]
 pub struct ImageBody {
     overlay: Arc<Overlay>,
     base: Arc<BaseFiles>,
     parts: VecDeque<Part>,
     rest: u64,
-    /// A read that waits for a disk, on another thread.
-    reading: Option<JoinHandle<io::Result<Buffer>>>,
+    /// A read that waits for a disk, on another thread, or for its turn to do so.
+    reading: Option<BoxFuture<'static, io::Result<Buffer>>>,
     pool: Arc<Pool>,
     transfer: Transfer,
     recorder: Option<Recorder>,
@@ -79,9 +82,8 @@ impl ImageBody {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if let Some(reading) = &mut self.reading {
-            let read = ready!(Pin::new(reading).poll(cx));
+            let buffer = ready!(reading.as_mut().poll(cx));
             self.reading = None;
-            let buffer = read.map_err(io::Error::other).flatten();
             return Poll::Ready(Some(buffer.map(|buffer| self.advance(Bytes::from_owner(buffer)))));
         }
         loop {
@@ -137,14 +139,20 @@ impl ImageBody {
             Ok(CachedRead::WouldBlock) => {
                 self.transfer.metrics().cold_read();
                 let base = Arc::clone(base);
-                self.reading = Some(tokio::task::spawn_blocking(move || {
-                    base.will_need(offset, length.min(READ_AHEAD));
-                    let room = buffer.room(length);
-                    let count = room.len();
-                    base.read_exact_at(offset, room)?;
-                    buffer.set_filled(count);
-                    Ok(buffer)
-                }));
+                let read = async move {
+                    let place = base.places_to_read().acquire_owned().await.map_err(io::Error::other)?;
+                    let read = tokio::task::spawn_blocking(move || {
+                        let _place = place;
+                        base.will_need(offset, length.min(READ_AHEAD));
+                        let room = buffer.room(length);
+                        let count = room.len();
+                        base.read_exact_at(offset, room)?;
+                        buffer.set_filled(count);
+                        Ok(buffer)
+                    });
+                    read.await.map_err(io::Error::other).flatten()
+                };
+                self.reading = Some(read.boxed());
                 self.poll_bytes(cx)
             }
             Err(error) => Poll::Ready(Some(Err(error))),
@@ -178,6 +186,12 @@ fn missing(offset: u64) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, format!("no bytes at offset {offset} of the base image"))
 }
 
+impl fmt::Debug for ImageBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageBody").field("parts", &self.parts).field("rest", &self.rest).finish_non_exhaustive()
+    }
+}
+
 impl Drop for ImageBody {
     fn drop(&mut self) {
         if self.rest > 0 {
@@ -195,8 +209,10 @@ impl Body for ImageBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let bytes = ready!(self.poll_bytes(cx));
-        if let Some(Err(error)) = &bytes {
-            tracing::error!(%error, rest = self.rest, "transfer aborted: its image cannot be read");
+        if let Some(Err(error)) = &bytes
+            && let Some(suppressed) = ABORTED.admit()
+        {
+            tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: its image cannot be read");
         }
         Poll::Ready(bytes.map(|bytes| bytes.map(Frame::data)))
     }

@@ -10,8 +10,11 @@ use http::header::{HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RA
 pub(super) struct Validators<'a> {
     /// The strong entity tag, quoted.
     pub(super) etag: &'a str,
-    /// Whole seconds. The bytes under a URL never change, so it is a strong validator too (§8.8.2.2).
+    /// Whole seconds.
     pub(super) last_modified: SystemTime,
+    /// Whether other bytes may come under the same URL. Where none can, the date is a strong validator (§8.8.2.2).
+    /// Elsewhere it tells bytes apart as far as the clock was never set back, so ranges are not spliced by it.
+    pub(super) changes: bool,
 }
 
 /// How a GET or HEAD goes on.
@@ -37,16 +40,26 @@ impl Validators<'_> {
             if any_tag(headers, &IF_NONE_MATCH, |_, tag| tag == self.etag) {
                 return Verdict::NotModified;
             }
-        } else if date(headers, &IF_MODIFIED_SINCE).is_some_and(|since| self.last_modified <= since) {
+        } else if date(headers, &IF_MODIFIED_SINCE).is_some_and(|since| self.is_unmodified_since(since)) {
             return Verdict::NotModified;
         }
         Verdict::Proceed
     }
 
+    /// Of bytes that may change, only the date that came with them will do: a client that made up the date says nothing
+    /// of which bytes it has.
+    fn is_unmodified_since(self, since: SystemTime) -> bool {
+        if self.changes {
+            self.last_modified == since && since <= SystemTime::now()
+        } else {
+            self.last_modified <= since
+        }
+    }
+
     /// Whether `If-Range` leaves the `Range` in force (§13.1.5): it is absent, or it names exactly these bytes.
     pub(super) fn range_holds(self, headers: &HeaderMap) -> bool {
         let Some(condition) = headers.get(IF_RANGE) else { return true };
-        condition == self.etag || date(headers, &IF_RANGE) == Some(self.last_modified)
+        condition == self.etag || (!self.changes && date(headers, &IF_RANGE) == Some(self.last_modified))
     }
 }
 
@@ -88,7 +101,7 @@ mod tests {
 
     fn ours() -> Validators<'static> {
         let last_modified = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        Validators { etag: "\"a,b\"", last_modified }
+        Validators { etag: "\"a,b\"", last_modified, changes: false }
     }
 
     fn headers(lines: &[(HeaderName, &'static str)]) -> HeaderMap {
@@ -146,5 +159,22 @@ mod tests {
             assert_eq!(ours().range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");
         }
         assert!(ours().range_holds(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_date_is_no_strong_validator_where_bytes_change() {
+        let changing = Validators { changes: true, ..ours() };
+        for (condition, holds) in [("\"a,b\"", true), (EXACT, false), (BEFORE, false), (AFTER, false)] {
+            assert_eq!(changing.range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");
+        }
+        for (since, verdict) in [(BEFORE, Verdict::Proceed), (EXACT, Verdict::NotModified), (AFTER, Verdict::Proceed)] {
+            assert_eq!(changing.judge(&headers(&[(IF_MODIFIED_SINCE, since)])), verdict, "{since}");
+        }
+        let future = SystemTime::now() + Duration::from_secs(2);
+        let date = httpdate::fmt_http_date(future);
+        let soon = Validators { last_modified: httpdate::parse_http_date(&date).unwrap(), ..changing };
+        let mut asked = HeaderMap::new();
+        asked.insert(IF_MODIFIED_SINCE, date.parse().unwrap());
+        assert_eq!(soon.judge(&asked), Verdict::Proceed, "no answer had this date yet");
     }
 }

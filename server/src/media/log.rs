@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use http::header::{RANGE, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode, Version};
+use tracing::field::display;
 
 use super::path::Target;
 use crate::listen::Peer;
+use crate::log_limit::LogLimit;
 
 /// After this long without a line a client and image get one again.
 const QUIET: Duration = Duration::from_mins(10);
@@ -22,22 +24,48 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct AccessLog {
     seen: Mutex<HashMap<(Option<IpAddr>, String), Instant>>,
+    unknown: LogLimit,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    pub(super) status: StatusCode,
+    /// Bytes of the image in the answer.
+    pub(super) length: u64,
+    /// Whether the request was for something that is published.
+    pub(super) known: bool,
+    /// What the user calls the image's host.
+    pub(super) host: Option<&'a str>,
 }
 
 impl AccessLog {
-    /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow.
-    pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, status: StatusCode, length: u64) {
+    /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow. Requests for
+    /// nothing that is published, which anybody can make up, have a bounded number of lines at `info`.
+    pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
         let peer = head.extensions.get::<Peer>();
         let address = peer.map(|peer| peer.address);
         let (token, file) = target.map_or(("", ""), Target::shown);
         let range = text(&head.headers, &RANGE);
         let agent = text(&head.headers, &USER_AGENT);
-        let (method, version, tls) = (&head.method, head.version, peer.and_then(|peer| peer.tls).unwrap_or("none"));
-        let status = status.as_u16();
-        if self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token }) {
-            tracing::info!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");
+        let (method, version, tls) =
+            (&head.method, version(head.version), peer.and_then(|peer| peer.tls).unwrap_or("none"));
+        let Outcome { status, length, known, host } = outcome;
+        let (status, peer) = (status.as_u16(), address.map(display));
+        let mut suppressed = None;
+        let at_info = if *known {
+            self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token })
         } else {
-            tracing::debug!(peer = ?address, %method, token, file, status, range, length, agent, ?version, tls, "media");
+            let admitted = self.unknown.admit();
+            suppressed = admitted.filter(|suppressed| *suppressed > 0);
+            admitted.is_some()
+        };
+        if at_info {
+            tracing::info!(
+                peer, %method, host, token, file, status, range, length, agent, version, tls, suppressed, "media"
+            );
+        } else {
+            tracing::debug!(peer, %method, host, token, file, status, range, length, agent, version, tls, "media");
         }
     }
 
@@ -56,6 +84,15 @@ impl AccessLog {
         }
         seen.insert(key, now);
         true
+    }
+}
+
+/// A version of HTTP as it stands in messages.
+fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_11 => "HTTP/1.1",
+        _ => "other",
     }
 }
 

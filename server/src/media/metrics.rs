@@ -7,16 +7,25 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::path::Target;
+
 /// Label of the requests. The media plane gives few different codes, so the exact one is no more costly than its class.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Status {
     code: u16,
 }
 
+/// What a request was for that found nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Unknown {
+    kind: &'static str,
+}
+
 /// Counters of the media plane. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct MediaMetrics {
     requests: Family<Status, Counter>,
+    unknown: Family<Unknown, Counter>,
     bytes: Counter,
     cold_reads: Counter,
     active: Gauge,
@@ -28,6 +37,11 @@ impl MediaMetrics {
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("media");
         registry.register("requests", "Requests by status code", self.requests.clone());
+        registry.register(
+            "unknown_requests",
+            "Requests that found nothing, by what they were for: images (unknown tokens and names), calls home, other paths",
+            self.unknown.clone(),
+        );
         registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, self.bytes.clone());
         registry.register("cold_reads", "Reads that had to wait for a disk", self.cold_reads.clone());
         registry.register("active_transfers", "Downloads and ranges being sent", self.active.clone());
@@ -36,6 +50,15 @@ impl MediaMetrics {
 
     pub(super) fn request(&self, status: StatusCode) {
         self.requests.get_or_create(&Status { code: status.as_u16() }).inc();
+    }
+
+    pub(super) fn unknown(&self, target: Option<Target<'_>>) {
+        let kind = match target {
+            Some(Target::File { .. } | Target::Uuid { .. } | Target::Name { .. }) => "image",
+            Some(Target::CallHome { .. }) => "call-home",
+            None => "path",
+        };
+        self.unknown.get_or_create(&Unknown { kind }).inc();
     }
 
     pub(super) fn cold_read(&self) {

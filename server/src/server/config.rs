@@ -1,6 +1,7 @@
 //! Everything that a server is started with.
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -78,6 +79,8 @@ pub struct Config {
     pub media_tls: Option<Tls>,
     /// After how long a BMC's connection that moves no byte is closed.
     pub media_idle: Duration,
+    /// How many connections one address may have open to the images at once. None: half of all.
+    pub media_per_address: Option<u32>,
     /// How hosts are booted.
     pub boots: BootSettings,
     /// How long running requests may take once the server stops.
@@ -109,6 +112,7 @@ impl Config {
             media_url: settings.media_url,
             media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key)?,
             media_idle: Duration::from_secs(settings.media_idle_seconds.unwrap_or(300)),
+            media_per_address: settings.media_connections_per_address.map(NonZeroU32::get),
             drain: Duration::from_secs(settings.drain_seconds.unwrap_or(20)),
             recheck: Duration::from_secs(5),
         };

@@ -13,11 +13,12 @@ use tracing::{info, warn};
 use super::bind_everywhere;
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
-use crate::listen::{Listener, Options, Tls};
+use crate::listen::{ListenMetrics, Listener, Options, Tls};
 use crate::media::{self, MediaMetrics};
 use crate::media_url::MediaUrl;
 use crate::metrics::Metrics;
 use crate::observation::{self, Observed};
+use crate::open_files::MediaConnections;
 use crate::store::served::Published;
 use crate::store::{InMemory, OpenError, Store, UrlForm};
 
@@ -26,6 +27,9 @@ const REFRESH: Duration = Duration::from_secs(5);
 
 /// Prometheus and the kubelet.
 const OBSERVERS: u32 = 64;
+
+/// Files of bases to leave room for: which there are is found out later, and changes.
+const BASE_FILES: usize = 64;
 
 /// Why the controller does not start.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +92,8 @@ pub struct ImagesConfig {
     pub url: MediaUrl,
     /// Without it, plain HTTP is served.
     pub tls: Option<Tls>,
+    /// How many connections one address may have open to them at once. None: half of all.
+    pub per_address: Option<u32>,
     /// Where digests of bases are kept.
     pub cache_dir: Option<PathBuf>,
     /// How long running transfers may take once the program stops.
@@ -159,11 +165,12 @@ impl ControllerServer {
     /// Starts a controller: health is answered at once, images when the bases are open and the API server has given the
     /// key. That may take as long as it takes.
     pub async fn start(config: ControllerConfig) -> Result<Self, ControllerStartError> {
-        let media_metrics = MediaMetrics::default();
+        let (media_metrics, listen_metrics) = (MediaMetrics::default(), ListenMetrics::default());
         let image_metrics = HostImageMetrics::default();
         let controller_metrics = KubernetesMetrics::default();
         let metrics = Metrics::new(|registry| {
             media_metrics.register(registry);
+            listen_metrics.register(registry, "media");
             image_metrics.register(registry);
             controller_metrics.register(registry);
         });
@@ -171,13 +178,18 @@ impl ControllerServer {
         let observed = Arc::new(Observation { metrics, stage });
         let mut observers = JoinSet::new();
         if let Some(address) = config.metrics_listen {
-            let options = Options { max_connections: OBSERVERS, drain: Duration::ZERO, ..Options::default() };
+            let options = Options {
+                max_connections: OBSERVERS,
+                max_per_address: OBSERVERS,
+                drain: Duration::ZERO,
+                ..Options::default()
+            };
             let (listener, address) = bind_everywhere(address, options, "metrics and health").await?;
             info!(%address, "metrics and health are served");
             let router = observation::router(Arc::clone(&observed) as Arc<dyn Observed>);
             observers.spawn(listener.serve(router, CancellationToken::new()));
         }
-        let media_listener = bind_images(&config.images).await?;
+        let media_listener = bind_images(&config.images, listen_metrics).await?;
         config.images.url.warnings().iter().for_each(|warning| warn!("{warning}"));
 
         let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(ControllerStartError::Cluster)?;
@@ -229,8 +241,19 @@ impl ControllerServer {
 }
 
 /// Binds the address that images are served at.
-pub(super) fn bind_images(config: &ImagesConfig) -> impl Future<Output = Result<Listener, super::StartError>> + use<> {
-    let options = Options { tls: config.tls.clone(), drain: config.drain, ..Options::default() };
+pub(super) fn bind_images(
+    config: &ImagesConfig,
+    metrics: ListenMetrics,
+) -> impl Future<Output = Result<Listener, super::StartError>> + use<> {
+    let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, config.per_address);
+    let options = Options {
+        tls: config.tls.clone(),
+        drain: config.drain,
+        max_connections: connections.all,
+        max_per_address: connections.per_address,
+        metrics,
+        ..Options::default()
+    };
     let address = config.listen;
     async move {
         let (listener, address) = bind_everywhere(address, options, "images").await?;

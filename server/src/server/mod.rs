@@ -14,10 +14,11 @@ use tracing::{info, warn};
 
 use crate::api::Api;
 use crate::boots::{BootMetrics, Boots};
-use crate::listen::{Listener, Options};
+use crate::listen::{ListenMetrics, Listener, Options};
 use crate::media::{self, MediaMetrics};
 use crate::media_url::{MediaUrl, MediaUrlError};
 use crate::metrics::Metrics;
+use crate::open_files::MediaConnections;
 use crate::store::served::Published;
 use crate::store::{OpenError, Store, Watch};
 
@@ -82,18 +83,26 @@ impl Server {
     /// a BMC that asks meanwhile waits for its answer, where it would give up on a port that is closed.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
+        let (api_metrics, listen_metrics) = (ListenMetrics::default(), ListenMetrics::default());
         let api_options = Options {
             tls: config.api_tls.clone(),
             drain: config.drain,
             max_connections: API_CONNECTIONS,
+            max_per_address: API_CONNECTIONS,
+            metrics: api_metrics.clone(),
             ..Options::default()
         };
+        let base_files = config.bases.iter().map(|base| base.files.iter().count()).sum();
+        let connections = MediaConnections::within_limit(API_CONNECTIONS, base_files, config.media_per_address);
         let media_options = Options {
             tls: config.media_tls.clone(),
             idle_timeout: config.media_idle,
             // A host that waits at a boot menu reads nothing, and not every BMC's firmware connects anew.
             header_timeout: config.media_idle,
             drain: config.drain,
+            max_connections: connections.all,
+            max_per_address: connections.per_address,
+            metrics: listen_metrics.clone(),
             ..Options::default()
         };
         let (api_listener, api_address) = bind(config.api_listen, api_options, "the API").await?;
@@ -115,6 +124,8 @@ impl Server {
         let boot_metrics = BootMetrics::default();
         let metrics = Arc::new(Metrics::new(|registry| {
             media_metrics.register(registry);
+            listen_metrics.register(registry, "media");
+            api_metrics.register(registry, "api");
             boot_metrics.register(registry);
         }));
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);

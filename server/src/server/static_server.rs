@@ -18,6 +18,7 @@ use super::controller::{ImagesConfig, bind_images};
 use crate::host_images::{
     BuildError, Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkSource,
 };
+use crate::listen::ListenMetrics;
 use crate::media::{self, MediaMetrics};
 use crate::store::served::Published;
 use crate::store::{InMemory, InstallationKey, KeyError, OpenError, Store, UrlForm};
@@ -76,7 +77,7 @@ pub struct StaticServer {
 impl StaticServer {
     /// Makes all images and serves them. A document of which none can be made is an error.
     pub async fn start(config: StaticConfig) -> Result<Self, StaticStartError> {
-        let listener = bind_images(&config.images).await?;
+        let listener = bind_images(&config.images, ListenMetrics::default()).await?;
         let StaticConfig { environment, images: ImagesConfig { cache_dir, url, .. }, nmstate_dir } = config;
         let publishing = move || {
             let key = InstallationKey::generate()?;

@@ -11,6 +11,9 @@
 //!
 //! The file is never mapped: a truncated file is an error here, where a map would be a signal that kills the process.
 
+mod look;
+mod operations;
+
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, IoSliceMut, Seek as _, SeekFrom};
@@ -26,6 +29,10 @@ use imagelib::source::{Role, Source};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+
+use super::bounded::Bounded;
+use operations::Operations;
 
 /// No file system in use ticks more coarsely than this (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
 const TICK: Duration = Duration::from_secs(2);
@@ -78,6 +85,32 @@ pub enum BaseError {
         /// What happened to it.
         change: Change,
     },
+    /// Its file system does not answer: a network file system whose server is gone, for example.
+    #[error("base image {}: its file system has not answered for {} s; look after its server or its disk", path.display(), waited.as_secs())]
+    Unresponsive {
+        /// Its file.
+        path: PathBuf,
+        /// For how long.
+        waited: Duration,
+    },
+}
+
+impl BaseError {
+    /// The same error once more.
+    fn again(&self) -> Self {
+        match self {
+            Self::Inaccessible { path, source } => {
+                let source = match source.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(source.kind(), source.to_string()),
+                };
+                Self::Inaccessible { path: path.clone(), source }
+            }
+            Self::NotAFile(path) => Self::NotAFile(path.clone()),
+            Self::Changed { path, change } => Self::Changed { path: path.clone(), change: *change },
+            Self::Unresponsive { path, waited } => Self::Unresponsive { path: path.clone(), waited: *waited },
+        }
+    }
 }
 
 impl From<BaseError> for io::Error {
@@ -85,6 +118,7 @@ impl From<BaseError> for io::Error {
         match error {
             BaseError::Inaccessible { ref source, .. } => Self::new(source.kind(), error),
             BaseError::NotAFile(_) | BaseError::Changed { .. } => Self::other(error),
+            BaseError::Unresponsive { .. } => Self::new(io::ErrorKind::TimedOut, error),
         }
     }
 }
@@ -134,6 +168,10 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     in_memory: bool,
+    /// Whether looking at the open file never waits for anybody.
+    local: bool,
+    operations: Operations,
+    checking: Arc<Bounded<Arc<Result<(), BaseError>>>>,
     /// Whether the file system has answered that it cannot tell cached pages from others (overlayfs and others).
     nowait_unsupported: AtomicBool,
     settled: Instant,
@@ -154,14 +192,17 @@ impl BaseFile {
         }
         let size = if block_device { (&file).seek(SeekFrom::End(0)).map_err(inaccessible)? } else { metadata.size() };
         let kind = rustix::fs::fstatfs(&file).map_err(|errno| inaccessible(errno.into()))?.f_type;
-        let in_memory =
-            !block_device && u64::try_from(kind).is_ok_and(|kind| [TMPFS_MAGIC, RAMFS_MAGIC].contains(&kind));
+        let kind = u64::try_from(kind).unwrap_or(0);
+        let in_memory = !block_device && [TMPFS_MAGIC, RAMFS_MAGIC].contains(&kind);
         Ok(Self {
             fingerprint: Fingerprint::of(&metadata, size),
             file,
             path: path.to_owned(),
             block_device,
             in_memory,
+            local: block_device || look::is_local(kind),
+            operations: Operations::default(),
+            checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
             settled: Instant::now() + unsettled(&metadata),
             change: OnceLock::new(),
@@ -188,7 +229,7 @@ impl BaseFile {
     }
 
     /// Whether the open file and the path are still what was opened. Once they are not, they never are again: whoever
-    /// has the original opens (registers) it anew.
+    /// has the original opens (registers) it anew. Waits for the file system, however long that takes.
     pub fn check(&self) -> Result<(), BaseError> {
         self.verify()?;
         match std::fs::metadata(&self.path) {
@@ -197,6 +238,64 @@ impl BaseFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.changed(Change::Vanished)),
             Err(source) => Err(BaseError::Inaccessible { path: self.path.clone(), source }),
         }
+    }
+
+    /// [`check`](Self::check), if that can be said without waiting for anybody.
+    pub fn check_now(&self) -> Option<Result<(), BaseError>> {
+        if let Some(hung) = self.hung() {
+            return Some(Err(hung));
+        }
+        if !self.local {
+            return None;
+        }
+        if let Err(error) = self.verify() {
+            return Some(Err(error));
+        }
+        let opened = (self.fingerprint.device, self.fingerprint.inode);
+        // That something else is there is for a real look to say: it is said for good.
+        look::cached(&self.path).filter(|there| *there == opened).map(|_| Ok(()))
+    }
+
+    /// [`check`](Self::check), which gives up when the file system does not answer in time.
+    pub fn check_in_time(self: &Arc<Self>) -> Result<(), BaseError> {
+        self.check_now().unwrap_or_else(|| self.checked(self.checking.run(self.look())))
+    }
+
+    /// [`check_in_time`](Self::check_in_time), for callers that must not block their thread.
+    pub async fn check_in_time_async(self: &Arc<Self>) -> Result<(), BaseError> {
+        match self.check_now() {
+            Some(checked) => checked,
+            None => self.checked(self.checking.run_async(self.look()).await),
+        }
+    }
+
+    fn look(self: &Arc<Self>) -> impl FnOnce() -> Arc<Result<(), BaseError>> + Send + 'static {
+        let file = Arc::clone(self);
+        move || Arc::new(file.check())
+    }
+
+    fn checked(&self, answer: io::Result<Option<Arc<Result<(), BaseError>>>>) -> Result<(), BaseError> {
+        match answer {
+            Ok(Some(checked)) => (*checked).as_ref().map(|()| ()).map_err(BaseError::again),
+            Ok(None) => Err(self.unresponsive(self.checking.running_for().unwrap_or(super::bounded::BOUND))),
+            Err(source) => Err(BaseError::Inaccessible { path: self.path.clone(), source }),
+        }
+    }
+
+    /// The error of a file whose file system does not answer, if that is so.
+    fn hung(&self) -> Option<BaseError> {
+        let checking = self.checking.running_for().filter(|age| *age >= super::bounded::BOUND);
+        checking.max(self.operations.hung_for()).map(|waited| self.unresponsive(waited))
+    }
+
+    fn unresponsive(&self, waited: Duration) -> BaseError {
+        BaseError::Unresponsive { path: self.path.clone(), waited }
+    }
+
+    /// The places for threads that read for transfers. There are few, so that a file system that hangs does not hold
+    /// all threads.
+    pub(crate) fn places_to_read(&self) -> Arc<Semaphore> {
+        self.operations.transfers()
     }
 
     /// Reads what the page cache has of the bytes from `offset` on, without ever waiting for a disk.
@@ -279,6 +378,13 @@ impl Source for BaseFile {
 
     /// May wait for a disk.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        // What is in memory needs no bound.
+        let _operation = if self.in_memory {
+            None
+        } else {
+            let begun = self.operations.begin();
+            Some(begun.ok_or_else(|| self.unresponsive(self.operations.hung_for().unwrap_or_default()))?)
+        };
         let buffer = self.within(offset, buffer);
         let read = if buffer.is_empty() { Ok(0) } else { self.file.read_at(buffer, offset) };
         // A file cut short reads as its end, so the check comes before the count is believed; and a change is the

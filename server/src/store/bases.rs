@@ -10,7 +10,7 @@ use tracing::{error, info};
 use super::definition::{BaseDefinition, BaseName, DefinitionError};
 use super::digest_cache::DigestCache;
 use super::error::OpenError;
-use super::open_base::{Fresh, OpenBase};
+use super::open_base::{Fresh, OpenBase, OpenBaseError};
 use super::registered_base::{BaseState, RegisteredBase};
 use super::stored_image::StoredImage;
 
@@ -50,18 +50,26 @@ impl Bases {
         let mut by_name = BTreeMap::new();
         for definition in definitions {
             let name = definition.name.clone();
-            let state = match OpenBase::open(&definition, digests, Fresh::Accept) {
+            let reason = "it has not been read yet".to_owned();
+            let base = RegisteredBase::new(definition, BaseState::Unavailable { reason });
+            let state = match base.open(digests, Fresh::Accept) {
                 Ok(open) => {
                     info!(base = %name, identity = %open.identity, "base is available");
                     BaseState::Available(Arc::new(open))
                 }
-                Err(source) if unusable == Unusable::Refused => return Err(OpenError::Base { name, source }),
+                // A server that is away comes back; a mistake in the configuration stays.
+                Err(source)
+                    if unusable == Unusable::Refused && !matches!(source, OpenBaseError::Unresponsive { .. }) =>
+                {
+                    return Err(OpenError::Base { name, source });
+                }
                 Err(error) => {
                     error!(base = %name, %error, "base is not available; images over it answer 503 until it is");
                     BaseState::Unavailable { reason: error.to_string() }
                 }
             };
-            by_name.insert(name, Arc::new(RegisteredBase::new(definition, state)));
+            base.set_state(state);
+            by_name.insert(name, Arc::new(base));
         }
         Ok(Self { by_name: RwLock::new(by_name), changes: watch::Sender::new(0) })
     }

@@ -67,7 +67,8 @@ impl Holders {
             other
         });
         let former = std::mem::replace(&mut held.image, image);
-        held.since = date;
+        // Should the clock have been set back, the next image is the later one all the same.
+        held.since = if date > held.since { date } else { held.since + Duration::from_secs(1) };
         held.lingering.push_back((former, now + self.lingering));
         while held.lingering.len() > MOST_LINGERING {
             let oldest = held.lingering.pop_front();

@@ -18,6 +18,7 @@
 pub mod base_file;
 mod bases;
 mod boots;
+mod bounded;
 mod definition;
 mod digest_cache;
 mod directory;
@@ -189,7 +190,7 @@ impl Store {
             BaseState::Available(open) => open,
             BaseState::Unavailable { reason } => return Err(unavailable(reason)),
         };
-        open.check().map_err(|error| unavailable(error.to_string()))?;
+        open.check_in_time().map_err(|error| unavailable(error.to_string()))?;
         if recipe.base != open.identity {
             return Err(StoreError::BaseReplaced(name));
         }
@@ -244,7 +245,7 @@ impl Store {
         if let Some(arrivals) = &self.arrivals {
             arrivals.send_modify(|count| *count = count.wrapping_add(1));
         }
-        info!(image = %id, ?token, base = image.base_name().map(BaseName::as_str), "image is published");
+        info!(image = %id, token = token.shown(), base = image.base_name().map(BaseName::as_str), "image is published");
         Ok((image, Publication::Created))
     }
 

@@ -42,6 +42,17 @@ pub enum OpenBaseError {
         /// What they are instead.
         source: imagelib::base::BaseError,
     },
+    /// The file system of one of its files does not answer.
+    #[error(
+        "base image {}: its file system has not answered for {} s; look after its server or its disk",
+        path.display(), waited.as_secs()
+    )]
+    Unresponsive {
+        /// The file, or the first of several.
+        path: PathBuf,
+        /// For how long.
+        waited: Duration,
+    },
     /// Somebody is writing it.
     #[error("base image {}: was written to a moment ago; it will be read when it is a few seconds old", .0.display())]
     BeingWritten(PathBuf),
@@ -124,9 +135,10 @@ impl OpenBase {
         Self { base: Base::Nothing, identity, files, settled: true }
     }
 
-    /// Whether the files are still what they were when they were opened.
-    pub(super) fn check(&self) -> Result<(), base_file::BaseError> {
-        self.files.values().try_for_each(|file| file.file.check())
+    /// Whether the files are still what they were when they were opened. A file system that does not answer in time
+    /// is an error.
+    pub(super) fn check_in_time(&self) -> Result<(), base_file::BaseError> {
+        self.files.values().try_for_each(|file| file.file.check_in_time())
     }
 
     /// What the bytes of an image over this base are, in short; none where it needs a file that the base has not.

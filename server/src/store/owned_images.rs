@@ -1,7 +1,7 @@
 //! Images that belong to owners, such as objects of Kubernetes or files in a directory.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
@@ -18,6 +18,9 @@ use super::{Publication, Store, persistence};
 /// What an owner's name ends in, and what takes that place in the name of its kernel, in [`UrlForm::Named`].
 const INITRAMFS: &str = ".initramfs";
 const KERNEL: &str = ".kernel";
+
+/// HTTP's dates are in whole seconds.
+const TICK: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Publishes the image that `recipe` describes over the base `base`, as [`publish`](Self::publish) does, and makes
@@ -114,8 +117,8 @@ impl Store {
     }
 
     /// What a name stands for, in [`UrlForm::Named`]: what the owner of that name has. Its content changes under one
-    /// URL, so it is as old as the owner has had it: a cache that compares times must not take it for what was there
-    /// before.
+    /// URL, so it is dated to the second after the owner came by it: whatever was served with that date was there to the
+    /// second's end, and a cache that compares times does not take it for what was there before.
     pub(super) fn find_owned(&self, name: &str) -> Lookup {
         let kernel_of = |name: &str| name.strip_suffix(KERNEL).map(|stem| format!("{stem}{INITRAMFS}"));
         let (held, kernel) = match self.holders.image_of(name) {
@@ -128,7 +131,9 @@ impl Store {
             Some((image.find(file), since))
         });
         match found {
-            Some((Lookup::Found(file), since)) => Lookup::Found(ServedFile { last_modified: since, ..file }),
+            Some((Lookup::Found(file), since)) => {
+                Lookup::Found(ServedFile { last_modified: since + TICK, changes: true, ..file })
+            }
             Some((other, _)) => other,
             None => Lookup::NotFound,
         }

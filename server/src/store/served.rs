@@ -40,8 +40,13 @@ pub struct ServedFile {
     pub base: Arc<BaseFiles>,
     /// Changes with the bytes and with nothing else.
     pub etag: ETag,
-    /// Whole seconds, the same on every replica and after every restart.
+    /// Whole seconds, the same on every replica and after every restart. Where the file `changes`, it may be in the
+    /// future, and no two contents of a URL have the same one.
     pub last_modified: SystemTime,
+    /// Whether the URL may stand for another file later.
+    pub changes: bool,
+    /// What the user calls the host that the image was published for first.
+    pub host: Option<Arc<str>>,
     /// `Content-Type`.
     pub media_type: &'static str,
     /// Where it is noted what of it is read, if anybody wants to know.

@@ -30,6 +30,8 @@ pub struct StoredImage {
     id: RecipeId,
     token: MediaToken,
     record: Record,
+    /// Its label, as requests need it.
+    host: Option<Arc<str>>,
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
     reading: ImageReading,
@@ -97,6 +99,7 @@ impl StoredImage {
         Self {
             id: record.recipe.id(),
             token,
+            host: record.label.as_deref().map(Arc::from),
             record,
             current,
             digests: Mutex::default(),
@@ -235,7 +238,8 @@ impl StoredImage {
         match &self.current().state {
             ImageState::Available(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
-                    Lookup::Found(ServedFile { reading: Some(self.reading.file(name)), ..served.clone() })
+                    let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
+                    Lookup::Found(ServedFile { reading, host, ..served.clone() })
                 }
                 None => Lookup::NotFound,
             },
@@ -299,6 +303,8 @@ impl PlannedImage {
                     base: Arc::new(base.files_of(part)),
                     etag: ETag::new(&identity),
                     last_modified: created,
+                    changes: false,
+                    host: None,
                     media_type: "application/octet-stream",
                     reading: None,
                 },
@@ -314,6 +320,8 @@ impl PlannedImage {
                     base: Arc::default(),
                     etag,
                     last_modified: created,
+                    changes: false,
+                    host: None,
                     media_type: "text/plain; charset=utf-8",
                     reading: None,
                 },

@@ -39,6 +39,11 @@ impl MediaToken {
         // Only ASCII is ever stored.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
+
+    /// Its beginning: six characters tell images apart in a log and leave 100 bits to guess.
+    pub(crate) fn shown(&self) -> &str {
+        self.as_str().get(..6).unwrap_or_default()
+    }
 }
 
 impl FromStr for MediaToken {

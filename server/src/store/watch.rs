@@ -7,7 +7,8 @@ use std::time::Duration;
 use tracing::{error, info};
 
 use super::Store;
-use super::open_base::{Fresh, OpenBase, OpenBaseError};
+use super::base_file::BaseError;
+use super::open_base::{Fresh, OpenBaseError};
 use super::registered_base::{BaseState, RegisteredBase};
 
 impl Store {
@@ -27,18 +28,22 @@ impl Store {
     fn recheck_base(&self, base: &RegisteredBase) {
         let state = base.state();
         let known = match &state {
-            BaseState::Available(open) => match open.check() {
+            BaseState::Available(open) => match open.check_in_time() {
                 Ok(()) if open.wants_rereading() => Some(Arc::clone(open)),
                 Ok(()) => return,
                 Err(error) => {
                     // At once, before reading what is there now: that may take long.
+                    let hung = matches!(error, BaseError::Unresponsive { .. });
                     self.take_out(base, &error.into());
+                    if hung {
+                        return;
+                    }
                     None
                 }
             },
             BaseState::Unavailable { .. } => None,
         };
-        match OpenBase::open(base.definition(), &self.digests, Fresh::Refuse) {
+        match base.open(&self.digests, Fresh::Refuse) {
             Ok(open) => {
                 let same = known.is_some_and(|known| known.identity == open.identity);
                 if !same {
@@ -54,7 +59,13 @@ impl Store {
     }
 
     fn take_out(&self, base: &RegisteredBase, error: &OpenBaseError) {
-        let reason = error.to_string();
+        // How long it has been so is no news.
+        let reason = match error {
+            OpenBaseError::Unresponsive { path, .. } | OpenBaseError::File(BaseError::Unresponsive { path, .. }) => {
+                format!("base image {}: its file system does not answer", path.display())
+            }
+            other => other.to_string(),
+        };
         let known = matches!(base.state(), BaseState::Unavailable { reason: known } if known == reason);
         if !known {
             if let OpenBaseError::BeingWritten(_) = error {

@@ -119,6 +119,23 @@ async fn a_head_that_does_not_come_to_its_end_is_given_up() {
     assert!(!timeout(SOON, client.rest()).await.unwrap().starts_with(b"HTTP/1.1 200"));
 }
 
+/// A host that waits at a boot menu asks for nothing for minutes, and yet nobody needs minutes to begin.
+#[tokio::test]
+async fn the_first_request_comes_soon_and_the_next_ones_take_their_time() {
+    let options = Options { first_request_timeout: Duration::from_millis(400), ..Options::default() };
+    let server = start_with(options).await;
+    let mut asked = server.connect().await;
+    assert_eq!(asked.ask("HEAD", ISO, &[]).await.status, 200);
+    let begun = Instant::now();
+    let mut half = server.connect().await;
+    half.send("GET /i/abc").await;
+    let mut silent = server.connect().await;
+    assert!(timeout(SOON, silent.ended()).await.unwrap() && timeout(SOON, half.ended()).await.unwrap());
+    assert!((Duration::from_millis(350)..Duration::from_secs(10)).contains(&begun.elapsed()));
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    assert_eq!(asked.ask("HEAD", ISO, &[]).await.status, 200);
+}
+
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
     let server = start().await;

@@ -89,6 +89,8 @@ pub(crate) async fn start_with(options: Options) -> Server {
         base: Arc::new(BaseFiles::from([(Role::Iso, base)])),
         etag,
         last_modified,
+        changes: false,
+        host: Some("worker-0".into()),
         media_type: "application/x-iso9660-image",
         reading: Some(reading.file("boot.iso")),
     };

@@ -7,6 +7,7 @@ mod call_home;
 mod concurrency;
 mod crash;
 mod in_memory;
+mod named;
 mod owners;
 mod records;
 mod restart;

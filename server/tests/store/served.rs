@@ -14,14 +14,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::support::*;
 
 /// The media plane of a store, for as long as the value lives.
-struct Plane {
-    address: String,
-    client: Client,
+pub(crate) struct Plane {
+    pub(crate) address: String,
+    pub(crate) client: Client,
     _stop: DropGuard,
 }
 
 impl Plane {
-    async fn start(store: &Arc<Store>) -> Self {
+    pub(crate) async fn start(store: &Arc<Store>) -> Self {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Options::default()).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();

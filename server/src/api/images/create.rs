@@ -128,7 +128,7 @@ fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
         return Err(Problem::internal("an image without a main file"));
     };
     let files = open.files_of(&part);
-    files.values().try_for_each(|file| file.check()).map_err(|error| {
+    files.values().try_for_each(|file| file.check_in_time()).map_err(|error| {
         Problem::new(ProblemKind::BaseUnavailable, "the base is not available at the moment").with_cause(error)
     })?;
     let etag = ETag::new(&identity);

@@ -21,6 +21,7 @@ use super::signals::Signals;
 use super::terminal;
 use crate::arguments::BootArguments;
 use crate::boots::EjectWhen;
+use crate::open_files;
 
 /// How often a server that has gone is tried again, and for how long altogether.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -47,6 +48,7 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
             _ = signals.next() => Err(Failure::Interrupted("what the server has begun goes on there".into())),
         };
     }
+    open_files::raise_limit();
     let local = tokio::select! {
         started = Local::start(arguments) => started?,
         _ = signals.next() => return Err(Failure::Interrupted("nothing was begun".into())),

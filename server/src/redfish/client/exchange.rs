@@ -188,7 +188,7 @@ impl Exchange {
 
         let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
         let (method, path, took) = (request.method.to_string(), request.path.to_owned(), begin.elapsed());
-        tracing::debug!(bmc = %self.target.address, method, path, status, ?took, "asked a BMC");
+        tracing::debug!(bmc = %self.target.address, method, path, status, seconds = took.as_secs_f64(), "asked a BMC");
         self.journal.add(RequestRecord { at, method, path, status, took });
         outcome
     }

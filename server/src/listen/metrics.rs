@@ -1,0 +1,84 @@
+//! Counters of a listener.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+/// Why dayone closed a connection before it served a request on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Closed {
+    /// Its first request did not arrive in time.
+    NoRequest,
+    /// The table evicted it for another connection.
+    Evicted,
+    /// Its address was at its limit of connections.
+    AddressLimit,
+    /// The TLS handshake failed.
+    Handshake,
+    /// The TLS handshake did not finish in time.
+    HandshakeTimeout,
+}
+
+/// Counters of a listener. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct ListenMetrics {
+    open: Gauge,
+    closed: Family<Reason, Counter>,
+    malformed: Counter,
+}
+
+impl ListenMetrics {
+    /// Makes the counters known to an exporter, under the name of the plane that is listened for.
+    pub fn register(&self, registry: &mut Registry, plane: &str) {
+        let registry = registry.sub_registry_with_prefix(plane);
+        registry.register("connections", "Connections that are open", self.open.clone());
+        registry.register(
+            "connections_closed",
+            "Connections closed without a successful answer, by reason",
+            self.closed.clone(),
+        );
+        registry.register(
+            "malformed_requests",
+            "Requests refused because a proxy could read them differently",
+            self.malformed.clone(),
+        );
+    }
+
+    pub(super) fn closed(&self, why: Closed) {
+        let reason = match why {
+            Closed::NoRequest => "no-request",
+            Closed::Evicted => "evicted",
+            Closed::AddressLimit => "address-limit",
+            Closed::Handshake => "tls-handshake",
+            Closed::HandshakeTimeout => "tls-handshake-timeout",
+        };
+        self.closed.get_or_create(&Reason { reason }).inc();
+    }
+
+    pub(super) fn malformed(&self) {
+        self.malformed.inc();
+    }
+
+    /// A connection is open until the returned value is dropped.
+    pub(super) fn open(&self) -> Open {
+        self.open.inc();
+        Open(self.open.clone())
+    }
+}
+
+/// A connection that is counted.
+#[derive(Debug)]
+pub(super) struct Open(Gauge);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

@@ -1,0 +1,302 @@
+//! The table of a listener's open connections: where each comes from, and which may be closed to make room.
+//!
+//! A connection costs a descriptor before its client has sent a byte. A *pending* connection is one that waits for a
+//! request and has never had a successful answer. When there is no room for a new connection, the table evicts the
+//! oldest pending one: a client that needs an image sends its request at once. It never evicts a connection that had
+//! a successful answer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::StatusCode;
+use tokio::sync::Notify;
+
+/// The open connections of a listener.
+#[derive(Debug)]
+pub(super) struct ConnectionTable {
+    per_address: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The next connection's number. Numbers grow with time.
+    next: u64,
+    addresses: HashMap<IpAddr, Address>,
+    /// The addresses of pending connections, the oldest first.
+    pending: BTreeMap<u64, IpAddr>,
+}
+
+#[derive(Debug, Default)]
+struct Address {
+    open: u32,
+    /// The oldest first. May still list connections that had a successful answer since; eviction skips those.
+    pending: BTreeMap<u64, Arc<Standing>>,
+}
+
+/// What the table knows about one connection.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// Whether it has ever sent the head of a request.
+    asked: AtomicBool,
+    /// Whether a request is being answered.
+    asking: AtomicBool,
+    /// Whether it has had a successful answer.
+    trusted: AtomicBool,
+    evicted: Notify,
+}
+
+/// An admitted connection. Dropping it removes it from the table.
+#[derive(Debug)]
+pub(super) struct Admission {
+    table: Arc<ConnectionTable>,
+    number: u64,
+    address: IpAddr,
+    standing: Arc<Standing>,
+}
+
+impl ConnectionTable {
+    /// An empty table that admits up to `per_address` connections from one address.
+    pub(super) fn new(per_address: u32) -> Arc<Self> {
+        Arc::new(Self { per_address: per_address.max(1), state: Mutex::default() })
+    }
+
+    /// Admits a connection. If its address is at its limit, the table evicts the address's oldest pending connection
+    /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a moment to
+    /// close, and one whose request arrives in that moment stays, so an address may be above its limit by a sixteenth.
+    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
+        let address = address.to_canonical();
+        let mut state = self.lock();
+        let open = state.addresses.get(&address).map_or(0, |known| known.open);
+        let most = self.per_address.saturating_add((self.per_address / 16).max(1));
+        if open >= self.per_address && (open >= most || !state.evict_from(address)) {
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        let standing = Arc::new(Standing::default());
+        let known = state.addresses.entry(address).or_default();
+        known.open += 1;
+        known.pending.insert(number, Arc::clone(&standing));
+        state.pending.insert(number, address);
+        Some(Admission { table: Arc::clone(self), number, address, standing })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What became of an attempt to evict a connection.
+enum Eviction {
+    /// It closes as soon as its task runs.
+    Evicted,
+    /// One of its requests is being answered.
+    Busy,
+    /// It had a successful answer, or is gone.
+    NotPending,
+}
+
+impl State {
+    fn evict_from(&mut self, address: IpAddr) -> bool {
+        let pending = self.addresses.get(&address).map(|known| known.pending.keys().copied().collect::<Vec<_>>());
+        pending.into_iter().flatten().any(|number| match self.evict(address, number) {
+            Eviction::Busy => false,
+            Eviction::NotPending => {
+                self.pending.remove(&number);
+                false
+            }
+            Eviction::Evicted => {
+                self.pending.remove(&number);
+                true
+            }
+        })
+    }
+
+    /// The caller removes the number from `self.pending` unless the connection is busy.
+    fn evict(&mut self, address: IpAddr, number: u64) -> Eviction {
+        let Some(known) = self.addresses.get_mut(&address) else { return Eviction::NotPending };
+        let Some(standing) = known.pending.get(&number) else { return Eviction::NotPending };
+        if standing.trusted.load(Ordering::Relaxed) {
+            known.pending.remove(&number);
+            return Eviction::NotPending;
+        }
+        if standing.asking.load(Ordering::Relaxed) {
+            return Eviction::Busy;
+        }
+        standing.evicted.notify_one();
+        known.pending.remove(&number);
+        Eviction::Evicted
+    }
+}
+
+impl Admission {
+    /// Evicts the oldest pending connection that is older than this one. False: there is none.
+    pub(super) fn make_room(&self) -> bool {
+        let mut state = self.table.lock();
+        let mut busy = Vec::new();
+        let found = loop {
+            let oldest = state.pending.pop_first();
+            let Some((number, address)) = oldest.filter(|(number, _)| *number < self.number) else {
+                state.pending.extend(oldest);
+                break false;
+            };
+            match state.evict(address, number) {
+                Eviction::Evicted => break true,
+                Eviction::Busy => busy.push((number, address)),
+                Eviction::NotPending => {}
+            }
+        };
+        state.pending.extend(busy);
+        found
+    }
+
+    /// The connection's standing, to be updated with each request.
+    pub(super) fn standing(&self) -> &Arc<Standing> {
+        &self.standing
+    }
+
+    /// Completes when the connection has to make room for another one.
+    pub(super) async fn evicted(&self) {
+        loop {
+            self.standing.evicted.notified().await;
+            if self.standing.is_trusted() {
+                continue;
+            }
+            if !self.standing.asking.load(Ordering::Relaxed) {
+                return;
+            }
+            // Its request arrived in the same moment, so it stays, and may be evicted later.
+            let mut state = self.table.lock();
+            if let Some(known) = state.addresses.get_mut(&self.address) {
+                known.pending.insert(self.number, Arc::clone(&self.standing));
+                state.pending.insert(self.number, self.address);
+            }
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        let mut state = self.table.lock();
+        state.pending.remove(&self.number);
+        if let Some(known) = state.addresses.get_mut(&self.address) {
+            known.pending.remove(&self.number);
+            known.open = known.open.saturating_sub(1);
+            if known.open == 0 {
+                state.addresses.remove(&self.address);
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// Notes that a request arrived. It counts as being answered until the returned value is dropped.
+    pub(super) fn ask(self: &Arc<Self>) -> Asking {
+        self.asked.store(true, Ordering::Relaxed);
+        self.asking.store(true, Ordering::Relaxed);
+        Asking(Arc::clone(self))
+    }
+
+    /// Whether it has ever sent the head of a request.
+    pub(super) fn has_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.trusted.load(Ordering::Relaxed)
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct Asking(Arc<Standing>);
+
+impl Asking {
+    /// Notes the answer's status. A client that asks for something that exists is not one that only takes up room.
+    pub(super) fn answered(&self, status: StatusCode) {
+        let of_use = !status.is_client_error()
+            || [StatusCode::PRECONDITION_FAILED, StatusCode::RANGE_NOT_SATISFIABLE].contains(&status);
+        if of_use {
+            self.0.trusted.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.asking.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const TWO: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    async fn is_evicted(admission: &Admission) -> bool {
+        timeout(Duration::from_millis(20), admission.evicted()).await.is_ok()
+    }
+
+    fn answer(admission: &Admission, status: StatusCode) {
+        admission.standing().ask().answered(status);
+    }
+
+    #[tokio::test]
+    async fn an_address_at_its_limit_evicts_its_own_oldest_pending_connection() {
+        let table = ConnectionTable::new(2);
+        let (first, second) = (table.admit(ONE).unwrap(), table.admit(ONE).unwrap());
+        let other = table.admit(TWO).unwrap();
+        assert!(!is_evicted(&first).await);
+        let third = table.admit(ONE).unwrap();
+        assert!(is_evicted(&first).await && !is_evicted(&second).await && !is_evicted(&other).await);
+        drop(first);
+
+        answer(&second, StatusCode::PARTIAL_CONTENT);
+        answer(&third, StatusCode::OK);
+        assert!(table.admit(ONE).is_none(), "a connection with a successful answer is never evicted");
+        drop(second);
+        let fourth = table.admit(ONE).unwrap();
+        answer(&fourth, StatusCode::NOT_FOUND);
+        let mapped = "::ffff:10.0.0.1".parse().unwrap();
+        assert!(table.admit(mapped).is_some() && is_evicted(&fourth).await);
+        assert!(!is_evicted(&third).await);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_pending_connection_is_evicted_unless_it_is_being_answered() {
+        let table = ConnectionTable::new(10);
+        let old = table.admit(ONE).unwrap();
+        let asking = old.standing().ask();
+        let (young, last) = (table.admit(TWO).unwrap(), table.admit(TWO).unwrap());
+        answer(&last, StatusCode::OK);
+        let new = table.admit(TWO).unwrap();
+        assert!(new.make_room());
+        assert!(is_evicted(&young).await && !is_evicted(&old).await);
+        drop(young);
+        assert!(!new.make_room() && !is_evicted(&new).await, "it does not make room for itself");
+        drop(asking);
+        assert!(new.make_room() && is_evicted(&old).await);
+        drop((old, last, new));
+        assert!(table.lock().addresses.is_empty() && table.lock().pending.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_request_that_arrives_during_eviction_is_answered() {
+        let table = ConnectionTable::new(10);
+        let (admission, new) = (table.admit(ONE).unwrap(), table.admit(ONE).unwrap());
+        assert!(new.make_room());
+        let asking = admission.standing().ask();
+        assert!(!is_evicted(&admission).await);
+        drop(asking);
+        assert!(new.make_room() && is_evicted(&admission).await, "it is pending still");
+    }
+}

@@ -1,0 +1,80 @@
+//! The process's limit on open files, and how the listeners share it.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::{info, warn};
+
+/// Open files that are no client's: bases, records, connections to BMCs and to the API server, the log.
+const OWN: u64 = 192;
+
+/// Connections of the media plane where the limit on open files allows for them.
+const MEDIA: u32 = 4096;
+
+/// Connections that the media plane gets however low the limit on open files is.
+const FEWEST: u32 = 64;
+
+/// Raises the soft limit on open files to the hard limit. Each connection needs an open file, and the usual soft limit,
+/// 1024, is for programs that call `select(2)`.
+pub(crate) fn raise_limit() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current == maximum {
+        return;
+    }
+    let (from, to) = (shown(current), shown(maximum));
+    match setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        Ok(()) => info!(from, to, "raised the soft limit on open files to the hard limit"),
+        Err(error) => warn!(from, to, %error, "cannot raise the soft limit on open files to the hard limit"),
+    }
+}
+
+/// How many connections the media plane may have at once, and how many of them from one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MediaConnections {
+    pub(crate) all: u32,
+    pub(crate) per_address: u32,
+}
+
+impl MediaConnections {
+    /// What the limit on open files leaves to the media plane beside `others` connections of other listeners and `bases`
+    /// files of bases. `per_address` is what the operator wants; without it, one address gets half of all.
+    pub(crate) fn within_limit(others: u32, bases: usize, per_address: Option<u32>) -> Self {
+        let limit = getrlimit(Resource::Nofile).current;
+        let connections = Self::share(limit, others, bases, per_address);
+        let Self { all, per_address } = connections;
+        let open_files = shown(limit);
+        info!(open_files, connections = all, per_address, "connections that BMCs may have open at once");
+        if all == FEWEST {
+            warn!(open_files, "the limit on open files is low; raise it (LimitNOFILE= of systemd, ulimit -Hn)");
+        }
+        connections
+    }
+
+    fn share(limit: Option<u64>, others: u32, bases: usize, per_address: Option<u32>) -> Self {
+        let reserved = OWN.saturating_add(others.into()).saturating_add(bases as u64);
+        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(reserved));
+        let all = u32::try_from(left).unwrap_or(u32::MAX).clamp(FEWEST, MEDIA);
+        Self { all, per_address: per_address.unwrap_or(all / 2).clamp(1, all) }
+    }
+}
+
+fn shown(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_media_plane_gets_what_the_others_leave() {
+        let share = |limit, bases, wanted| {
+            let MediaConnections { all, per_address } = MediaConnections::share(limit, 256, bases, wanted);
+            (all, per_address)
+        };
+        assert_eq!(share(Some(1024), 0, None), (576, 288));
+        assert_eq!(share(Some(1024), 76, None), (500, 250));
+        assert_eq!(share(Some(20_000), 0, None), (4096, 2048));
+        assert_eq!(share(None, 0, Some(4000)), (4096, 4000));
+        assert_eq!(share(Some(1024), 0, Some(10_000)), (576, 576));
+        assert_eq!(share(Some(100), 0, None), (64, 32));
+    }
+}

@@ -1,0 +1,61 @@
+//! Looking at a base's file without ever waiting for its file system, where that can be had.
+
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, statx};
+
+/// `f_type` of file systems whose inodes are in this machine's memory while they are open, so that `fstat(2)` never
+/// waits for anybody (`linux/magic.h`, and the headers of ZFS and bcachefs).
+const LOCAL: [u64; 15] = [
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS
+    0x9123_683e, // Btrfs
+    0xf2f5_2010, // F2FS
+    0x2fc1_2fc1, // ZFS
+    0xca45_1a4e, // bcachefs
+    0x7371_7368, // SquashFS
+    0xe0f5_e1e2, // EROFS
+    0x9660,      // ISO 9660
+    0x1501_3346, // UDF
+    0x4d44,      // FAT
+    0x2011_bab0, // exFAT
+    0x7366_746e, // NTFS
+];
+
+/// Whether the attributes of an open file are known without asking another machine or process.
+pub(super) fn is_local(file_system: u64) -> bool {
+    LOCAL.contains(&file_system)
+}
+
+/// Device and inode of what is at a path, as far as the kernel knows them already. `None`: it would have to ask a file
+/// system, which may take for ever, or there is nothing.
+pub(super) fn cached(path: &Path) -> Option<(u64, u64)> {
+    let (flags, mode) = (OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let there = openat2(CWD, path, flags, mode, ResolveFlags::CACHED).ok()?;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    let known = statx(&there, c"", flags, StatxFlags::INO).ok()?;
+    Some((makedev(known.stx_dev_major, known.stx_dev_minor), known.stx_ino))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_cached_is_what_stat_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "x").unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!(cached(&path), Some((metadata.dev(), metadata.ino())));
+        fs::rename(&path, directory.path().join("other")).unwrap();
+        assert_eq!(cached(&path), None);
+        fs::write(&path, "y").unwrap();
+        assert_ne!(cached(&path), Some((metadata.dev(), metadata.ino())));
+    }
+}

@@ -11,6 +11,17 @@ use super::snapshot::{FileSnapshot, ReadingSnapshot};
 #[derive(Debug)]
 pub struct ImageReading(Mutex<Record>);
 
+/// What was read of a file since a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Nothing.
+    Nothing,
+    /// Answers to earlier requests went on: somebody was reading the image already.
+    SentOn,
+    /// Somebody asked for some of it, and was sent it.
+    Asked,
+}
+
 #[derive(Debug)]
 struct Record {
     since: SystemTime,
@@ -45,6 +56,19 @@ impl ImageReading {
             FileSnapshot::of(name, size, state, now, time)
         });
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
+    }
+
+    /// What of a file was read since `moment`; without one, at all.
+    pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
+        let Some(state) = self.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
+        let is_later = |then: Option<Instant>| then.is_some_and(|then| moment.is_none_or(|moment| then >= moment));
+        if is_later(state.latest_request) {
+            Since::Asked
+        } else if is_later(state.last) {
+            Since::SentOn
+        } else {
+            Since::Nothing
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Record> {

@@ -26,7 +26,9 @@ impl BootRecord {
         match self.state {
             BootState::Queued | BootState::Running => Work::Boot,
             BootState::Ejecting => Work::Eject,
-            BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected if self.at_bmc.is_none() => {
+            BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected
+                if self.at_bmc.is_none() =>
+            {
                 Work::Ended
             }
             BootState::Booted if undone && self.options.eject == EjectWhen::Booted => Work::Eject,

@@ -75,3 +75,34 @@ impl ImageReading {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::Request;
+
+    #[test]
+    fn only_requests_that_came_later_are_read_since() {
+        let image = ImageReading::default();
+        let request = Request { peer: None, user_agent: None, tls: None, is_head: false, asks_range: false };
+        let file = image.file("boot.iso");
+        let copying = file.request(&request);
+        copying.sent(&(0..10));
+        assert_eq!(image.since("boot.iso", None), Since::Asked);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let moment = Instant::now();
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::Nothing);
+        copying.sent(&(10..20));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn);
+        image.restart();
+        copying.sent(&(20..30));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "forgetting does not make it new");
+        let _head = file.request(&Request { is_head: true, ..request });
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "nothing was sent");
+        image.file("boot.ipxe").request(&request).sent(&(0..1));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "another file");
+        file.request(&request).sent(&(0..1));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
+        assert_eq!(image.since("nothing", None), Since::Nothing);
+    }
+}

@@ -249,7 +249,9 @@ impl<'a> Steps<'a> {
         let started = Started {
             was_off: ready.is_off(),
             os_running: running.is_some(),
-            os_running_since: running.and_then(|progress| progress.last_state_time.clone()).filter(|time| is_time(time)),
+            os_running_since: running
+                .and_then(|progress| progress.last_state_time.clone())
+                .filter(|time| is_time(time)),
         };
         let was_off = started.was_off;
         self.keep_started(Some(started)).await?;

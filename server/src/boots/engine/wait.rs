@@ -93,7 +93,9 @@ impl<'a> Waiting<'a> {
             let limit = record.options.booted_within();
             let end = waited >= LONGEST || (waited >= limit && !seen.goes_on);
             // Where the BMC has its own copy of the image, nobody needs this server any more: there is nothing to wait for.
-            if (end || seen.copied) && let Some(reasons) = self.signs.all_hidden(&record, &seen, end) {
+            if (end || seen.copied)
+                && let Some(reasons) = self.signs.all_hidden(&record, &seen, end)
+            {
                 return Ok(Outcome::Unknown(unknown(&record, &seen, &reasons)));
             }
             if end {

@@ -4,6 +4,7 @@
 //! to undo a step is in the step's result, which can be kept and used by another process.
 
 mod attempt;
+mod blank;
 mod boot_once;
 mod boot_override;
 mod eject;
@@ -74,12 +75,12 @@ impl Bmc {
     pub async fn boot_progress(&self) -> Result<Option<BootProgress>, BmcError> {
         let path = self.system().await?;
         let system: model::System = read(&self.client.get(&path).await?.body);
-        Ok(BootProgress::read(system.boot_progress))
+        self.blanked(Ok(BootProgress::read(system.boot_progress)))
     }
 
     /// What is in a slot.
     pub async fn media_state(&self, slot: &str) -> Result<MediaState, BmcError> {
-        Ok(MediaState::read(&read(&self.client.get(slot).await?.body)))
+        self.blanked(Ok(MediaState::read(&read(&self.client.get(slot).await?.body))))
     }
 
     /// What was asked for so far.

@@ -84,6 +84,10 @@ struct Power {
 impl Bmc {
     /// Switches the host, and waits until the BMC says that it is as wanted.
     pub async fn power(&self, action: PowerAction) -> Result<PowerChange, BmcError> {
+        self.blanked(self.switch(action).await)
+    }
+
+    async fn switch(&self, action: PowerAction) -> Result<PowerChange, BmcError> {
         match action {
             PowerAction::Cycle { graceful } => {
                 let ready = self.ready_to_restart(graceful).await?;
@@ -112,6 +116,10 @@ impl Bmc {
     /// Makes the host ready to start anew: it is switched off, unless the BMC does that only together with the start.
     /// What the BMC cannot do is known before anything is done.
     pub async fn ready_to_restart(&self, graceful: Duration) -> Result<Ready, BmcError> {
+        self.ready_for(graceful).await.map_err(|error| self.blanked_error(error))
+    }
+
+    async fn ready_for(&self, graceful: Duration) -> Result<Ready, BmcError> {
         let (power, reset) = self.read_reset().await?;
         if power.state == PowerState::Off {
             return ready(power, reset);
@@ -144,7 +152,7 @@ impl Bmc {
     /// Makes a host ready to be switched on that is to stay as it is if it is on.
     pub async fn ready_to_switch_on(&self) -> Result<Ready, BmcError> {
         let (power, reset) = self.read_reset().await?;
-        ready(power, reset)
+        ready(power, reset).map_err(|error| self.blanked_error(error))
     }
 
     /// Starts the host, and waits until the BMC says that it is on.
@@ -191,8 +199,7 @@ impl Bmc {
         if !graceful.is_zero() && state == PowerState::On && !types.shut_down().is_empty() {
             change.graceful = Some(false);
             // A host without an operating system refuses, or does nothing: then it is switched off.
-            let asked =
-                self.reset(reset, &types.shut_down(), Some(PowerState::Off), &mut change.attempts).await;
+            let asked = self.reset(reset, &types.shut_down(), Some(PowerState::Off), &mut change.attempts).await;
             if asked.is_ok() && self.see_power(PowerState::Off, graceful).await.is_ok() {
                 change.graceful = Some(true);
                 change.after = PowerState::Off;

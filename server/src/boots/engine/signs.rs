@@ -210,7 +210,8 @@ impl<'a> Signs<'a> {
 /// that ran before. What was said before is not known of a boot that goes on after a restart in the middle of its start.
 fn is_new(progress: &BootProgress, started: Option<&Started>) -> bool {
     let Some(started) = started else { return false };
-    !started.os_running || progress.last_state_time.is_some() && progress.last_state_time != started.os_running_since
+    let times = progress.last_state_time.as_ref().zip(started.os_running_since.as_ref());
+    !started.os_running || times.is_some_and(|(now, before)| now != before)
 }
 
 /// Whether the host was seen to be off before it was started. Records of older versions do not say; these have only

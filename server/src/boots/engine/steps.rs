@@ -230,7 +230,6 @@ impl<'a> Steps<'a> {
         show(self.boot, "switching the host off and on");
         let bmc = self.connected().await?;
         let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
-        self.go_on()?;
         let change = self.start(ready).await?;
         let detail = match (change.before, change.graceful) {
             (PowerState::Off, _) => "switched on".to_owned(),
@@ -292,11 +291,12 @@ impl<'a> Steps<'a> {
 
     /// A host that the BMC refused to start, and that is off, was not started.
     async fn keep_if_started(&mut self, error: &BmcError) -> Result<(), Stop> {
-        let refused = matches!(error, BmcError::PowerRefused { .. });
-        if refused && matches!(self.connected().await?.power_state().await, Ok(PowerState::Off)) {
-            self.keep_started(None).await?;
+        if !matches!(error, BmcError::PowerRefused { .. }) {
+            return Ok(());
         }
-        Ok(())
+        // Where that is not known either, it counts as started.
+        let Ok(bmc) = self.connected().await else { return Ok(()) };
+        if matches!(bmc.power_state().await, Ok(PowerState::Off)) { self.keep_started(None).await } else { Ok(()) }
     }
 
     /// Whether the host was started anew already, before a restart or by a try that failed, as far as can be seen: it is

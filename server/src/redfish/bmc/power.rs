@@ -172,8 +172,8 @@ impl Bmc {
     }
 
     async fn switch_on(&self, reset: &Reset, change: &mut PowerChange) -> Result<(), BmcError> {
-        // A host that is on its way needs nothing, and the button would stop it.
-        if self.settled().await? != PowerState::On {
+        // One that was seen to be off needs no other look. One that is on its way needs nothing, and the button would stop it.
+        if change.after == PowerState::Off || self.settled().await? != PowerState::On {
             let types = ResetTypes::new(reset.types.as_deref()).on();
             self.reset(reset, &types, Some(PowerState::On), &mut change.attempts).await?;
         }

@@ -1,9 +1,14 @@
 //! `/v1/boots`, as a test uses it.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use data_encoding::BASE64;
 use reqwest::blocking::Client;
 use serde_json::Value;
 
@@ -104,4 +109,78 @@ pub fn nothing_shows(server: &Server, secret: &str) {
     assert!(!server.log().contains(secret));
     let boots = Client::new().get(format!("{}/v1/boots", server.api)).send().expect("an answer");
     assert!(!boots.text().expect("text").contains(secret));
+}
+
+/// The systems of hosts, where a BMC has no machine that would boot one: each calls what the script in its image calls,
+/// again and again from the beginning, so that calls before the host is switched on are among them. Until dropped.
+pub struct Callers {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Callers {
+    /// Of all images that dayone makes somewhere in this directory.
+    pub fn start(directory: &Path) -> Self {
+        let (directory, stop) = (directory.to_owned(), Arc::new(AtomicBool::new(false)));
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let client = Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().expect("a client");
+            while !stopped.load(Ordering::Relaxed) {
+                for url in call_homes(&directory) {
+                    // Nobody may listen any more.
+                    let _ = client.get(url).send();
+                }
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Callers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // What it panicked over is in its own words already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the scripts in the images call that are recorded somewhere in this directory.
+fn call_homes(directory: &Path) -> BTreeSet<String> {
+    let mut directories = vec![directory.to_owned()];
+    let mut urls = BTreeSet::new();
+    while let Some(directory) = directories.pop() {
+        let entries = fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
+        for path in entries.map(|entry| entry.path()) {
+            let is_record = directory.ends_with("images") && path.extension().is_some_and(|suffix| suffix == "json");
+            if is_record {
+                urls.extend(call_home(&path));
+            } else if path.is_dir() {
+                directories.push(path);
+            }
+        }
+    }
+    urls
+}
+
+fn call_home(record: &PathBuf) -> Option<String> {
+    let record: Value = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
+    let mut values = vec![&record];
+    while let Some(value) = values.pop() {
+        match value {
+            Value::String(text) => {
+                let script = BASE64.decode(text.as_bytes()).ok().and_then(|text| String::from_utf8(text).ok());
+                let url = script.as_deref().unwrap_or_default().lines().find_map(|line| line.strip_prefix("url='"));
+                if let Some(url) = url.and_then(|url| url.strip_suffix('\'')) {
+                    return Some(url.to_owned());
+                }
+            }
+            Value::Array(members) => values.extend(members),
+            Value::Object(members) => values.extend(members.values()),
+            _ => {}
+        }
+    }
+    None
 }

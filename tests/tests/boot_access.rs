@@ -36,17 +36,17 @@ impl Bmc {
     /// Begins a boot and waits until it stays as it is.
     fn boot(&self, server: &Server, query: &str, password: &str) -> Value {
         let id = begin(server, query, &documents("worker-0", &self.sushy.origin, &self.sushy.system, password));
-        let boot = until(server, &id, "over", |boot| boot["state"] == "booted" || boot["ended"] == true);
+        let boot = until(server, &id, "over", |boot| boot["state"] == "unknown" || boot["ended"] == true);
         for secret in [PASSWORD, "wrong-horse", "YWRtaW46"] {
             nothing_shows(server, secret);
         }
         boot
     }
 
-    /// Boots, and ends the boot.
+    /// Boots, and ends the boot. The emulator starts no machine, and hides what one would read.
     fn boots(&self, server: &Server, query: &str) {
         let boot = self.boot(server, query, PASSWORD);
-        assert_eq!(boot["state"], "booted", "{boot:#}");
+        assert_eq!(boot["state"], "unknown", "{boot:#}");
         assert_eq!(self.sushy.media()["Inserted"], json!(true));
         let id = boot["id"].as_str().unwrap();
         delete(server, id);

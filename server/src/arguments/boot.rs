@@ -18,10 +18,13 @@ Without --server, this program serves the image itself, so it runs on when the h
 reading their medium; with --eject-when-booted it ejects it then, and ends. Ctrl-C ejects and sets the boot override back; a \
 second one ends the program at once.
 
+A host has booted when dayone sees one of the signs that it waits for, after the host was switched on. Where the BMC lets \
+none of them be seen, the outcome is unknown: dayone ejects nothing and leaves the boot override as it is.
+
 With --server, a running dayone does it, and the program ends when that has begun; with --wait, when the hosts have booted.
 
 Exit codes: 0 done, 1 a host did not boot, or the documents or the image cannot be used, 2 wrong arguments, or no server, \
-130 interrupted.
+3 dayone cannot tell whether a host has booted, 130 interrupted.
 
 Examples:
   dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081

@@ -1,7 +1,8 @@
 //! One boot: its record, what is seen of it at the moment, and who is told of changes.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,8 @@ pub struct Boot {
     /// Held while the record is changed and written, so that the disk has them in their order.
     writer: Mutex<()>,
     view: watch::Sender<View>,
+    /// When the BMC was told to start the host, where this process did that.
+    started: Lock<Option<Instant>>,
     /// Cancelled when nobody wants to know of it any more.
     pub(super) forgotten: CancellationToken,
 }
@@ -51,6 +54,7 @@ impl Boot {
             resumed,
             writer: Mutex::default(),
             view: watch::Sender::new(view),
+            started: Lock::default(),
             forgotten: CancellationToken::new(),
         }
     }
@@ -73,6 +77,16 @@ impl Boot {
     /// Tells of every change.
     pub fn changes(&self) -> watch::Receiver<View> {
         self.view.subscribe()
+    }
+
+    /// The BMC is told to start the host now: what was seen before shows nothing.
+    pub(super) fn starts_now(&self) {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// When the BMC was told to start the host. None: before this process began, so that all it has seen came later.
+    pub(super) fn started(&self) -> Option<Instant> {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn work(&self) -> Work {

@@ -26,10 +26,14 @@ impl BootRecord {
         match self.state {
             BootState::Queued | BootState::Running => Work::Boot,
             BootState::Ejecting => Work::Eject,
-            BootState::Booted | BootState::Failed | BootState::Ejected if self.at_bmc.is_none() => Work::Ended,
+            BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected
+                if self.at_bmc.is_none() =>
+            {
+                Work::Ended
+            }
             BootState::Booted if undone && self.options.eject == EjectWhen::Booted => Work::Eject,
             BootState::Failed if undone && self.failed_before_power_on() => Work::Eject,
-            BootState::Booted | BootState::Failed | BootState::Ejected => Work::Rest,
+            BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected => Work::Rest,
         }
     }
 
@@ -43,10 +47,12 @@ impl BootRecord {
         self.at_bmc.is_some()
     }
 
-    /// A host that was never started anew does not read the medium: it can go.
+    /// A host that was never started anew does not read the medium: it can go. One that the BMC was told to start may
+    /// read it, whatever became of that.
     fn failed_before_power_on(&self) -> bool {
         let failed = |step: &StepRecord| step.state == StepState::Failed && step.step < Step::Reading;
-        self.steps.iter().any(failed)
+        let was_started = self.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.started.is_some());
+        self.steps.iter().any(failed) && !was_started
     }
 
     /// What is known of a step.
@@ -107,6 +113,26 @@ impl BootRecord {
         self.done(Step::Booted, detail);
         self.state = BootState::Booted;
         self.forget_if_ended();
+    }
+
+    /// Nothing that the boot waits for can be seen. The BMC stays as it is: the host may have booted.
+    pub(super) fn unknown(&mut self, detail: impl Into<String>) {
+        let detail = detail.into();
+        self.end_reading();
+        self.change(Step::Booted, |record, now| {
+            record.started.get_or_insert(now);
+            (record.state, record.ended, record.error) = (StepState::Unknown, Some(now), None);
+            record.detail = Some(detail);
+        });
+        self.state = BootState::Unknown;
+        self.forget_if_ended();
+    }
+
+    /// Nobody waits any more for the host to read the image.
+    pub(super) fn end_reading(&mut self) {
+        if self.next_step() == Some(Step::Reading) {
+            self.skip(Step::Reading, "nothing was seen to be read after the host was switched on");
+        }
     }
 
     /// Somebody wants the medium out. Steps that have not begun will not.

@@ -68,7 +68,7 @@ impl BootMetrics {
         if old.state != new.state {
             self.gauge(old.state, -1);
             self.gauge(new.state, 1);
-            if matches!(new.state, BootState::Booted | BootState::Failed | BootState::Ejected) {
+            if matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected) {
                 self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
             }
         }
@@ -88,7 +88,7 @@ impl BootMetrics {
     }
 
     fn step(&self, record: &StepRecord) {
-        let ended = matches!(record.state, StepState::Done | StepState::Failed);
+        let ended = matches!(record.state, StepState::Done | StepState::Failed | StepState::Unknown);
         // The image is there before the boot is.
         if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
             let label = StepLabel { step: record.step.as_str(), state: record.state.as_str() };

@@ -46,6 +46,8 @@ pub enum BootState {
     Running,
     /// The host has booted.
     Booted,
+    /// The host was switched on, and nothing that the boot waits for can be seen: whether it has booted is not known.
+    Unknown,
     /// A step failed.
     Failed,
     /// It was deleted, and is being undone.
@@ -61,6 +63,7 @@ impl BootState {
             Self::Queued => "queued",
             Self::Running => "running",
             Self::Booted => "booted",
+            Self::Unknown => "unknown",
             Self::Failed => "failed",
             Self::Ejecting => "ejecting",
             Self::Ejected => "ejected",
@@ -130,6 +133,22 @@ pub struct AtBmc {
     /// What the boot override was before, if it was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<BootOverride>,
+    /// That the BMC was told to start the host, or is about to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Started>,
+}
+
+/// What was seen of the host right before the BMC was told to start it. Signs that were there already show nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// Whether the BMC said that the host was off. Some switch it off and on in one step.
+    pub was_off: bool,
+    /// Whether the BMC said that an operating system ran, although the host was about to start.
+    pub os_running: bool,
+    /// Since when, by the BMC's clock and in its format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_running_since: Option<String>,
 }
 
 /// Something that happened, for whoever asks later.

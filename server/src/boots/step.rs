@@ -65,6 +65,8 @@ pub enum StepState {
     Failed,
     /// It will not be done.
     Skipped,
+    /// Ended without anything that shows whether it was done.
+    Unknown,
 }
 
 impl StepState {
@@ -76,6 +78,7 @@ impl StepState {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
         }
     }
 }

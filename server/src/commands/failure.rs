@@ -12,6 +12,8 @@ use crate::error_chain::chain;
 pub(super) enum Failure {
     /// The documents have errors, which have been shown.
     Findings,
+    /// It was done as far as can be seen, which is not far enough to say whether it has worked. That has been shown.
+    Unknown,
     /// What was handed over cannot be used: an image, a document, a combination of them.
     Input(String),
     /// A BMC did not do what it was asked to do.
@@ -37,6 +39,7 @@ impl Failure {
         match self {
             Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
             Self::System(_) => 2,
+            Self::Unknown => 3,
             // What shells say of a program that SIGINT has ended.
             Self::Interrupted(_) => 130,
         }
@@ -47,7 +50,7 @@ impl Failure {
 pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     let Err(failure) = result else { return ExitCode::SUCCESS };
     match &failure {
-        Failure::Findings => {}
+        Failure::Findings | Failure::Unknown => {}
         Failure::Input(message) | Failure::Bmc(message) | Failure::System(message) => terminal::complain(message),
         Failure::Interrupted(meaning) => terminal::complain(&format!("interrupted; {meaning}")),
     }

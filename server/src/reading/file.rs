@@ -40,16 +40,19 @@ pub(super) struct State {
     pub(super) open: u32,
     pub(super) first: Option<Instant>,
     pub(super) last: Option<Instant>,
+    /// When the request came that is the latest of those that were sent something.
+    pub(super) latest_request: Option<Instant>,
 }
 
 impl FileReading {
     /// Notes a request, and what is sent in answer to it for as long as the recorder lives.
     pub fn request(self: &Arc<Self>, request: &Request<'_>) -> Recorder {
+        let begun = Instant::now();
         let mut state = self.lock();
-        state.clients.request(request, Instant::now());
+        state.clients.request(request, begun);
         state.open += 1;
         drop(state);
-        Recorder { file: Arc::clone(self), peer: request.peer }
+        Recorder { file: Arc::clone(self), peer: request.peer, begun }
     }
 
     /// Forgets what was; answers that are being sent go on being noted.
@@ -72,6 +75,7 @@ impl FileReading {
 pub struct Recorder {
     file: Arc<FileReading>,
     peer: Option<IpAddr>,
+    begun: Instant,
 }
 
 impl Recorder {
@@ -85,6 +89,7 @@ impl Recorder {
         state.rate.add(now, bytes);
         state.first.get_or_insert(now);
         state.last = Some(now);
+        state.latest_request = state.latest_request.max(Some(self.begun));
         if let Some(peer) = self.peer {
             state.clients.sent(peer, bytes, now);
         }

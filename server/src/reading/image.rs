@@ -11,6 +11,17 @@ use super::snapshot::{FileSnapshot, ReadingSnapshot};
 #[derive(Debug)]
 pub struct ImageReading(Mutex<Record>);
 
+/// What was read of a file since a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Nothing.
+    Nothing,
+    /// Answers to earlier requests went on: somebody was reading the image already.
+    SentOn,
+    /// Somebody asked for some of it, and was sent it.
+    Asked,
+}
+
 #[derive(Debug)]
 struct Record {
     since: SystemTime,
@@ -47,7 +58,51 @@ impl ImageReading {
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
     }
 
+    /// What of a file was read since `moment`; without one, at all.
+    pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
+        let Some(state) = self.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
+        let is_later = |then: Option<Instant>| then.is_some_and(|then| moment.is_none_or(|moment| then >= moment));
+        if is_later(state.latest_request) {
+            Since::Asked
+        } else if is_later(state.last) {
+            Since::SentOn
+        } else {
+            Since::Nothing
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::Request;
+
+    #[test]
+    fn only_requests_that_came_later_are_read_since() {
+        let image = ImageReading::default();
+        let request = Request { peer: None, user_agent: None, tls: None, is_head: false, asks_range: false };
+        let file = image.file("boot.iso");
+        let copying = file.request(&request);
+        copying.sent(&(0..10));
+        assert_eq!(image.since("boot.iso", None), Since::Asked);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let moment = Instant::now();
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::Nothing);
+        copying.sent(&(10..20));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn);
+        image.restart();
+        copying.sent(&(20..30));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "forgetting does not make it new");
+        let _head = file.request(&Request { is_head: true, ..request });
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "nothing was sent");
+        image.file("boot.ipxe").request(&request).sent(&(0..1));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::SentOn, "another file");
+        file.request(&request).sent(&(0..1));
+        assert_eq!(image.since("boot.iso", Some(moment)), Since::Asked);
+        assert_eq!(image.since("nothing", None), Since::Nothing);
     }
 }

@@ -19,7 +19,7 @@ mod sentence;
 mod snapshot;
 
 pub use file::{FileReading, Recorder, Request};
-pub use image::ImageReading;
+pub use image::{ImageReading, Since};
 pub use progress::{FileProgress, Progress};
 pub use ranges::Ranges;
 pub use snapshot::{ClientSnapshot, FileSnapshot, ReadingSnapshot};

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::secrets::Secrets;
+
 /// Messages that are kept of one answer.
 const MAX_MESSAGES: usize = 8;
 /// Characters that are kept of one text.
@@ -46,7 +48,7 @@ impl fmt::Display for Message {
 }
 
 /// The messages of an answer: of an error, of a success that says more, or of a Task (`Messages`).
-pub(super) fn messages(body: &Value, secrets: &[&str]) -> Vec<Message> {
+pub(super) fn messages(body: &Value, secrets: &Secrets) -> Vec<Message> {
     let error = body.get("error");
     let lists = [
         error.and_then(|error| error.get("@Message.ExtendedInfo")),
@@ -85,7 +87,7 @@ pub(super) fn messages(body: &Value, secrets: &[&str]) -> Vec<Message> {
     found
 }
 
-fn message(member: &Value, secrets: &[&str]) -> Message {
+fn message(member: &Value, secrets: &Secrets) -> Message {
     let list = |name: &str| member.get(name).and_then(Value::as_array).into_iter().flatten();
     let about = list("RelatedProperties").chain(list("MessageArgs")).take(MAX_MESSAGES);
     let resolution = text(member.get("Resolution"), secrets);
@@ -97,19 +99,14 @@ fn message(member: &Value, secrets: &[&str]) -> Message {
     }
 }
 
-fn text(value: Option<&Value>, secrets: &[&str]) -> String {
+fn text(value: Option<&Value>, secrets: &Secrets) -> String {
     value.and_then(Value::as_str).map(|text| clean(text, secrets)).unwrap_or_default()
 }
 
 /// A BMC's text as it may be shown: bounded, on one line, without the given secrets and without capability tokens.
-pub(super) fn clean(text: &str, secrets: &[&str]) -> String {
-    // Replacing comes first: a secret that is cut in two would not be recognised. Enough is looked at for what is kept.
-    let text: String = text.chars().take(MAX_TEXT * 8).collect();
-    let mut text = text;
-    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-        text = text.replace(secret, "…");
-    }
-    let text = without_tokens(&text);
+pub(super) fn clean(text: &str, secrets: &Secrets) -> String {
+    // Replacing comes first: a secret that is cut in two would not be recognised.
+    let text = without_tokens(&secrets.blank(text));
     let line: Vec<&str> =
         text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
     let line = line.join(" ");
@@ -163,17 +160,17 @@ mod tests {
             json!({"Messages": info}),
             json!({"error": {"@Message.ExtendedInfo": info[0]}}),
         ] {
-            assert_eq!(messages(&body, &[]), std::slice::from_ref(&expected), "{body}");
+            assert_eq!(messages(&body, &Secrets::default()), std::slice::from_ref(&expected), "{body}");
         }
         let emulator = json!({"error": {"code": "Base.1.0.GeneralError", "message": "No such thing",
             "@Message.ExtendedInfo": [{"MessageId": "Base.1.0.GeneralError"}]}});
-        let found = messages(&emulator, &[]);
+        let found = messages(&emulator, &Secrets::default());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].to_string(), "No such thing (Base.1.0.GeneralError)");
         for nothing in
             [json!(null), json!([]), json!("text"), json!({"error": "text"}), json!({"error": {"message": 4}})]
         {
-            assert_eq!(messages(&nothing, &[]), [], "{nothing}");
+            assert_eq!(messages(&nothing, &Secrets::default()), [], "{nothing}");
         }
     }
 
@@ -183,7 +180,10 @@ mod tests {
         let body = json!({"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.X",
             "Message": format!("The value http://192.0.2.1/i/{token}/boot.iso\nof user root with hunter2"),
             "MessageArgs": [format!("http://192.0.2.1/i/{token}/boot.iso"), "hunter2"]}]}});
-        let shown = format!("{:?}", messages(&body, &["hunter2", ""]));
+        let mut secrets = Secrets::default();
+        secrets.add("hunter2");
+        secrets.add("");
+        let shown = format!("{:?}", messages(&body, &secrets));
         assert!(
             !shown.contains("hunter2") && !shown.contains("uws2ljn") && shown.contains("/i/uws2lj…/boot.iso"),
             "{shown}"
@@ -191,7 +191,7 @@ mod tests {
         assert!(!shown.contains('\n'));
         let many: Vec<Value> =
             (0..100).map(|n| json!({"MessageId": n.to_string(), "Message": "ü".repeat(10_000)})).collect();
-        let found = messages(&json!({"Messages": many}), &[]);
+        let found = messages(&json!({"Messages": many}), &Secrets::default());
         assert_eq!(found.len(), MAX_MESSAGES);
         assert!(found.iter().all(|message| message.text.chars().count() == MAX_TEXT + 1));
     }
@@ -222,7 +222,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_answer_panics_or_shows_a_token(body in any_json()) {
-            for message in messages(&body, &["a"]) {
+            let mut secrets = Secrets::default();
+            secrets.add("a");
+            for message in messages(&body, &secrets) {
                 prop_assert!(!message.text.contains('a'), "{}", message);
                 let token = message.text.split("/i/").nth(1).unwrap_or_default();
                 prop_assert!(token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().len() <= SHOWN);

@@ -8,6 +8,7 @@ mod credentials;
 mod error;
 mod message;
 mod networks;
+mod secrets;
 mod task;
 mod tls;
 

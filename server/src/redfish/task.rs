@@ -34,7 +34,7 @@ pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     let Some(state) = body.get("TaskState").and_then(Value::as_str) else {
         return if status == StatusCode::ACCEPTED { Progress::Running("Running".to_owned()) } else { Progress::Done };
     };
-    let shown: String = state.chars().filter(|c| !c.is_control()).take(40).collect();
+    let shown: String = state.chars().filter(|c| !c.is_control()).collect();
     match state {
         "Completed" if body.get("TaskStatus").and_then(Value::as_str) == Some("Critical") => {
             Progress::Failed("Completed with status Critical".to_owned())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
 use imagelib::digest::Digest;
@@ -20,7 +20,7 @@ use super::record::Record;
 use super::served::{ETag, Lookup, ServedFile};
 use super::token::MediaToken;
 use crate::media_url::{MediaUrl, MediaUrlError};
-use crate::reading::{ImageReading, Progress, ReadingSnapshot};
+use crate::reading::{ImageReading, Progress, ReadingSnapshot, Since};
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -200,6 +200,11 @@ impl StoredImage {
     /// Forgets what was read so far: a boot of it begins.
     pub fn restart_reading(&self) {
         self.reading.restart();
+    }
+
+    /// What of a file of it was read since `moment`; without one, since the server was started or a boot of it began.
+    pub fn read_since(&self, file: &str, moment: Option<Instant>) -> Since {
+        self.reading.since(file, moment)
     }
 
     /// How far its reading has come, by the files on it. The first time, directories of the image are read for it.

@@ -19,7 +19,8 @@ pub(super) struct BootBody {
     id: String,
     /// What the documents call the host.
     host: Option<String>,
-    /// `queued`, `running`, `booted`, `failed`, `ejecting` or `ejected`.
+    /// `queued`, `running`, `booted`, `unknown` (nothing can show whether it has booted), `failed`, `ejecting` or
+    /// `ejected`.
     #[schema(value_type = String, example = "running")]
     state: BootState,
     /// Whether it is over: nothing will be done any more, and the BMC is free for another boot.
@@ -84,7 +85,7 @@ struct StepBody {
     /// `image`, `insert`, `boot-override`, `power`, `reading`, `booted` or `ejected`.
     #[schema(value_type = String, example = "insert")]
     step: Step,
-    /// `waiting`, `running`, `done`, `failed` or `skipped`.
+    /// `waiting`, `running`, `done`, `failed`, `skipped` or `unknown`.
     #[schema(value_type = String, example = "done")]
     state: StepState,
     /// When it began (RFC 3339).

@@ -2,6 +2,7 @@
 
 mod connection;
 mod eject;
+mod signs;
 mod steps;
 mod wait;
 

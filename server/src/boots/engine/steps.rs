@@ -11,11 +11,13 @@ use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
 use crate::boots::reading;
-use crate::boots::record::{AtBmc, BootState};
+use crate::boots::record::{AtBmc, BootState, Started};
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
 use crate::media::Call;
-use crate::redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerState, Survey};
+use crate::redfish::bmc::{
+    Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerChange, PowerState, Ready, Survey,
+};
 use crate::store::StoredImage;
 
 /// The steps of one boot, with the connection that they share.
@@ -25,7 +27,7 @@ pub(super) struct Steps<'a> {
     bmc: Option<Bmc>,
     /// Whether the step that is taken was begun before, and has not ended, as far as is known.
     resumed: bool,
-    /// The host's call. Waited for from before it is switched on.
+    /// The host's call. Waited for from the moment at which it is switched on.
     call: Option<watch::Receiver<Option<Call>>>,
 }
 
@@ -93,7 +95,7 @@ impl<'a> Steps<'a> {
             for note in survey.notes.iter().chain(&plan.quirks) {
                 record.remark(note.clone());
             }
-            record.at_bmc = Some(AtBmc { plan: planned, slot: None, copied: false, before: None });
+            record.at_bmc = Some(AtBmc { plan: planned, slot: None, copied: false, before: None, started: None });
         })
         .await?;
         self.go_on()?;
@@ -206,25 +208,29 @@ impl<'a> Steps<'a> {
 
     async fn power(&mut self) -> Result<(), Stop> {
         self.go_on()?;
-        self.expect_call()?;
         let graceful = Duration::from_secs(self.boot.record().options.shutdown_within);
+        let mut is_off = false;
         if self.resumed {
             if let Some(detail) = self.was_started().await? {
+                self.boot.starts_now();
+                self.call = None;
                 return self.change(|record| record.done(Step::Power, detail)).await;
             }
             // What the BMC was told before may happen only now. A host that starts late uses the override up, so it is
             // set anew while the host is off; and one that is on by then has started with it.
             show(self.boot, "switching the host off, and setting the boot override again");
-            self.connected().await?.power(PowerAction::Off { graceful }).await?;
+            is_off = match self.connected().await?.power(PowerAction::Off { graceful }).await {
+                Ok(_) => true,
+                // It is switched off together with the start.
+                Err(BmcError::PowerUnsupported { .. }) => false,
+                Err(error) => return Err(error.into()),
+            };
             self.boot_override().await?;
         }
-        let action = if self.resumed { PowerAction::On } else { PowerAction::Cycle { graceful } };
-        let (image, _) = self.stored()?;
-        if !self.shared.is_shared(self.boot) {
-            image.restart_reading();
-        }
         show(self.boot, "switching the host off and on");
-        let change = self.connected().await?.power(action).await?;
+        let bmc = self.connected().await?;
+        let ready = if is_off { bmc.ready_to_switch_on().await? } else { bmc.ready_to_restart(graceful).await? };
+        let change = self.start(ready).await?;
         let detail = match (change.before, change.graceful) {
             (PowerState::Off, _) => "switched on".to_owned(),
             (_, Some(true)) => "it shut down, and was switched on".to_owned(),
@@ -234,6 +240,63 @@ impl<'a> Steps<'a> {
             (_, None) => "switched off and on".to_owned(),
         };
         self.change(|record| record.done(Step::Power, detail)).await
+    }
+
+    /// Starts the host. Nothing that was seen before shows anything of it, and from here on it may read its medium.
+    async fn start(&mut self, ready: Ready) -> Result<PowerChange, Stop> {
+        let running = ready.boot_progress().filter(|progress| progress.is_running());
+        let started = Started {
+            was_off: ready.is_off(),
+            os_running: running.is_some(),
+            os_running_since: running
+                .and_then(|progress| progress.last_state_time.clone())
+                .filter(|time| is_time(time)),
+        };
+        let was_off = started.was_off;
+        self.keep_started(Some(started)).await?;
+        self.expect_anew()?;
+        let change = match self.connected().await?.start(ready).await {
+            Ok(change) => change,
+            Err(error) => {
+                self.keep_if_started(&error).await?;
+                return Err(error.into());
+            }
+        };
+        if !was_off {
+            // Until now it may have been the system from before.
+            self.expect_anew()?;
+        }
+        Ok(change)
+    }
+
+    /// What is seen from now on counts.
+    fn expect_anew(&mut self) -> Result<(), Stop> {
+        let (image, _) = self.stored()?;
+        if !self.shared.is_shared(self.boot) {
+            image.restart_reading();
+        }
+        self.boot.starts_now();
+        self.call = None;
+        self.expect_call()
+    }
+
+    async fn keep_started(&self, started: Option<Started>) -> Result<(), Stop> {
+        self.change(|record| {
+            if let Some(at_bmc) = &mut record.at_bmc {
+                at_bmc.started = started;
+            }
+        })
+        .await
+    }
+
+    /// A host that the BMC refused to start, and that is off, was not started.
+    async fn keep_if_started(&mut self, error: &BmcError) -> Result<(), Stop> {
+        if !matches!(error, BmcError::PowerRefused { .. }) {
+            return Ok(());
+        }
+        // Where that is not known either, it counts as started.
+        let Ok(bmc) = self.connected().await else { return Ok(()) };
+        if matches!(bmc.power_state().await, Ok(PowerState::Off)) { self.keep_started(None).await } else { Ok(()) }
     }
 
     /// Whether the host was started anew already, before a restart or by a try that failed, as far as can be seen: it is
@@ -288,6 +351,11 @@ impl<'a> Steps<'a> {
         self.shared.change(self.boot, change).await?;
         Ok(())
     }
+}
+
+/// Whether a BMC's text has the form of a time, and may be kept as such.
+fn is_time(text: &str) -> bool {
+    text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_digit() || b"TZ:+-.".contains(&byte))
 }
 
 /// The image of a boot, and what its BMC finds it under.

@@ -1,78 +1,70 @@
 //! Waiting for a host that was switched on: does it read the image, and does its system come up?
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
-use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
 
 use super::connection::connect;
+use super::signs::Signs;
 use super::steps::stored;
 use super::{Stop, show};
 use crate::boots::boot::Boot;
-use crate::boots::evidence::Evidence;
 use crate::boots::reading::{self, Seen};
 use crate::boots::record::{BootRecord, BootState};
 use crate::boots::service::Shared;
 use crate::boots::step::{Step, StepState};
 use crate::boots::time::Timestamp;
 use crate::media::Call;
-use crate::redfish::bmc::Bmc;
 use crate::store::StoredImage;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
-/// Between two tries to reach the host.
-const REACH: Duration = Duration::from_secs(5);
-/// How long a host may take to answer.
-const ANSWER: Duration = Duration::from_secs(2);
-/// Between two questions to the BMC, which has other things to do.
-const ASK: Duration = Duration::from_secs(15);
-/// A port that most systems answer on. One that refuses has answered as well.
-const PORT: u16 = 22;
 /// However slowly a host reads, this is too long.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// Waits until the host has booted, or for as long as it may take.
+/// What came of the waiting, in words.
+enum Outcome {
+    Booted(String),
+    /// Nothing that the boot waits for can be seen.
+    Unknown(String),
+}
+
+/// Waits until the host has booted, or for as long as it may take. Where nothing can show whether it has, the BMC is left
+/// as it is.
 pub(super) async fn wait(
     shared: &Arc<Shared>,
     boot: &Arc<Boot>,
     call: Option<watch::Receiver<Option<Call>>>,
 ) -> Result<(), Stop> {
     let mut waiting = Waiting::new(shared, boot, call)?;
-    let result = waiting.until_booted().await;
-    if let Some(bmc) = waiting.bmc.take() {
-        bmc.close().await;
+    let result = waiting.until_over().await;
+    waiting.signs.close().await;
+    match result? {
+        Outcome::Booted(detail) => {
+            restore_continuous(shared, boot).await;
+            let change = |record: &mut BootRecord| {
+                record.end_reading();
+                record.booted(detail);
+            };
+            shared.change(boot, change).await?;
+            tracing::info!(boot = %boot.id(), "the host of a boot has booted");
+        }
+        Outcome::Unknown(detail) => {
+            tracing::warn!(boot = %boot.id(), detail, "whether the host of a boot has booted is not known");
+            shared.change(boot, |record| record.unknown(detail)).await?;
+        }
     }
-    let detail = result?;
-    restore_continuous(shared, boot).await;
-    shared
-        .change(boot, |record| {
-            if record.step(Step::Reading).is_some_and(|step| step.state == StepState::Running) {
-                record.skip(Step::Reading, "nothing was seen to be read after the host was switched on");
-            }
-            record.booted(detail);
-        })
-        .await?;
-    tracing::info!(boot = %boot.id(), "the host of a boot has booted");
     Ok(())
 }
 
 struct Waiting<'a> {
     shared: &'a Arc<Shared>,
     boot: &'a Arc<Boot>,
-    call: Option<watch::Receiver<Option<Call>>>,
+    signs: Signs<'a>,
     image: Arc<StoredImage>,
     /// When the host was switched on.
     powered: Timestamp,
-    bmc: Option<Bmc>,
-    /// Whether the BMC says how far the boot has come, as far as is known.
-    tells_progress: bool,
-    next_reach: Instant,
-    next_ask: Instant,
 }
 
 impl<'a> Waiting<'a> {
@@ -83,12 +75,10 @@ impl<'a> Waiting<'a> {
     ) -> Result<Self, Stop> {
         let (image, _) = stored(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
-        let now = Instant::now();
-        Ok(Self { shared, boot, call, image, powered, bmc: None, tells_progress: true, next_reach: now, next_ask: now })
+        Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered })
     }
 
-    /// What showed that the host has booted.
-    async fn until_booted(&mut self) -> Result<String, Stop> {
+    async fn until_over(&mut self) -> Result<Outcome, Stop> {
         loop {
             let record = self.boot.record();
             if record.state != BootState::Running {
@@ -96,12 +86,19 @@ impl<'a> Waiting<'a> {
             }
             let seen = self.look(&record).await?;
             self.note_reading(&record, &seen).await?;
-            if let Some(shown) = self.evidence(&record, &seen).await? {
-                return Ok(shown);
+            if let Some(shown) = self.signs.look(&record, &seen).await? {
+                return Ok(Outcome::Booted(shown));
             }
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();
-            if waited >= LONGEST || (waited >= limit && !seen.goes_on) {
+            let end = waited >= LONGEST || (waited >= limit && !seen.goes_on);
+            // Where the BMC has its own copy of the image, nobody needs this server any more: there is nothing to wait for.
+            if (end || seen.copied)
+                && let Some(reasons) = self.signs.all_hidden(&record, &seen, end)
+            {
+                return Ok(Outcome::Unknown(unknown(&record, &seen, &reasons)));
+            }
+            if end {
                 return Err(Stop::Failed(too_late(&record, &seen, waited.min(LONGEST)).into()));
             }
             show(self.boot, progress(&record, &seen, waited, limit));
@@ -110,14 +107,14 @@ impl<'a> Waiting<'a> {
     }
 
     async fn look(&self, record: &Arc<BootRecord>) -> Result<Seen, Stop> {
-        let (image, record) = (Arc::clone(&self.image), Arc::clone(record));
-        let seen = tokio::task::spawn_blocking(move || reading::look(&image, &record)).await;
+        let (image, record, started) = (Arc::clone(&self.image), Arc::clone(record), self.boot.started());
+        let seen = tokio::task::spawn_blocking(move || reading::look(&image, &record, started)).await;
         Ok(seen.map_err(std::io::Error::other)?)
     }
 
     async fn note_reading(&self, record: &BootRecord, seen: &Seen) -> Result<(), Stop> {
         let open = record.step(Step::Reading).is_some_and(|step| step.state == StepState::Running);
-        if let (true, Some(detail)) = (open, seen.since_power_on()) {
+        if let (true, Some(detail)) = (open, seen.since_start()) {
             let change = |record: &mut BootRecord| {
                 record.done(Step::Reading, detail);
                 record.begin(Step::Booted);
@@ -125,96 +122,6 @@ impl<'a> Waiting<'a> {
             self.shared.change(self.boot, change).await?;
         }
         Ok(())
-    }
-
-    /// Any of what the boot waits for.
-    async fn evidence(&mut self, record: &BootRecord, seen: &Seen) -> Result<Option<String>, Stop> {
-        let call = self.call.as_ref().and_then(|call| call.borrow().clone());
-        if let Some(call) = call {
-            let peer = call.peer.map(|peer| peer.ip().to_canonical());
-            let is_own = peer.is_some_and(|peer| record.addresses.contains(&peer));
-            if is_own || !self.shared.is_shared(self.boot) {
-                return Ok(Some(called(record, &call)));
-            }
-            self.call = None;
-            let remark = "a host called home, and others boot from the same image: which one it was cannot be told";
-            self.shared.change(self.boot, |record| record.remark(remark)).await?;
-        }
-        for evidence in &record.options.wait_for {
-            let shown = match evidence {
-                Evidence::CallHome => None,
-                Evidence::Reading => seen.since_power_on(),
-                // Nothing else will ever show it.
-                Evidence::BootProgress if !self.tells_progress && record.options.wait_for.len() == 1 => {
-                    seen.since_power_on()
-                }
-                Evidence::Reachable => self.reach(record).await,
-                Evidence::BootProgress => self.ask(record).await?,
-            };
-            if shown.is_some() {
-                return Ok(shown);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether one of the host's addresses answers.
-    async fn reach(&mut self, record: &BootRecord) -> Option<String> {
-        if Instant::now() < self.next_reach {
-            return None;
-        }
-        self.next_reach = Instant::now() + REACH;
-        let tries = record.addresses.iter().take(8).map(|address| async move {
-            let connected = timeout(ANSWER, TcpStream::connect(SocketAddr::new(*address, PORT))).await;
-            match connected {
-                Ok(Ok(_)) => true,
-                Ok(Err(error)) => error.kind() == std::io::ErrorKind::ConnectionRefused,
-                Err(_) => false,
-            }
-            .then_some(address)
-        });
-        let answered = join_all(tries).await.into_iter().flatten().next();
-        answered.map(|address| format!("{address} answers"))
-    }
-
-    /// Whether the BMC says that the operating system runs.
-    async fn ask(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
-        if !self.tells_progress || Instant::now() < self.next_ask {
-            return Ok(None);
-        }
-        self.next_ask = Instant::now() + ASK;
-        let bmc = match self.bmc.take() {
-            Some(bmc) => bmc,
-            // A BMC that is busy with the boot may answer at the next try.
-            None => match connect(self.shared, self.boot).await {
-                Ok(bmc) => bmc,
-                Err(Stop::Failed(_) | Stop::Later(_)) => return Ok(None),
-                Err(stop) => return Err(stop),
-            },
-        };
-        let progress = bmc.boot_progress().await;
-        self.bmc = Some(bmc);
-        match progress {
-            Ok(Some(progress)) if progress.is_running() => {
-                Ok(Some("the BMC says that an operating system runs".to_owned()))
-            }
-            Ok(Some(_)) => Ok(None),
-            Ok(None) => {
-                self.tells_progress = false;
-                let remark = if record.options.wait_for.len() == 1 {
-                    "the BMC does not say how far a boot has come (it has no BootProgress): that the host reads the image \
-                     is all that there is to see"
-                } else {
-                    "the BMC does not say how far a boot has come (it has no BootProgress)"
-                };
-                self.shared.change(self.boot, |record| record.remark(remark)).await?;
-                Ok(None)
-            }
-            Err(_) => {
-                self.bmc = None;
-                Ok(None)
-            }
-        }
     }
 }
 
@@ -239,24 +146,6 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
     let _ = shared.change(boot, |record| record.remark(text)).await;
 }
 
-/// The host's call in words, with what its address says.
-fn called(record: &BootRecord, call: &Call) -> String {
-    let Some(peer) = call.peer.map(|peer| peer.ip().to_canonical()) else { return "the host called home".to_owned() };
-    let verdict = if record.addresses.is_empty() {
-        String::new()
-    } else if record.addresses.contains(&peer) {
-        ", one of its static addresses".to_owned()
-    } else {
-        let own: Vec<String> = record.addresses.iter().map(ToString::to_string).collect();
-        format!(
-            ", which is none of its static addresses ({}): something on the way translates addresses, or its network is \
-             not as described",
-            own.join(", ")
-        )
-    };
-    format!("the host called home from {peer}{verdict}")
-}
-
 fn progress(record: &BootRecord, seen: &Seen, waited: Duration, limit: Duration) -> String {
     let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
     let late = if waited >= limit {
@@ -267,9 +156,24 @@ fn progress(record: &BootRecord, seen: &Seen, waited: Duration, limit: Duration)
     format!("{}; waiting for {} for {}{late}", seen.text, waits.join(" or "), duration(waited))
 }
 
+/// What can be said of a host where nothing shows whether it has booted.
+fn unknown(record: &BootRecord, seen: &Seen, reasons: &[String]) -> String {
+    let read = match seen.since_start() {
+        Some(read) => format!(" Since then the image was read ({read}), which is not what the boot waits for."),
+        None => String::new(),
+    };
+    format!(
+        "the host was switched on, and dayone cannot tell whether it has booted ({}).{read} Nothing was ejected or restored: \
+         look at the host's console, then DELETE /v1/boots/{} ejects the medium. Another sign, such as call-home or \
+         reachable, does not depend on the BMC",
+        reasons.join("; "),
+        record.id
+    )
+}
+
 fn too_late(record: &BootRecord, seen: &Seen, waited: Duration) -> String {
     let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
-    let hint = if seen.since_power_on().is_some() {
+    let hint = if seen.since_start().is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for what its system says"
     } else if seen.nothing {
         "nobody has read the image: check that the BMC reaches the media address, and that the host's firmware does not \

@@ -4,7 +4,7 @@ use super::*;
 use crate::boots::credentials::GivenCredentials;
 use crate::boots::evidence::Evidence;
 use crate::boots::id::BootId;
-use crate::boots::record::{AtBmc, BootOptions, NewBoot};
+use crate::boots::record::{AtBmc, BootOptions, NewBoot, Started};
 use crate::redfish::bmc::Medium;
 
 fn boot() -> BootRecord {
@@ -33,7 +33,7 @@ fn at_bmc() -> AtBmc {
         "vendor": "other", "medium": "cd", "slots": [], "forms": [], "boot": [], "quirks": [],
         "system": {"path": "/redfish/v1/Systems/1", "power_state": "On", "boot": {"source": {}}},
     });
-    AtBmc { plan: serde_json::from_value(plan).unwrap(), slot: None, copied: false, before: None }
+    AtBmc { plan: serde_json::from_value(plan).unwrap(), slot: None, copied: false, before: None, started: None }
 }
 
 /// A boot whose steps up to `step` are done.
@@ -113,6 +113,49 @@ fn what_fails_before_power_on_is_undone_and_what_fails_later_is_left() {
         boot.fail(step, "too late");
         assert_eq!((boot.state, boot.work(), boot.is_inserted()), (BootState::Failed, Work::Rest, true), "{step}");
     }
+}
+
+#[test]
+fn what_is_unknown_is_left_as_it_is_until_it_is_deleted() {
+    for eject in [EjectWhen::Booted, EjectWhen::Deleted] {
+        let mut boot = done_up_to(Step::Power);
+        boot.options.eject = eject;
+        boot.begin(Step::Reading);
+        boot.unknown("nothing can be seen");
+        assert_eq!((boot.state, boot.work(), boot.next_step()), (BootState::Unknown, Work::Rest, None));
+        assert_eq!((boot.is_inserted(), boot.is_ended()), (true, false));
+        assert_eq!(boot.step(Step::Reading).unwrap().state, StepState::Skipped);
+        assert_eq!(boot.step(Step::Booted).unwrap().state, StepState::Unknown);
+        assert_eq!(boot.step(Step::Ejected).unwrap().state, StepState::Waiting);
+        assert!(matches!(boot.bmc.credentials, CredentialsSource::Sealed(_)), "they are needed to eject");
+        let json = boot.to_json().unwrap();
+        assert_eq!(BootRecord::from_json(&json, &boot.id.to_string()).unwrap(), boot);
+        boot.delete();
+        assert_eq!((boot.state, boot.work()), (BootState::Ejecting, Work::Eject));
+    }
+}
+
+#[test]
+fn a_host_that_the_bmc_was_told_to_start_keeps_its_medium_when_that_fails() {
+    let mut boot = done_up_to(Step::BootOverride);
+    boot.begin(Step::Power);
+    boot.at_bmc.as_mut().unwrap().started = Some(Started { was_off: true, os_running: false, os_running_since: None });
+    boot.fail(Step::Power, "the host is powering on and not on after 120 s");
+    assert_eq!((boot.state, boot.work(), boot.is_inserted()), (BootState::Failed, Work::Rest, true));
+    boot.delete();
+    assert_eq!(boot.work(), Work::Eject);
+}
+
+#[test]
+fn a_record_of_an_older_version_goes_on_and_does_not_say_what_it_does_not_know() {
+    let mut boot = done_up_to(Step::Power);
+    boot.begin(Step::Reading);
+    let text = String::from_utf8(boot.to_json().unwrap()).unwrap();
+    // What is new is left out where it is not known, so this is the older form.
+    assert!(!text.contains("started\":{") && text.contains("\"copied\":false"), "{text}");
+    let read = BootRecord::from_json(text.as_bytes(), &boot.id.to_string()).unwrap();
+    assert_eq!((read.work(), read.next_step()), (Work::Boot, Some(Step::Reading)));
+    assert_eq!(read.at_bmc.unwrap().started, None);
 }
 
 #[test]

@@ -101,7 +101,18 @@ impl Boot {
 
     /// Whether it has come to where it stays until somebody does something.
     pub(super) fn is_settled(&self) -> bool {
-        self.ended || matches!(self.state.as_str(), "booted" | "failed")
+        self.ended || matches!(self.state.as_str(), "booted" | "failed" | "unknown")
+    }
+
+    /// Whether it stays as it is although its medium should come out by itself.
+    pub(super) fn keeps_medium(&self) -> bool {
+        let stuck = |step: &Step| step.name == "ejected" && step.state == "failed";
+        matches!(self.state.as_str(), "failed" | "unknown") || self.steps.iter().any(stuck)
+    }
+
+    /// Whether nothing can show if the host has booted.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.steps.iter().any(|step| step.name == "booted" && step.state == "unknown")
     }
 
     pub(super) fn has_booted(&self) -> bool {

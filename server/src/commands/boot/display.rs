@@ -11,7 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::api::{Boot, Finding, Step};
 use crate::arguments::OutputFormat;
 use crate::commands::failure::Failure;
-use crate::commands::terminal::{self, ERROR, plain};
+use crate::commands::terminal::{self, ERROR, WARNING, plain};
 
 /// How often progress within a step is a line, where there is no terminal.
 const PACE: Duration = Duration::from_secs(10);
@@ -70,7 +70,7 @@ impl Display {
                 }
                 shown.remarks = boot.remarks.len();
                 bar.set_message(plain(&now(boot)));
-                if boot.ended || boot.state == "failed" {
+                if boot.ended || matches!(boot.state.as_str(), "failed" | "unknown") {
                     bar.finish();
                 }
             }
@@ -104,6 +104,11 @@ impl Display {
             Some(step) => {
                 let error = plain(step.error.as_deref().unwrap_or("no reason is known"));
                 writeln!(line, "{ERROR}failed{ERROR:#} at {}: {error}", step.name)
+            }
+            None if boot.is_unknown() => {
+                let detail = boot.steps.iter().find(|step| step.state == "unknown");
+                let detail = detail.and_then(|step| step.detail.as_deref()).unwrap_or_default();
+                writeln!(line, "{WARNING}unknown{WARNING:#}: {}", plain(detail))
             }
             None if boot.has_booted() => {
                 let detail = boot.steps.iter().find(|step| step.name == "booted");
@@ -156,8 +161,8 @@ fn new_bar(bars: &MultiProgress, boot: &Boot) -> ProgressBar {
 
 /// What a boot is at, in a line.
 fn now(boot: &Boot) -> String {
-    if let Some(failed) = boot.steps.iter().find(|step| step.state == "failed") {
-        return as_text(failed);
+    if let Some(last) = boot.steps.iter().find(|step| matches!(step.state.as_str(), "failed" | "unknown")) {
+        return as_text(last);
     }
     match boot.steps.iter().find(|step| step.state == "running") {
         Some(step) => match &boot.progress {

@@ -11,6 +11,7 @@ mod remote;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
+use url::Url;
 
 use self::api::{Api, ApiError, Begun, Boot};
 use self::display::Display;
@@ -44,7 +45,7 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     if let Some(url) = &arguments.server.url {
         let api = remote::api(arguments, url.clone())?;
         return tokio::select! {
-            outcome = elsewhere(arguments, &api, &display) => outcome,
+            outcome = elsewhere(arguments, url, &api, &display) => outcome,
             _ = signals.next() => Err(Failure::Interrupted("what the server has begun goes on there".into())),
         };
     }
@@ -59,15 +60,22 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
 }
 
 /// By a server.
-async fn elsewhere(arguments: &BootArguments, api: &Api, display: &Display) -> Result<(), Failure> {
+async fn elsewhere(arguments: &BootArguments, url: &Url, api: &Api, display: &Display) -> Result<(), Failure> {
     let credentials = arguments.server.bmc_credentials.as_ref().map(ToString::to_string);
     let order = Order::new(arguments, arguments.base.clone(), credentials, EjectWhen::Deleted)?;
     let boots = begin(api, &order).await?;
     if !arguments.server.wait {
-        return boots.iter().try_for_each(|boot| display.begun(boot));
+        boots.iter().try_for_each(|boot| display.begun(boot))?;
+        terminal::remark(&remote::next_commands(arguments, url, &boots));
+        return Ok(());
     }
     let followed = try_join_all(boots.iter().map(|boot| follow(api, boot, display, Boot::is_settled))).await?;
-    finish(display, &followed)
+    let outcome = finish(display, &followed);
+    let open: Vec<Boot> = followed.into_iter().filter(|boot| !boot.ended).collect();
+    if !open.is_empty() {
+        terminal::remark(&remote::next_commands(arguments, url, &open));
+    }
+    outcome
 }
 
 /// By this program.
@@ -81,7 +89,7 @@ async fn here(
     let eject = if ejects { EjectWhen::Booted } else { EjectWhen::Deleted };
     let order = Order::new(arguments, local::BASE.to_owned(), local.credentials.clone(), eject)?;
     let boots = begin(&local.api, &order).await?;
-    let until = move |boot: &Boot| if ejects { boot.ended || boot.state == "failed" } else { boot.is_settled() };
+    let until = move |boot: &Boot| if ejects { boot.ended || boot.keeps_medium() } else { boot.is_settled() };
     let followed = tokio::select! {
         followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
         _ = signals.next() => {
@@ -94,13 +102,25 @@ async fn here(
         }
     };
     let outcome = finish(display, &followed);
-    if !ejects && !arguments.keep && outcome.is_ok() {
+    if arguments.keep {
+        return outcome;
+    }
+    // A host that has booted, or may have, reads its medium on; one that has failed does not.
+    let open = followed.into_iter().filter(|boot| !boot.ended);
+    let (unknown, known): (Vec<Boot>, Vec<Boot>) = open.partition(Boot::is_unknown);
+    let (failed, booted): (Vec<Boot>, Vec<Boot>) = known.into_iter().partition(|boot| ejects || !boot.has_booted());
+    if !failed.is_empty() {
+        undo(&local.api, &failed, display, signals).await.map_err(Failure::Bmc)?;
+    }
+    if ejects && !unknown.is_empty() {
+        terminal::remark(&format!("{}\n", left(&unknown)));
+        return outcome;
+    }
+    let running: Vec<Boot> = booted.into_iter().chain(unknown).collect();
+    if !running.is_empty() {
         terminal::remark("serving on, for systems that go on reading their medium; Ctrl-C ejects it\n");
         signals.next().await;
-    }
-    let left: Vec<Boot> = followed.into_iter().filter(|boot| !boot.ended).collect();
-    if !arguments.keep && !left.is_empty() {
-        undo(&local.api, &left, display, signals).await.map_err(Failure::Bmc)?;
+        undo(&local.api, &running, display, signals).await.map_err(Failure::Bmc)?;
     }
     outcome
 }
@@ -173,7 +193,10 @@ async fn undo(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signal
 
 fn left(boots: &[Boot]) -> String {
     let bmcs: Vec<&str> = boots.iter().map(|boot| boot.bmc.address.as_str()).collect();
-    format!("the medium may still be inserted at {}; dayone eject takes it out", bmcs.join(", "))
+    format!(
+        "the medium may still be inserted and the boot override may still be set at {}; dayone eject takes the medium out",
+        bmcs.join(", ")
+    )
 }
 
 fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {
@@ -181,5 +204,10 @@ fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {
     for boot in boots {
         display.outcome(boot);
     }
-    if boots.iter().all(Boot::has_booted) { Ok(()) } else { Err(Failure::Findings) }
+    let failed = |boot: &Boot| !boot.has_booted() && !boot.is_unknown();
+    match boots {
+        boots if boots.iter().any(failed) => Err(Failure::Findings),
+        boots if boots.iter().any(Boot::is_unknown) => Err(Failure::Unknown),
+        _ => Ok(()),
+    }
 }

@@ -2,9 +2,10 @@
 
 use url::Url;
 
-use super::api::Api;
+use super::api::{Api, Boot};
 use crate::arguments::BootArguments;
 use crate::commands::failure::Failure;
+use crate::commands::terminal::plain;
 use crate::redfish::{Certificates, Verification, client_config};
 
 /// The API of the server that the arguments name.
@@ -33,6 +34,39 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
     };
     let tls = client_config(&verification).map_err(|error| Failure::system("--server-ca", &error))?;
     Api::new(url, token(arguments)?, reqwest::Client::builder().tls_backend_preconfigured(tls))
+}
+
+/// How to go on with boots that a server has begun: the commands to follow and to undo them.
+pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]) -> String {
+    let mut curl = "curl".to_owned();
+    if let Some(path) = &arguments.server.server_ca {
+        curl += &format!(" --cacert {}", quoted(&path.display().to_string()));
+    }
+    match &arguments.server.token_file {
+        Some(path) => {
+            curl += &format!(" -H \"Authorization: Bearer $(cat {})\"", quoted(&path.display().to_string()));
+        }
+        None if std::env::var_os("DAYONE_API_TOKEN").is_some() => {
+            curl += " -H \"Authorization: Bearer $DAYONE_API_TOKEN\"";
+        }
+        None => {}
+    }
+    let boots_url = format!("{}/v1/boots", url.as_str().trim_end_matches('/'));
+    let mut text = String::new();
+    for (title, command, suffix) in [("follow", "--no-buffer", "/events"), ("eject and restore", "-X DELETE", "")] {
+        text += &format!("to {title}:\n");
+        for boot in boots {
+            text += &format!("  {curl} {command} {}\n", quoted(&format!("{boots_url}/{}{suffix}", boot.id)));
+        }
+    }
+    text
+}
+
+/// A word of a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
+    let text = plain(text);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn token(arguments: &BootArguments) -> Result<Option<String>, Failure> {

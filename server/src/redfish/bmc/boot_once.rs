@@ -63,6 +63,10 @@ impl Bmc {
     /// Has the next boot be from the plan's medium. Where a BMC does not take that for one boot only, it is set until it
     /// is restored, and says so.
     pub async fn boot_once(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
+        self.blanked(self.set_boot(plan).await)
+    }
+
+    async fn set_boot(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
         let path = &plan.system.path;
         let current = self.read_boot(path, plan.system.settings.as_deref()).await?;
         let before = current.boot.source.clone();

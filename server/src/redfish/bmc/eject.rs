@@ -40,6 +40,10 @@ impl Bmc {
     /// A live system that still reads its medium loses its root file system; and some BMCs eject only while the host is
     /// off. When it is done is the caller's to know.
     pub async fn eject(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
+        self.blanked(self.eject_from(slot, image_url).await)
+    }
+
+    async fn eject_from(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
         let resource = self.client().get(slot).await?;
         let slot = Slot::read(slot, &resource.body);
         let mut attempts = Vec::new();

@@ -143,6 +143,16 @@ pub enum BmcError {
         /// The System.
         system: String,
     },
+    /// The BMC does not offer what it takes.
+    #[error("the BMC cannot {wanted}: that takes the reset type {needed}. It offers {}", listed(offered))]
+    PowerUnsupported {
+        /// What should be done.
+        wanted: &'static str,
+        /// The types of reset that do it.
+        needed: &'static str,
+        /// The types of reset that the BMC lists.
+        offered: Vec<String>,
+    },
     /// Every way to change the power was refused.
     #[error("the BMC does not switch the host {wanted}; {}", tried(attempts))]
     PowerRefused {
@@ -195,6 +205,10 @@ fn tried(attempts: &[Attempt]) -> String {
         // The first is the plainest, and often says why; those behind it may only say that they are not plain.
         [first, .., last] => format!("{} requests were tried, the first: {first}; the last: {last}", attempts.len()),
     }
+}
+
+fn listed(offered: &[String]) -> String {
+    if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
 }
 
 /// Dell's VRM0021 has two causes, and one of them lasts.

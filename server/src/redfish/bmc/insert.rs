@@ -50,6 +50,10 @@ impl Bmc {
     /// Inserts an image into the first of the plan's slots that takes it, whatever is in there, and waits until the BMC
     /// shows it.
     pub async fn insert(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
+        self.blanked(self.insert_anywhere(plan, image_url).await)
+    }
+
+    async fn insert_anywhere(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
         let mut attempts = Vec::new();
         for (position, slot) in plan.slots.iter().enumerate() {
             let others = plan.slots.get(position + 1..).unwrap_or_default();

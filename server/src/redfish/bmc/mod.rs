@@ -4,6 +4,7 @@
 //! to undo a step is in the step's result, which can be kept and used by another process.
 
 mod attempt;
+mod blank;
 mod boot_once;
 mod boot_override;
 mod eject;
@@ -14,6 +15,7 @@ mod limits;
 mod model;
 mod plan;
 mod power;
+mod reset_types;
 mod slot;
 mod state;
 mod survey;
@@ -32,7 +34,7 @@ pub use form::{Form, Method, Parameter};
 pub use insert::Inserted;
 pub use limits::Limits;
 pub use plan::{Medium, Plan, PlannedRequest};
-pub use power::{PowerAction, PowerChange};
+pub use power::{PowerAction, PowerChange, Ready};
 pub use state::{Boot, BootMode, BootProgress, BootSource, MediaState, PowerState};
 pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;
@@ -73,12 +75,12 @@ impl Bmc {
     pub async fn boot_progress(&self) -> Result<Option<BootProgress>, BmcError> {
         let path = self.system().await?;
         let system: model::System = read(&self.client.get(&path).await?.body);
-        Ok(BootProgress::read(system.boot_progress))
+        self.blanked(Ok(BootProgress::read(system.boot_progress)))
     }
 
     /// What is in a slot.
     pub async fn media_state(&self, slot: &str) -> Result<MediaState, BmcError> {
-        Ok(MediaState::read(&read(&self.client.get(slot).await?.body)))
+        self.blanked(Ok(MediaState::read(&read(&self.client.get(slot).await?.body))))
     }
 
     /// What was asked for so far.

@@ -169,6 +169,10 @@ impl Bmc {
     /// Reads what the BMC has. Takes one request for each System that must be told from others, one for the Manager, one
     /// for the collection of virtual media and one for each slot.
     pub async fn survey(&self) -> Result<Survey, BmcError> {
+        self.blanked(self.read_survey().await)
+    }
+
+    async fn read_survey(&self) -> Result<Survey, BmcError> {
         let root: model::Root = read(self.client().root());
         let mut notes = Vec::new();
         let asked = self.system().await?;

@@ -11,6 +11,7 @@ use super::*;
 use crate::redfish::{Failure, Message, RedfishError};
 
 mod forms;
+mod power;
 
 const URL: &str = "http://192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
 

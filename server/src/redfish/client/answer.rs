@@ -1,5 +1,6 @@
 //! What a BMC answers.
 
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use http::header::{ETAG, LOCATION, RETRY_AFTER};
@@ -8,8 +9,8 @@ use serde_json::Value;
 
 use crate::redfish::RedfishError;
 
-/// A resource as it was read.
-#[derive(Debug, Clone, PartialEq)]
+/// A resource as it was read. `Debug` leaves its body out: BMCs repeat what they were sent.
+#[derive(Clone, PartialEq)]
 pub struct Resource {
     /// The path that it was read from.
     pub path: String,
@@ -19,8 +20,8 @@ pub struct Resource {
     pub etag: Option<String>,
 }
 
-/// What a BMC answers when it does something.
-#[derive(Debug, Clone, PartialEq)]
+/// What a BMC answers when it does something. `Debug` leaves out what it says: BMCs repeat what they were sent.
+#[derive(Clone, PartialEq)]
 pub struct Answer {
     /// The status: of the answer, or of the task's monitor at its end.
     pub status: StatusCode,
@@ -43,10 +44,24 @@ pub enum Completion {
     TaskGone(String),
 }
 
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
 /// One answer, read in full.
 pub(super) struct Reply {
     pub(super) method: &'static str,
     pub(super) path: String,
+    /// The path as it may be shown.
+    pub(super) shown: String,
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -70,7 +85,7 @@ impl Reply {
             Err(_) if self.body.is_empty() => "it is empty".to_owned(),
             Err(error) => error.to_string(),
         };
-        Err(RedfishError::NotJson { method: self.method, path: self.path.clone(), reason })
+        Err(RedfishError::NotJson { method: self.method, path: self.shown.clone(), reason })
     }
 
     pub(super) fn resource(&self) -> Result<Resource, RedfishError> {

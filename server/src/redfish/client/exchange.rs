@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io::{self, Read as _};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
@@ -16,6 +17,7 @@ use super::options::{ClientOptions, Target};
 use crate::redfish::error::{Failure, RedfishError};
 use crate::redfish::message;
 use crate::redfish::networks::{NetworkRefusal, Resolver, Unresolved};
+use crate::redfish::secrets::Secrets;
 use crate::redfish::tls;
 
 /// Redirects that are followed, all of them at one BMC and of GET only: `/redfish/v1` to `/redfish/v1/`.
@@ -74,6 +76,7 @@ pub(super) struct Exchange {
     /// When the last request ended. Held while one is under way.
     turn: Mutex<Option<Instant>>,
     pub(super) journal: Journal,
+    secrets: RwLock<Arc<Secrets>>,
 }
 
 impl Exchange {
@@ -101,7 +104,8 @@ impl Exchange {
             .build()
             .map_err(|error| internal(&error))?;
         let (target, options) = (target.clone(), options.clone());
-        Ok(Self { http, target, options, turn: Mutex::default(), journal: Journal::default() })
+        let secrets = RwLock::new(Arc::new(Secrets::of(target.credentials.as_ref())));
+        Ok(Self { http, target, options, turn: Mutex::default(), journal: Journal::default(), secrets })
     }
 
     pub(super) fn origin(&self) -> String {
@@ -125,8 +129,8 @@ impl Exchange {
                 _ => return Err(self.redirected(&reply)),
             }
         }
-        let location = format!("{path}, in a circle");
-        Err(RedfishError::Redirect { method: "GET", path: request.path.to_owned(), location })
+        let location = format!("{}, in a circle", self.shown(&path));
+        Err(RedfishError::Redirect { method: "GET", path: self.shown(request.path), location })
     }
 
     /// Where a redirect goes, if that is at the same BMC.
@@ -140,12 +144,13 @@ impl Exchange {
     fn redirected(&self, reply: &Reply) -> RedfishError {
         let location = reply.header(&LOCATION).unwrap_or("nowhere");
         let location = message::clean(location, &self.secrets());
-        RedfishError::Redirect { method: reply.method, path: reply.path.clone(), location }
+        RedfishError::Redirect { method: reply.method, path: reply.shown.clone(), location }
     }
 
     /// The URL of a path at this BMC. The path cannot change the host.
     fn url(&self, path: &str) -> Result<Url, RedfishError> {
-        let local = local_path(path).ok_or_else(|| RedfishError::Reference(path.chars().take(80).collect()))?;
+        let reference = || message::clean(path, &self.secrets()).chars().take(80).collect();
+        let local = local_path(path).ok_or_else(|| RedfishError::Reference(reference()))?;
         let mut url = self.target.address.origin().clone();
         match local.split_once('?') {
             Some((path, query)) => {
@@ -187,7 +192,7 @@ impl Exchange {
         drop(turn);
 
         let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
-        let (method, path, took) = (request.method.to_string(), request.path.to_owned(), begin.elapsed());
+        let (method, path, took) = (request.method.to_string(), self.shown(request.path), begin.elapsed());
         tracing::debug!(bmc = %self.target.address, method, path, status, seconds = took.as_secs_f64(), "asked a BMC");
         self.journal.add(RequestRecord { at, method, path, status, took });
         outcome
@@ -197,11 +202,11 @@ impl Exchange {
         let limit = self.options.max_body;
         let failed = |error: reqwest::Error| self.explain(request, &error);
         let mut response = builder.send().await.map_err(failed)?;
-        let (method, path) = (name(request.method), request.path.to_owned());
+        let (method, path, shown) = (name(request.method), request.path.to_owned(), self.shown(request.path));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > limit {
-                return Err(RedfishError::TooLarge { method, path, limit });
+                return Err(RedfishError::TooLarge { method, path: shown, limit });
             }
             body.extend_from_slice(&chunk);
         }
@@ -209,12 +214,14 @@ impl Exchange {
         if gzip && !body.is_empty() {
             body = match unpacked(&body, limit) {
                 Ok(Some(body)) => body,
-                Ok(None) => return Err(RedfishError::TooLarge { method, path, limit }),
-                Err(error) => return Err(RedfishError::NotJson { method, path, reason: format!("gzip: {error}") }),
+                Ok(None) => return Err(RedfishError::TooLarge { method, path: shown, limit }),
+                Err(error) => {
+                    return Err(RedfishError::NotJson { method, path: shown, reason: format!("gzip: {error}") });
+                }
             };
         }
         let status = response.status();
-        Ok(Reply { method, path, status, headers: std::mem::take(response.headers_mut()), body })
+        Ok(Reply { method, path, shown, status, headers: std::mem::take(response.headers_mut()), body })
     }
 
     /// What went wrong before there was an answer.
@@ -231,7 +238,7 @@ impl Exchange {
                 return RedfishError::Tls { origin: self.origin(), reason: tls::explain(error) };
             }
         }
-        let (method, path) = (name(request.method), request.path.to_owned());
+        let (method, path) = (name(request.method), self.shown(request.path));
         if error.is_connect() {
             let reason = if error.is_timeout() {
                 format!("no connection within {} s", self.options.connect_timeout.as_secs())
@@ -250,9 +257,22 @@ impl Exchange {
         RedfishError::Broken { method, path, reason }
     }
 
-    /// Texts that no error may hold, in the answers of a BMC that repeats what it was sent.
-    pub(super) fn secrets(&self) -> Vec<&str> {
-        self.target.credentials.iter().map(|credentials| credentials.password.reveal()).collect()
+    /// Texts that nobody may see, in the answers of a BMC that repeats what it was sent.
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What a session is known by is a secret from now on, and stays one when the session has ended.
+    pub(super) fn keep_secret(&self, token: &HeaderValue, path: Option<&str>) {
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        let secrets = Arc::make_mut(&mut secrets);
+        secrets.add(&String::from_utf8_lossy(token.as_bytes()));
+        path.iter().for_each(|path| secrets.add_path(path));
+    }
+
+    /// A path as it may be shown.
+    pub(super) fn shown(&self, path: &str) -> String {
+        self.secrets().blank_path(path)
     }
 
     /// An answer that says no, as an error.
@@ -271,7 +291,7 @@ impl Exchange {
             (StatusCode::UNAUTHORIZED, None) => return RedfishError::CredentialsMissing { origin },
             _ => {}
         }
-        let (method, path, status) = (reply.method, reply.path.clone(), reply.status);
+        let (method, path, status) = (reply.method, reply.shown.clone(), reply.status);
         let failure = Box::new(Failure { method, path, status, messages, retry_after: reply.retry_after() });
         match status {
             StatusCode::PRECONDITION_FAILED => RedfishError::PreconditionFailed(failure),

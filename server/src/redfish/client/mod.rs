@@ -23,6 +23,7 @@ pub use self::options::{ClientOptions, Target};
 use self::session::Session;
 use super::error::RedfishError;
 use super::message;
+use super::secrets::Secrets;
 use super::task::{self, Progress};
 
 /// Where every service is (DSP0266 §6.2).
@@ -91,6 +92,11 @@ impl Client {
     /// The service root, `/redfish/v1/`.
     pub fn root(&self) -> &Value {
         &self.root
+    }
+
+    /// Texts of this BMC that nobody may see.
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        self.exchange.secrets()
     }
 
     /// What was asked for so far: the last 256 requests.
@@ -182,7 +188,7 @@ impl Client {
         begin: Instant,
         limit: Duration,
     ) -> Result<Answer, RedfishError> {
-        let path = || monitor.to_owned();
+        let path = || self.exchange.shown(monitor);
         let mut state = "Running".to_owned();
         for looks in 0.. {
             let pause = task::pause(looks, retry_after);
@@ -202,11 +208,12 @@ impl Client {
             let answer =
                 |body, completion| Answer { status: reply.status, body, location: reply.location(), completion };
             match task::progress(reply.status, &body) {
-                Progress::Running(now) => state = now,
+                Progress::Running(now) => state = message::clean(&now, &self.exchange.secrets()),
                 Progress::Done => return Ok(answer(body, Completion::Task(path()))),
                 Progress::Gone => return Ok(answer(body, Completion::TaskGone(path()))),
                 Progress::Failed(state) => {
-                    let messages = message::messages(&body, &self.exchange.secrets());
+                    let secrets = self.exchange.secrets();
+                    let (state, messages) = (message::clean(&state, &secrets), message::messages(&body, &secrets));
                     return Err(RedfishError::TaskFailed { path: path(), state, messages });
                 }
             }
@@ -311,3 +318,6 @@ impl Drop for Client {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,6 +75,7 @@ async fn started(
     token.set_sensitive(true);
     let own = || body.get("@odata.id").and_then(Value::as_str).and_then(local_path);
     let session = Session { token, path: reply.location().or_else(own) };
+    exchange.keep_secret(&session.token, session.path.as_deref());
     let messages = message::messages(&body, &exchange.secrets());
     if messages.iter().any(|message| message.key() == "PasswordChangeRequired") {
         end(exchange, session).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
+use axum::response::{IntoResponse as _, Response};
 use imagelib::network::NMSTATE_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -113,13 +114,13 @@ async fn convert(
     State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
     request: Request,
-) -> Result<Json<Conversion>, Problem> {
+) -> Result<Response, Problem> {
     let asked = Asked::receive(query.as_deref(), request, |query| query.one("host")).await?;
     super::convert(&api, asked.size(), move || {
         let (headers, body) = (asked.headers.clone(), asked.body.clone());
         let (documents, host) = asked.understood(from_request)?;
         let networks = documents::networks(&documents, host.as_deref());
-        networks.map(conversion).map_err(|problem| content::hint(problem, &headers, &body))
+        networks.map(|networks| conversion(networks).into_response()).map_err(|problem| content::hint(problem, &headers, &body))
     })
     .await?
 }

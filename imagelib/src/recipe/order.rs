@@ -43,7 +43,7 @@ impl Recipe {
 }
 
 fn keys(mut keys: Vec<SshPublicKey>) -> Vec<SshPublicKey> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = std::collections::BTreeSet::new();
     keys.retain(|key| seen.insert(key.clone()));
     keys.sort_by(|a, b| a.material().cmp(&b.material()));
     keys

@@ -56,6 +56,7 @@ pub(super) struct BegunBoots {
         (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "Understood, and impossible (`bmc-refused`, and all that images are refused for)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "The base is not there at the moment (`base-unavailable`), too many boots are under way (`too-many-boots`), or the data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn create(

@@ -58,7 +58,8 @@ const IMAGE: &str = "application/octet-stream";
         (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "Understood, and impossible (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The base is not there at the moment (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The base is not there at the moment (`base-unavailable`), or the data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn create(

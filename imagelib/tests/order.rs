@@ -39,7 +39,13 @@ fn bytes(recipe: &Recipe) -> Vec<u8> {
     bytes
 }
 
-/// Everything that an order can hold, in some order, and `change` of it changed.
+/// Keys that only the user's own config has.
+const OWN_KEYS: [&str; 2] = [
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE d",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMD c",
+];
+
+/// Everything that an order can hold, in some order.
 #[derive(Debug, Clone)]
 struct Content {
     keyfiles: Vec<usize>,
@@ -60,7 +66,7 @@ fn user_config() -> Value {
         "ignition": {"version": "3.3.0", "timeouts": {"httpTotal": 1, "httpResponseHeaders": 2}},
         "passwd": {"users": [
             {"name": "one", "sshAuthorizedKeys": [KEYS[0], KEYS[2]]},
-            {"name": "core", "sshAuthorizedKeys": [KEYS[2], KEYS[0]]},
+            {"name": "core", "sshAuthorizedKeys": OWN_KEYS},
         ]},
         "storage": {
             "files": [

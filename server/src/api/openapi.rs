@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use utoipa::OpenApi;
-use utoipa::openapi::{Content, Ref, ResponseBuilder};
+use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::{Api, protected, unprotected};
@@ -78,10 +78,27 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     }
 }
 
+/// A request for boots has the members of a request for an image, and more. Neither of the two allows members that it does
+/// not know, so that both at once would allow none: the request for boots is described as one object.
+fn join_boot_request(openapi: &mut utoipa::openapi::OpenApi) {
+    let Some(components) = &mut openapi.components else { return };
+    let object = |name: &str| match components.schemas.get(name) {
+        Some(RefOr::T(Schema::Object(object))) => Some(object.clone()),
+        _ => None,
+    };
+    let (Some(mut joined), Some(boot)) = (object("ImageRequest"), object("BootSettings")) else { return };
+    joined.properties.extend(boot.properties);
+    joined.required.extend(boot.required);
+    joined.description = Some("An `ImageRequest`, or the id of an image, and what matters to a boot.".to_owned());
+    components.schemas.insert("BootRequest".to_owned(), RefOr::T(joined.into()));
+    components.schemas.remove("BootSettings");
+}
+
 /// A description as JSON, for people to read too.
 pub(super) fn to_json(openapi: &utoipa::openapi::OpenApi) -> String {
     let mut openapi = openapi.clone();
     complete(&mut openapi);
+    join_boot_request(&mut openapi);
     // Serialising to memory fails only for maps whose keys are not texts.
     let mut json = openapi.to_pretty_json().unwrap_or_default();
     json.push('\n');

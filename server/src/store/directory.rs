@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, StatVfsMountFlags};
 use tracing::{error, info, warn};
 
 use super::storage::{Lost, StorageTrouble};
@@ -104,12 +104,22 @@ impl DataDirectory {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries whether records can be written.
+    /// Finds out whether records can be written. That is tried only where it is in doubt: a disk that sleeps goes on
+    /// sleeping.
     pub(super) fn try_out(&self) {
-        let tried = self.guarded(|| {
-            // It has no name, so that nothing of it is left, or seen, at any time.
-            tempfile::tempfile_in(self.images())?.write_all(&vec![0; TRIED])
+        let doubtful = self.guarded(|| {
+            let system = rustix::fs::statvfs(self.images().as_path())?;
+            let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY);
+            // Some file systems do not count blocks, or inodes.
+            let blocks = system.f_blocks > 0 && system.f_bavail.saturating_mul(system.f_frsize) < TRIED as u64;
+            let inodes = system.f_files > 0 && system.f_favail == 0;
+            Ok(read_only || blocks || inodes)
         });
+        if matches!(doubtful, Ok(false)) && self.trouble().is_none() {
+            return;
+        }
+        // It has no name, so that nothing of it is left, or seen, at any time.
+        let tried = self.guarded(|| tempfile::tempfile_in(self.images())?.write_all(&vec![0; TRIED]));
         if tried.is_ok()
             && let Some(trouble) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
         {

@@ -82,7 +82,8 @@ fn user_config() -> Value {
 }
 
 fn recipe(content: &Content) -> Recipe {
-    let keyfile = |n: &usize| Keyfile { name: format!("eth{n}.nmconnection").parse().unwrap(), content: format!("# {n}\n") };
+    let keyfile =
+        |n: &usize| Keyfile { name: format!("eth{n}.nmconnection").parse().unwrap(), content: format!("# {n}\n") };
     let file = |n: &usize| ExtraFile {
         path: format!("/etc/file-{n}").parse().unwrap(),
         mode: "0644".parse().unwrap(),
@@ -90,8 +91,11 @@ fn recipe(content: &Content) -> Recipe {
         group: 0,
         contents: format!("{n}").into(),
     };
-    let unit =
-        |n: &usize| Unit { name: format!("unit-{n}.service").parse().unwrap(), enabled: true, contents: Some(format!("# {n}\n")) };
+    let unit = |n: &usize| Unit {
+        name: format!("unit-{n}.service").parse().unwrap(),
+        enabled: true,
+        contents: Some(format!("# {n}\n")),
+    };
     let additions = Additions {
         keyfiles: content.keyfiles.iter().map(keyfile).collect(),
         files: content.files.iter().map(file).collect(),
@@ -139,7 +143,8 @@ fn shuffle(value: &Value, seeds: &mut impl Iterator<Item = u64>) -> Value {
 
 fn content() -> impl Strategy<Value = Content> {
     // The lines with one key keep their order; each may be there again.
-    let keys = prop::sample::select(vec![vec![0, 1, 2], vec![0, 2, 1], vec![2, 0, 1], vec![2, 0, 2, 1], vec![0, 1, 0, 2]]);
+    let keys =
+        prop::sample::select(vec![vec![0, 1, 2], vec![0, 2, 1], vec![2, 0, 1], vec![2, 0, 2, 1], vec![0, 1, 0, 2]]);
     let seeds = prop::collection::vec(any::<u64>(), 400);
     (shuffled(4), shuffled(5), shuffled(3), keys, shuffled(3), seeds).prop_map(
         |(keyfiles, files, units, keys, deleted, seeds)| {

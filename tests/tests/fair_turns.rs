@@ -67,7 +67,9 @@ fn a_small_check_does_not_wait_for_large_ones() {
         assert_eq!(check(&server.api, small.to_owned()), 200);
     }
     let (each, meanwhile) = (start.elapsed() / 5, answered.load(Ordering::SeqCst) - before);
-    println!("a small check: {alone:?} alone, {each:?} beside {LARGE} large ones, of which {meanwhile} ended meanwhile");
+    println!(
+        "a small check: {alone:?} alone, {each:?} beside {LARGE} large ones, of which {meanwhile} ended meanwhile"
+    );
     // First come, first served would be most of them for each.
     assert!(meanwhile <= 2, "five small checks took as long as {meanwhile} large ones: {each:?} each, {alone:?} alone");
     // The others are not waited for: the server ends here.

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use super::asked::Asked;
 use super::images::open_base;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::user_documents::{DocumentsBody, UserDocuments};
+use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments};
 use super::{Api, documents};
 use crate::store::Store;
 
@@ -118,7 +118,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     params(CheckQuery),
     request_body(description = "At most 4 MiB", content(
         (CheckRequest = "application/json"),
-        (String = "application/yaml"),
+        (AnyDocuments = "application/yaml"),
     )),
     responses(
         (status = 200, description = "What was found, errors too", body = CheckBody),

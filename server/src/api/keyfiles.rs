@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::asked::Asked;
 use super::documents::Networks;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::user_documents::{DocumentsBody, UserDocuments};
+use super::user_documents::{DocumentsBody, UserDocuments, YamlDocuments};
 use super::{Api, content, documents};
 
 /// The keyfiles of all hosts.
@@ -100,7 +100,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     params(KeyfilesQuery),
     request_body(description = "At most 4 MiB", content(
         (KeyfilesRequest = "application/json"),
-        (String = "application/yaml"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 200, description = "The keyfiles", body = Conversion),
@@ -120,7 +120,9 @@ async fn convert(
         let (headers, body) = (asked.headers.clone(), asked.body.clone());
         let (documents, host) = asked.understood(from_request)?;
         let networks = documents::networks(&documents, host.as_deref());
-        networks.map(|networks| conversion(networks).into_response()).map_err(|problem| content::hint(problem, &headers, &body))
+        networks
+            .map(|networks| conversion(networks).into_response())
+            .map_err(|problem| content::hint(problem, &headers, &body))
     })
     .await?
 }

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use utoipa::OpenApi;
-use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 
 use super::{Api, protected, unprotected};
 
@@ -66,12 +66,17 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
             let problems = [
                 (takes_any, 400, "The path or the query is not well-formed (`wrong-parameter`)"),
                 (needs_token, 401, "No token, or a wrong one (`unauthorized`)"),
-                (needs_token, 403, "The server has no token, and the request comes from a browser or another machine (`foreign-origin`)"),
+                (
+                    needs_token,
+                    403,
+                    "The server has no token, and the request comes from a browser or another machine (`foreign-origin`)",
+                ),
                 (needs_token, 500, "The fault is the server's or its machine's; its log says more (`internal`)"),
             ];
             for (_, status, description) in problems.into_iter().filter(|(applies, ..)| *applies) {
                 let problem = Content::new(Some(Ref::from_schema_name("Problem")));
-                let response = ResponseBuilder::new().description(description).content("application/problem+json", problem);
+                let response =
+                    ResponseBuilder::new().description(description).content("application/problem+json", problem);
                 operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
             }
         }

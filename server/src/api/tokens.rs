@@ -142,8 +142,7 @@ fn read(path: &Path) -> Result<Vec<[u8; 32]>, TokenError> {
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
     let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let digests: Vec<_> =
-        tokens.map(|token| digest(token, &path.display().to_string())).collect::<Result<_, _>>()?;
+    let digests: Vec<_> = tokens.map(|token| digest(token, &path.display().to_string())).collect::<Result<_, _>>()?;
     if digests.is_empty() { Err(TokenError::Empty(path.to_owned())) } else { Ok(digests) }
 }
 
@@ -189,7 +188,7 @@ mod tests {
     fn a_file_that_others_may_use_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "0123456789abcdef\n").unwrap();
-        let mut add = |mode| {
+        let add = |mode| {
             std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
             ApiTokens::default().add_file(file.path())
         };

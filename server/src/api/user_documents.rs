@@ -31,6 +31,24 @@ pub(in crate::api) enum DocumentsBody {
     Files(Vec<FileSchema>),
 }
 
+/// Documents by themselves, in YAML or JSON: `NMState`, or `BareMetalHost`s with their Secrets, or any other of the documents
+/// that are read. Several are separated by lines of `---`.
+#[derive(ToSchema)]
+#[schema(as = YamlDocuments, value_type = Object, example = json!({
+    "interfaces": [{
+        "name": "eth0", "type": "ethernet", "state": "up",
+        "ipv4": {"enabled": true, "address": [{"ip": "192.0.2.20", "prefix-length": 24}]}
+    }]
+}))]
+#[expect(dead_code, reason = "documents what is read as it is")]
+pub(in crate::api) struct YamlDocuments(Vec<u8>);
+
+/// Documents by themselves, whatever they are: what is wrong with them is in the answer.
+#[derive(ToSchema)]
+#[schema(as = AnyDocuments, value_type = Value)]
+#[expect(dead_code, reason = "documents what is read as it is")]
+pub(in crate::api) struct AnyDocuments(Vec<u8>);
+
 /// A file, with its content as text or as data.
 #[derive(ToSchema)]
 #[schema(as = DocumentFile)]

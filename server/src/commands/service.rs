@@ -49,10 +49,7 @@ pub(super) fn wrong_use(error: &dyn Error) -> ExitCode {
     ExitCode::from(WRONG_USE)
 }
 
-async fn serve<S: Service, E: Error>(
-    start: impl Future<Output = Result<S, E>>,
-    code: impl Fn(&E) -> u8,
-) -> ExitCode {
+async fn serve<S: Service, E: Error>(start: impl Future<Output = Result<S, E>>, code: impl Fn(&E) -> u8) -> ExitCode {
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
         Err(error) => {

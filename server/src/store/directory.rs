@@ -17,7 +17,7 @@ use super::storage::{Lost, StorageTrouble};
 const UNFINISHED: &str = ".unfinished-";
 
 /// Such files are written in milliseconds.
-const STALE: Duration = Duration::from_secs(60 * 60);
+const STALE: Duration = Duration::from_hours(1);
 
 /// How many bytes a look at the directory writes: more than the usual record, so that what it finds is true of records.
 const TRIED: usize = 64 << 10;
@@ -269,7 +269,8 @@ fn remove_unfinished_if(directory: &Path, condition: impl Fn(&DirEntry) -> bool)
         let unfinished = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
         if unfinished
             && condition(&entry)
-            && let Err(error) = fs::remove_file(entry.path()) {
+            && let Err(error) = fs::remove_file(entry.path())
+        {
             warn!(path = %entry.path().display(), %error, "cannot remove what a crash left");
         }
     }

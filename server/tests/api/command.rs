@@ -152,8 +152,9 @@ fn a_hang_up_has_the_tokens_read_again_and_ends_nothing() {
     let api = serves.split_whitespace().find_map(|word| word.strip_prefix("api=")).unwrap().to_owned();
     let status = |token: &str| {
         let mut stream = std::net::TcpStream::connect(&api).unwrap();
-        let request =
-            format!("GET /v1/bases HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n");
+        let request = format!(
+            "GET /v1/bases HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
         std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).unwrap();

@@ -18,6 +18,7 @@ use crate::api::content::{self, Content};
 use crate::api::images::{OrderQuery, Understood};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{FindingBody, Problem, ProblemBody, findings};
+use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, blocking, body, convert};
 use crate::boots::{Boot, NewBoot};
 use crate::store::{Publication, Store, StoreError, StoredImage};
@@ -44,7 +45,7 @@ pub(super) struct BegunBoots {
     params(OrderQuery, BootQuery),
     request_body(description = "At most 4 MiB", content(
         (JsonBootOrder = "application/json"),
-        (String = "application/yaml"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 201, description = "The boots are begun", body = BegunBoots,

@@ -19,6 +19,7 @@ use super::show::{self, ImageBody};
 use crate::api::content::{self, Content};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, accept, body, convert};
 use crate::store::Publication;
 use crate::store::served::ETag;
@@ -43,7 +44,7 @@ const IMAGE: &str = "application/octet-stream";
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
         (JsonOrder = "application/json"),
-        (String = "application/yaml", example = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.0.2.20\n      prefix-length: 24\n"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 201, description = "The image is made and served", body = ImageBody,

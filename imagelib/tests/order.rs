@@ -1,5 +1,7 @@
 //! The same content is the same recipe and the same image, in whichever order it was given.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::collections::BTreeMap;
 
 use imagelib::base::{Base, BaseIdentity, Format};

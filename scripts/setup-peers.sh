@@ -115,6 +115,19 @@ pycdlib_venv() {
   fi
 }
 
+# A client made of the API's description, which tries what a person would not.
+schemathesis_venv() {
+  local venv="$cache/schemathesis-4.32.5"
+  if [ ! -x "$venv/bin/st" ]; then
+    echo "setup: Python environment for schemathesis"
+    # A venv that was not finished.
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet schemathesis==4.32.5 hypothesis==6.170.15
+  fi
+  ln -sfn "$venv/bin/st" "$cache/bin/st"
+}
+
 # Ansible, for how it reads inventories.
 ansible_venv() {
   local venv="$cache/ansible-core-2.19.3"
@@ -389,6 +402,7 @@ kustomize_binary
 libnm_releases
 pycdlib_venv
 ansible_venv
+schemathesis_venv
 ironic_venv
 nmstate_documents
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf

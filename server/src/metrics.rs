@@ -105,6 +105,8 @@ impl Metrics {
     /// All metrics as text. The gauges are those of now.
     pub fn encode<'a>(&self, images: usize, bases: impl Iterator<Item = (&'a str, bool)>) -> String {
         self.images.set(i64::try_from(images).unwrap_or(i64::MAX));
+        // A base that is configured no more has no gauge either.
+        self.bases.clear();
         for (base, available) in bases {
             self.bases.get_or_create(&Base { base: base.to_owned() }).set(available.into());
         }

@@ -8,6 +8,7 @@
 mod additions;
 mod files;
 mod merge;
+mod order;
 mod ssh;
 mod user;
 

@@ -29,6 +29,24 @@ pub struct SshPublicKey(String);
 
 checked_text!(SshPublicKey, SshPublicKeyError);
 
+impl SshPublicKey {
+    /// The type and the key itself, without options and comment.
+    pub(crate) fn material(&self) -> (&str, &str) {
+        material(&self.0).unwrap_or(("", &self.0))
+    }
+}
+
+/// The type and the key itself in a line of an `authorized_keys` file.
+pub(super) fn material(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split(' ').peekable();
+    while let Some(kind) = words.next() {
+        if let Some(key) = words.peek().filter(|key| is_of_kind(kind, key)) {
+            return Some((kind, key));
+        }
+    }
+    None
+}
+
 impl FromStr for SshPublicKey {
     type Err = SshPublicKeyError;
 
@@ -40,9 +58,7 @@ impl FromStr for SshPublicKey {
         if line.chars().any(char::is_control) {
             return Err(SshPublicKeyError::Lines);
         }
-        let words: Vec<&str> = line.split(' ').collect();
-        let is_key = |pair: &[&str]| matches!(pair, [kind, key] if is_of_kind(kind, key));
-        if words.windows(2).any(is_key) { Ok(Self(line.to_owned())) } else { Err(SshPublicKeyError::NotAKey) }
+        if material(line).is_some() { Ok(Self(line.to_owned())) } else { Err(SshPublicKeyError::NotAKey) }
     }
 }
 

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::order::ordered;
 use super::{AbsolutePath, IgnitionError, UnitName};
 
 /// An Ignition config of spec 3.0.0 to 3.6.0, as its user wrote it: valid by its spec's schema, and not one that
@@ -70,6 +71,17 @@ impl UserConfig {
     /// them; most often they are spelling mistakes.
     pub fn unused_keys(&self) -> &[String] {
         &self.unused_keys
+    }
+
+    /// The same config with what Ignition takes in any order in one order: the keys of objects by name, files by path,
+    /// units and their drop-ins by name, SSH keys by key.
+    ///
+    /// All other lists stay as they are. Users and groups get their numbers in turn; an implied parent of two
+    /// directories gets the mode of the first; a hard link needs its target before it; disks, partitions and file
+    /// systems are made one upon the other; and of configs that are merged the last one wins.
+    #[must_use]
+    pub fn ordered(&self) -> Self {
+        Self { root: ordered(&self.root), minor: self.minor, unused_keys: self.unused_keys.clone() }
     }
 
     pub(super) fn minor(&self) -> u32 {

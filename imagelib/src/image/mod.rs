@@ -200,6 +200,8 @@ impl Image {
         identity: BaseIdentity,
         rootfs_url: Option<&RootfsUrl>,
     ) -> Result<Self, ImageError> {
+        let recipe = recipe.arranged();
+        let recipe = recipe.as_ref();
         if recipe.base != identity {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }

@@ -1,6 +1,7 @@
 //! The canonical form of all that goes into an image. Its digest is what the image is.
 
 mod data;
+mod order;
 mod rootfs;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use crate::ignition::{Additions, UserConfig};
 use crate::kernel_arguments::KernelArgumentEdits;
 
 pub use data::{DataDrive, DriveFile};
+pub use order::PartOrder;
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
 
 /// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
@@ -69,6 +71,9 @@ pub struct Recipe {
     /// Whether what the base already carries in its embed areas may be replaced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace_embedded: bool,
+    /// In which order its parts stand that could stand in any.
+    #[serde(skip)]
+    pub order: PartOrder,
 }
 
 #[derive(Serialize)]
@@ -97,26 +102,38 @@ impl Recipe {
             rootfs: None,
             data: None,
             replace_embedded: false,
+            order: PartOrder::default(),
         }
     }
 
-    /// The canonical form: compact JSON with its members in a fixed order. It holds secrets where the recipe does.
+    /// The canonical form: compact JSON with its members in a fixed order, and all parts of the recipe in its
+    /// [order](PartOrder). It holds secrets where the recipe does.
     pub fn to_canonical_json(&self) -> Vec<u8> {
         // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.
-        serde_json::to_vec(&Versioned { version: VERSION, recipe: self }).unwrap_or_default()
+        serde_json::to_vec(&Versioned { version: VERSION, recipe: &self.arranged() }).unwrap_or_default()
     }
 
-    /// Reads the canonical form. Errors name places, never contents.
+    /// Reads the canonical form. Recipes that an earlier dayone has written have their parts in the order in which they
+    /// were given, and keep it. Errors name places, never contents.
     pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
         let place = |error: serde_json::Error| RecipeError::Json { line: error.line(), column: error.column() };
         let VersionedJson { version, recipe } = serde_json::from_slice(json).map_err(place)?;
         if version != VERSION {
             return Err(RecipeError::Version(version));
         }
-        serde_json::from_value(recipe).map_err(place)
+        let as_given = Self { order: PartOrder::AsGiven, ..serde_json::from_value(recipe).map_err(place)? };
+        let canonical = as_given.in_canonical_order();
+        Ok(if as_given.to_canonical_json() == canonical.to_canonical_json() { canonical } else { as_given })
     }
 
-    /// The recipe's identity: the SHA-256 of its canonical form.
+    /// The recipe of the same content whose parts are in canonical order.
+    #[must_use]
+    pub fn in_canonical_order(&self) -> Self {
+        Self { order: PartOrder::Canonical, ..self.clone() }
+    }
+
+    /// The recipe's identity: the SHA-256 of its canonical form. The same content has the same, in whichever order it
+    /// was given.
     pub fn id(&self) -> RecipeId {
         RecipeId(Digest::of(&self.to_canonical_json()))
     }

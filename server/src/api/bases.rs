@@ -28,19 +28,33 @@ pub(super) struct BaseList {
 
 /// A base, and what can be done with it.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "state", rename_all = "kebab-case")]
 #[schema(as = Base)]
-pub(super) struct BaseBody {
+pub(super) enum BaseBody {
+    /// It can be used.
+    Available(AvailableBase),
+    /// It cannot be used at the moment. It is looked at again every few seconds.
+    Unavailable(UnavailableBase),
+}
+
+/// A base that can be used, and what can be done with it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AvailableBase {
     /// Its name.
     #[schema(example = "fcos")]
     name: String,
-    /// Whether it can be used: `available` or `unavailable`. It is looked at again every few seconds.
-    state: &'static str,
-    /// Why it cannot be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// What it is; absent while it is unavailable.
     #[serde(flatten)]
-    details: Option<BaseDetails>,
+    details: Box<BaseDetails>,
+}
+
+/// A base that cannot be used at the moment.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UnavailableBase {
+    /// Its name.
+    #[schema(example = "fcos")]
+    name: String,
+    /// Why it cannot be used.
+    reason: String,
 }
 
 /// What a base is.
@@ -91,7 +105,7 @@ pub(super) struct BaseDetails {
     evidence: Vec<String>,
     /// The boot entries of a live ISO, and the initramfs images that they load.
     #[serde(flatten)]
-    #[schema(value_type = Option<LiveBody>)]
+    #[schema(value_type = LiveBody)]
     live: Option<LiveDescription>,
     /// Why images cannot be made over it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,10 +119,10 @@ pub(super) struct BaseDetails {
 #[schema(as = LiveIso)]
 #[expect(dead_code, reason = "describes imagelib's type")]
 pub(super) struct LiveBody {
-    /// The entries of its boot menus that start Linux.
-    boot_entries: Vec<BootEntryBody>,
-    /// The initramfs images that they load.
-    initrds: Vec<InitrdBody>,
+    /// The entries of its boot menus that start Linux; absent for a base of another kind.
+    boot_entries: Option<Vec<BootEntryBody>>,
+    /// The initramfs images that they load; absent for a base of another kind.
+    initrds: Option<Vec<InitrdBody>>,
 }
 
 /// An entry of a boot menu.
@@ -191,12 +205,8 @@ async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result
 fn body(base: &RegisteredBase) -> BaseBody {
     let name = base.name().to_string();
     match base.state() {
-        BaseState::Available(open) => {
-            BaseBody { name, state: "available", reason: None, details: Some(details(&open)) }
-        }
-        BaseState::Unavailable { reason } => {
-            BaseBody { name, state: "unavailable", reason: Some(reason), details: None }
-        }
+        BaseState::Available(open) => BaseBody::Available(AvailableBase { name, details: Box::new(details(&open)) }),
+        BaseState::Unavailable { reason } => BaseBody::Unavailable(UnavailableBase { name, reason }),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
+use axum::response::{IntoResponse as _, Response};
 use imagelib::check::Converted;
 use imagelib::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use imagelib::report::{Report, Severity};
@@ -15,7 +16,7 @@ use utoipa_axum::routes;
 use super::asked::Asked;
 use super::images::open_base;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::user_documents::{DocumentsBody, UserDocuments};
+use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments};
 use super::{Api, documents};
 use crate::store::Store;
 
@@ -117,7 +118,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     params(CheckQuery),
     request_body(description = "At most 4 MiB", content(
         (CheckRequest = "application/json"),
-        (String = "application/yaml"),
+        (AnyDocuments = "application/yaml"),
     )),
     responses(
         (status = 200, description = "What was found, errors too", body = CheckBody),
@@ -132,7 +133,7 @@ async fn check_documents(
     State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
     request: Request,
-) -> Result<Json<CheckBody>, Problem> {
+) -> Result<Response, Problem> {
     let asked = Asked::receive(query.as_deref(), request, |query| {
         Ok(Beside {
             host: query.one("host")?,
@@ -147,7 +148,8 @@ async fn check_documents(
             let CheckRequest { documents, host, base, network_manager } = request;
             Ok((documents, Beside { host, base, network_manager }))
         })?;
-        checked(&documents, &beside, &store).map(Json)
+        // Findings of thousands of hosts take long to write down, too.
+        checked(&documents, &beside, &store).map(|checked| Json(checked).into_response())
     })
     .await?
 }

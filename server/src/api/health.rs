@@ -14,7 +14,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
-use crate::store::BaseState;
+use crate::store::{BaseState, ReplacedBase};
+
+const AVAILABLE: &str = "available";
+const UNAVAILABLE: &str = "unavailable";
 
 /// Whether the server is ready.
 #[derive(Debug, Serialize, ToSchema)]
@@ -23,8 +26,12 @@ pub(super) struct Readiness {
     ready: bool,
     /// `available` or `unavailable`, by name of the base.
     bases: BTreeMap<String, &'static str>,
+    /// `available` or `unavailable`: whether the data directory takes what is to be stored.
+    data_directory: &'static str,
     /// Whether the server is stopping.
     stopping: bool,
+    /// Why it is not ready, for people, a sentence each. They name no file.
+    problems: Vec<String>,
 }
 
 /// The routes that need no token.
@@ -44,10 +51,11 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Ask whether the server is ready: all its bases are there, and it is not stopping. Needs no token.
+/// Ask whether the server is ready: all its bases are there and are those that its images were made over, its data
+/// directory can be written, and it is not stopping. Needs no token.
 ///
-/// A server with a missing base still makes and serves images over the others. Why a base is missing, which names
-/// files, is said at `/v1/bases` and in the log.
+/// `problems` says which of these is not so, and why. A server that is not ready still serves what it can. The files
+/// that a missing base consists of are named at `/v1/bases` and in the log.
 #[utoipa::path(operation_id = "getReadiness", get, path = "/readyz", tag = "service", security(()),
     responses(
         (status = 200, description = "It is", body = Readiness),
@@ -55,20 +63,38 @@ async fn healthz() -> &'static str {
     ))]
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     let bases = api.store.bases().into_iter().map(|base| {
-        let state = if matches!(base.state(), BaseState::Available(_)) { "available" } else { "unavailable" };
+        let state = if matches!(base.state(), BaseState::Available(_)) { AVAILABLE } else { UNAVAILABLE };
         (base.name().to_string(), state)
     });
     let bases: BTreeMap<_, _> = bases.collect();
+    let trouble = api.store.storage_trouble();
     let stopping = api.stopping.is_cancelled();
-    let ready = !stopping && bases.values().all(|state| *state == "available");
+
+    let mut problems: Vec<String> = Vec::new();
+    for (name, _) in bases.iter().filter(|(_, state)| **state == UNAVAILABLE) {
+        problems.push(format!("the base '{name}' is not available; /v1/bases/{name} says why"));
+    }
+    for ReplacedBase { name, was, now, images } in api.store.replaced_bases() {
+        problems.push(format!(
+            "the base '{name}' was replaced by another file: {images} published images were made over identity {was}, \
+             which answer 503 now that it has identity {now}; register the old file under any name, or delete the \
+             images and order them again"
+        ));
+    }
+    problems.extend(trouble.map(|trouble| format!("the data directory cannot be used: {trouble}")));
+    problems.extend(stopping.then(|| "the server is stopping".to_owned()));
+
+    let ready = problems.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { ready, bases, stopping })).into_response()
+    let data_directory = if trouble.is_none() { AVAILABLE } else { UNAVAILABLE };
+    (status, Json(Readiness { ready, bases, data_directory, stopping, problems })).into_response()
 }
 
 /// Read the metrics, as Prometheus does (format `OpenMetrics`).
 #[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text")))]
 async fn metrics(State(api): State<Arc<Api>>) -> Response {
+    api.boots.measure();
     let bases = api.store.bases();
     let available = bases.iter().map(|base| (base.name().as_str(), base.available().is_some()));
     let mut response = api.metrics.encode(api.store.images().len(), available).into_response();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
+use axum::response::{IntoResponse as _, Response};
 use imagelib::network::NMSTATE_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -14,7 +15,7 @@ use utoipa_axum::routes;
 use super::asked::Asked;
 use super::documents::Networks;
 use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
-use super::user_documents::{DocumentsBody, UserDocuments};
+use super::user_documents::{DocumentsBody, UserDocuments, YamlDocuments};
 use super::{Api, content, documents};
 
 /// The keyfiles of all hosts.
@@ -99,7 +100,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     params(KeyfilesQuery),
     request_body(description = "At most 4 MiB", content(
         (KeyfilesRequest = "application/json"),
-        (String = "application/yaml"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 200, description = "The keyfiles", body = Conversion),
@@ -113,13 +114,15 @@ async fn convert(
     State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
     request: Request,
-) -> Result<Json<Conversion>, Problem> {
+) -> Result<Response, Problem> {
     let asked = Asked::receive(query.as_deref(), request, |query| query.one("host")).await?;
     super::convert(&api, asked.size(), move || {
         let (headers, body) = (asked.headers.clone(), asked.body.clone());
         let (documents, host) = asked.understood(from_request)?;
         let networks = documents::networks(&documents, host.as_deref());
-        networks.map(conversion).map_err(|problem| content::hint(problem, &headers, &body))
+        networks
+            .map(|networks| conversion(networks).into_response())
+            .map_err(|problem| content::hint(problem, &headers, &body))
     })
     .await?
 }

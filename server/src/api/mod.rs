@@ -14,6 +14,7 @@ mod health;
 mod images;
 mod json;
 mod keyfiles;
+mod lanes;
 mod openapi;
 mod parameters;
 pub mod problem;
@@ -36,14 +37,11 @@ use crate::media::MediaService;
 use crate::media_url::MediaUrl;
 use crate::metrics::Metrics;
 use crate::store::Store;
+use lanes::Lanes;
 use problem::{Problem, ProblemKind};
 use tokens::ApiTokens;
 
 pub use openapi::document;
-
-/// How many bytes of documents are converted at once: those of thousands of usual hosts, or of four of the largest
-/// requests, each of which needs many times its size in memory.
-const DOCUMENTS_AT_ONCE: u32 = 16 << 20;
 
 /// How many digests of images are computed at once. Each keeps a processor busy for seconds, which the BMCs need too.
 const DIGESTS_AT_ONCE: usize = 1;
@@ -56,7 +54,7 @@ pub struct Api {
     boots: Boots,
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
-    documents: Arc<Semaphore>,
+    lanes: Lanes,
     digests: Arc<Semaphore>,
 }
 
@@ -71,9 +69,9 @@ impl Api {
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
     ) -> Self {
-        let documents = Arc::new(Semaphore::new(DOCUMENTS_AT_ONCE as usize));
+        let lanes = Lanes::new();
         let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
-        Self { store, media, media_url, boots, metrics, stopping, documents, digests }
+        Self { store, media, media_url, boots, metrics, stopping, lanes, digests }
     }
 
     /// The router of the plane, for [`crate::listen::Listener::serve`].
@@ -125,8 +123,7 @@ async fn convert<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {
-    let size = u32::try_from(size).unwrap_or(DOCUMENTS_AT_ONCE).clamp(1, DOCUMENTS_AT_ONCE);
-    let turn = Arc::clone(&api.documents).acquire_many_owned(size).await.map_err(Problem::internal)?;
+    let turn = api.lanes.turn(size).await.map_err(Problem::internal)?;
     blocking(move || {
         let _turn = turn;
         work()

@@ -11,6 +11,8 @@ use imagelib::report::{LineColumn, Position, Report, Severity, explain};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::store::StorageTrouble;
+
 /// The kinds of problems: each has a slug that is stable, a title, a status, and what to do about it.
 macro_rules! problem_kinds {
     ($(#[doc = $doc:literal] $name:ident = $status:ident, $slug:literal, $title:literal;)*) => {
@@ -92,6 +94,10 @@ problem_kinds! {
     ImageInUse = CONFLICT, "image-in-use", "A host boots from the image";
     /// The base is known, and its file is missing or was changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
+    /// The server's data directory is full, or its quota is used up. What was asked for was not stored.
+    StorageFull = INSUFFICIENT_STORAGE, "storage-full", "The data directory is full";
+    /// The server's data directory cannot be written, was removed, or another one is in its place. What was asked for was not stored.
+    StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory cannot be used";
     /// dayone is stopping.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
     /// The fault is dayone's or the machine's; its log says more, under the request's id.
@@ -248,6 +254,16 @@ impl Problem {
         Self::new(ProblemKind::Internal, detail).with_cause(cause)
     }
 
+    /// The data directory could not be used. `detail` is what the client is told, `cause` is for the log.
+    pub fn storage(detail: impl Into<String>, cause: &std::io::Error) -> Self {
+        let kind = if StorageTrouble::of(cause).is_full() {
+            ProblemKind::StorageFull
+        } else {
+            ProblemKind::StorageUnavailable
+        };
+        Self::new(kind, detail).with_cause(cause)
+    }
+
     /// With what only the log is told.
     #[must_use]
     pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
@@ -306,7 +322,10 @@ impl IntoResponse for Problem {
             ProblemKind::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"dayone\""));
             }
-            ProblemKind::BaseUnavailable | ProblemKind::TooManyBoots | ProblemKind::Stopping => {
+            ProblemKind::BaseUnavailable
+            | ProblemKind::TooManyBoots
+            | ProblemKind::StorageUnavailable
+            | ProblemKind::Stopping => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
             }
             _ => {}

@@ -1,7 +1,11 @@
 //! The bearer tokens that open the API.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -20,6 +24,17 @@ pub enum TokenError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// Others than its owner may read or change it.
+    #[error(
+        "others than its owner may use the API token file {} (mode {mode:04o}): whoever reads it can use the API; run \
+         chmod 600 on it", path.display()
+    )]
+    Mode {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// The file holds no token.
     #[error("the API token file {} holds no token; make one with: openssl rand -hex 32", .0.display())]
     Empty(PathBuf),
@@ -32,52 +47,103 @@ pub enum TokenError {
 }
 
 /// The tokens that open the API, any of them. Held as digests: what is compared tells nothing, by its time, about how
-/// much of a guess was right or how long a token is.
+/// much of a guess was right or how long a token is. Clones are the same.
 #[derive(Clone, Default)]
-pub struct ApiTokens(Vec<[u8; 32]>);
+pub struct ApiTokens(Arc<RwLock<Tokens>>);
+
+#[derive(Default)]
+struct Tokens {
+    digests: Vec<[u8; 32]>,
+    /// Those that come from no file, which are always valid.
+    fixed: Vec<[u8; 32]>,
+    files: Vec<PathBuf>,
+}
 
 impl ApiTokens {
     /// Adds `token`. `source` is what to call the place that it comes from.
     pub fn add(&mut self, token: &str, source: &str) -> Result<(), TokenError> {
-        let token = token.trim();
-        if !token.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(TokenError::Characters(source.to_owned()));
-        }
-        if token.len() < SHORTEST {
-            return Err(TokenError::Short(source.to_owned()));
-        }
-        self.0.push(Sha256::digest(token.as_bytes()).into());
+        let digest = digest(token, source)?;
+        let mut tokens = self.write();
+        tokens.digests.push(digest);
+        tokens.fixed.push(digest);
         Ok(())
     }
 
     /// Adds the tokens in the file at `path`, one a line, so that a new one can come in before the old one goes.
     pub fn add_file(&mut self, path: &Path) -> Result<(), TokenError> {
-        let read = std::fs::read_to_string(path);
-        let text = read.map_err(|error| TokenError::Read { path: path.to_owned(), error })?;
-        let mut tokens = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
-        if tokens.peek().is_none() {
-            return Err(TokenError::Empty(path.to_owned()));
+        let mut digests = read(path)?;
+        let mut tokens = self.write();
+        tokens.digests.append(&mut digests);
+        tokens.files.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Reads the files again: from now on, the tokens in them are valid, and no others. Says how many there are. If one
+    /// of the files cannot be used, everything stays as it was. Waits for the disk.
+    pub fn reload(&self) -> Result<usize, TokenError> {
+        let (mut digests, files) = {
+            let tokens = self.read();
+            (tokens.fixed.clone(), tokens.files.clone())
+        };
+        for path in &files {
+            digests.append(&mut read(path)?);
         }
-        tokens.try_for_each(|token| self.add(token, &path.display().to_string()))
+        let count = digests.len();
+        self.write().digests = digests;
+        Ok(count)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Tokens> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Tokens> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there are none, and the API is open to all who reach it.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.read().digests.is_empty()
     }
 
     /// Whether `token` is one of them.
     pub fn admit(&self, token: &str) -> bool {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         // All of them, always: which one was right is not for the clock to tell.
-        self.0.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(&digest)).into()
+        self.read().digests.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(&digest)).into()
     }
 }
 
 impl fmt::Debug for ApiTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApiTokens({})", self.0.len())
+        write!(f, "ApiTokens({})", self.read().digests.len())
     }
+}
+
+fn digest(token: &str, source: &str) -> Result<[u8; 32], TokenError> {
+    let token = token.trim();
+    if !token.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(TokenError::Characters(source.to_owned()));
+    }
+    if token.len() < SHORTEST {
+        return Err(TokenError::Short(source.to_owned()));
+    }
+    Ok(Sha256::digest(token.as_bytes()).into())
+}
+
+/// The digests of the tokens in a file.
+fn read(path: &Path) -> Result<Vec<[u8; 32]>, TokenError> {
+    let failed = |error| TokenError::Read { path: path.to_owned(), error };
+    let mut file = File::open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(TokenError::Mode { path: path.to_owned(), mode });
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let digests: Vec<_> = tokens.map(|token| digest(token, &path.display().to_string())).collect::<Result<_, _>>()?;
+    if digests.is_empty() { Err(TokenError::Empty(path.to_owned())) } else { Ok(digests) }
 }
 
 #[cfg(test)]
@@ -88,7 +154,11 @@ mod tests {
     fn any_token_of_the_file_opens_and_nothing_else_does() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tokens");
-        std::fs::write(&path, "\n 0123456789abcdef \r\nfedcba9876543210\n").unwrap();
+        let write = |text: &str, mode| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        write("\n 0123456789abcdef \r\nfedcba9876543210\n", 0o600);
         let mut tokens = ApiTokens::default();
         assert!(tokens.is_empty());
         tokens.add_file(&path).unwrap();
@@ -99,6 +169,36 @@ mod tests {
             assert!(!tokens.admit(wrong), "{wrong:?}");
         }
         assert_eq!(format!("{tokens:?}"), "ApiTokens(2)");
+
+        // What is read again takes the place of what was read, as a whole or not at all.
+        tokens.add("from-the-environment", "the test").unwrap();
+        let shared = tokens.clone();
+        write("another-0123456789\n", 0o600);
+        assert_eq!(tokens.reload().unwrap(), 2);
+        let admitted = |token: &str| shared.admit(token);
+        assert!(admitted("another-0123456789") && admitted("from-the-environment") && !admitted("0123456789abcdef"));
+        for (text, mode) in [("", 0o600), ("0123456789abcdef\nshort\n", 0o600), ("0123456789abcdef\n", 0o644)] {
+            write(text, mode);
+            assert!(tokens.reload().is_err());
+            assert!(admitted("another-0123456789") && !admitted("0123456789abcdef"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_may_use_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "0123456789abcdef\n").unwrap();
+        let add = |mode| {
+            std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            ApiTokens::default().add_file(file.path())
+        };
+        for mode in [0o600, 0o400] {
+            add(mode).unwrap();
+        }
+        for mode in [0o644, 0o640, 0o604, 0o620, 0o602] {
+            let error = add(mode).unwrap_err().to_string();
+            assert!(error.contains(&format!("mode {mode:04o}")) && error.contains("chmod 600"), "{error}");
+        }
     }
 
     #[test]

@@ -28,24 +28,81 @@ pub(in crate::api) enum DocumentsBody {
     /// `NMState`, or `BareMetalHost`s with their Secrets, or any other of the documents that are read, in YAML or JSON.
     Text(String),
     /// Files: also those that are no YAML, such as NetworkManager's own profiles and the tables of fleets.
-    Files(Vec<FileBody>),
+    Files(Vec<FileSchema>),
 }
 
-/// A file. Give `text` or `data`, one of them.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// Documents by themselves, in YAML or JSON: `NMState`, or `BareMetalHost`s with their Secrets, or any other of the documents
+/// that are read. Several are separated by lines of `---`.
+#[derive(ToSchema)]
+#[schema(as = YamlDocuments, value_type = Object, example = json!({
+    "interfaces": [{
+        "name": "eth0", "type": "ethernet", "state": "up",
+        "ipv4": {"enabled": true, "address": [{"ip": "192.0.2.20", "prefix-length": 24}]}
+    }]
+}))]
+#[expect(dead_code, reason = "documents what is read as it is")]
+pub(in crate::api) struct YamlDocuments(Vec<u8>);
+
+/// Documents by themselves, whatever they are: what is wrong with them is in the answer.
+#[derive(ToSchema)]
+#[schema(as = AnyDocuments, value_type = Value)]
+#[expect(dead_code, reason = "documents what is read as it is")]
+pub(in crate::api) struct AnyDocuments(Vec<u8>);
+
+/// A file, with its content as text or as data.
+#[derive(ToSchema)]
 #[schema(as = DocumentFile)]
-pub(in crate::api) struct FileBody {
+#[serde(untagged)]
+#[expect(dead_code, reason = "documents what FileBody reads")]
+pub(in crate::api) enum FileSchema {
+    /// As text.
+    Text(TextFile),
+    /// As data.
+    Data(DataFile),
+}
+
+/// A file whose content is text.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DocumentTextFile)]
+#[expect(dead_code, reason = "documents what FileBody reads")]
+pub(in crate::api) struct TextFile {
     /// What it is called, with the directories that matter: findings name it, and what ends in `.nmconnection` is a
     /// connection profile of NetworkManager.
-    #[schema(example = "worker-0/bond0.nmconnection")]
+    #[schema(example = "worker-0/bond0.nmconnection", min_length = 1)]
     name: String,
     /// Its content.
-    #[serde(default)]
-    text: Option<String>,
+    text: String,
+}
+
+/// A file whose content is not text, or compressed.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DocumentDataFile)]
+#[expect(dead_code, reason = "documents what FileBody reads")]
+pub(in crate::api) struct DataFile {
+    /// What it is called, as for a file whose content is text.
+    #[schema(example = "racks.csv.gz", min_length = 1)]
+    name: String,
     /// Its content in base64 (RFC 4648 §4), which may be compressed with gzip.
-    #[serde(default)]
+    #[schema(format = Byte)]
+    data: String,
+}
+
+/// A file, as it comes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileBody {
+    name: String,
+    #[serde(default, deserialize_with = "present")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "present")]
     data: Option<String>,
+}
+
+/// A text that is there; `null` is none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 impl UserDocuments {

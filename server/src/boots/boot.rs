@@ -34,7 +34,7 @@ pub struct Boot {
     /// Whether it was under way when the server started.
     pub(super) resumed: bool,
     /// Held while the record is changed and written, so that the disk has them in their order.
-    writer: Mutex<()>,
+    writer: Arc<Mutex<()>>,
     view: watch::Sender<View>,
     /// When the BMC was told to start the host, where this process did that.
     started: Lock<Option<Instant>>,
@@ -52,7 +52,7 @@ impl Boot {
             id,
             key,
             resumed,
-            writer: Mutex::default(),
+            writer: Arc::default(),
             view: watch::Sender::new(view),
             started: Lock::default(),
             forgotten: CancellationToken::new(),
@@ -99,7 +99,7 @@ impl Boot {
         store: &Arc<Store>,
         change: impl FnOnce(&mut BootRecord),
     ) -> io::Result<Arc<BootRecord>> {
-        let _turn = self.writer.lock().await;
+        let turn = Arc::clone(&self.writer).lock_owned().await;
         if self.forgotten.is_cancelled() {
             return Err(io::Error::other("the boot was deleted"));
         }
@@ -110,7 +110,13 @@ impl Boot {
             return Ok(old);
         }
         let record = Arc::new(record);
-        write(store, &record).await?;
+        let json = record.to_json()?;
+        let (store, id) = (Arc::clone(store), record.id);
+        // The turn lasts until the disk is done, even if nobody waits for this any more: a record that is being written must
+        // not come to the disk after it was removed.
+        let written = tokio::task::spawn_blocking(move || (store.write_boot(id.as_str(), &json), turn));
+        let (written, _turn) = written.await.map_err(io::Error::other)?;
+        written?;
         self.show_record(Arc::clone(&record));
         Ok(record)
     }

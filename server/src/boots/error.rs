@@ -5,6 +5,7 @@ use std::io;
 use super::credentials::NoCredentials;
 use super::id::BootId;
 use crate::redfish::NetworkRefusal;
+use crate::store::StorageTrouble;
 
 /// Why no boot is begun: none of those that were asked for.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +48,11 @@ pub enum CreateError {
         networks: String,
     },
     /// The records cannot be written.
-    #[error("the server cannot write to its data directory; its log says why")]
+    #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]
     Write(#[source] io::Error),
+    /// A mistake in dayone, or a machine without random numbers.
+    #[error("the boots cannot be begun; the server's log says why")]
+    Internal(#[source] io::Error),
 }
 
 /// Why a boot is not undone, or not forgotten.
@@ -58,6 +62,6 @@ pub enum DeleteError {
     #[error("there is no boot with this id: it was never begun, or it ended and was deleted")]
     Unknown,
     /// The records cannot be written.
-    #[error("the server cannot write to its data directory; its log says why")]
+    #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]
     Write(#[source] io::Error),
 }

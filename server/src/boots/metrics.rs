@@ -65,26 +65,18 @@ impl BootMetrics {
                 self.step(after);
             }
         }
-        if old.state != new.state {
-            self.gauge(old.state, -1);
-            self.gauge(new.state, 1);
-            if matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected) {
-                self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
-            }
+        let ended = matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
+        if old.state != new.state && ended {
+            self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
         }
     }
 
-    /// Counts a boot that is there.
-    pub(super) fn appeared(&self, state: BootState) {
-        self.gauge(state, 1);
-    }
-
-    fn gauge(&self, state: BootState, by: i64) {
-        match state {
-            BootState::Queued => self.queued.inc_by(by),
-            BootState::Running => self.running.inc_by(by),
-            _ => 0,
-        };
+    /// Sets the gauges. They are counted when they are read: what is added and taken away as boots come and go is one
+    /// forgotten boot away from being wrong for good.
+    pub(super) fn measured(&self, queued: usize, running: usize) {
+        for (gauge, count) in [(&self.queued, queued), (&self.running, running)] {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
     }
 
     fn step(&self, record: &StepRecord) {

@@ -167,7 +167,7 @@ impl Boots {
         let boots = self.clone();
         // To the end, even if the client does not wait for it.
         let begun = tokio::spawn(async move { boots.begin_all(new).await }).await;
-        begun.map_err(|error| CreateError::Write(io::Error::other(error)))?
+        begun.map_err(|error| CreateError::Internal(io::Error::other(error)))?
     }
 
     async fn begin_all(&self, new: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, CreateError> {
@@ -176,7 +176,7 @@ impl Boots {
         shared.check(&new)?;
         let mut records = Vec::new();
         for new in new {
-            let id = BootId::new().map_err(|error| CreateError::Write(io::Error::other(error)))?;
+            let id = BootId::new().map_err(|error| CreateError::Internal(io::Error::other(error)))?;
             let credentials = shared
                 .keeper
                 .keep(id, &new.credentials)
@@ -243,8 +243,14 @@ impl Boots {
         self.0.keeper.knows(name)
     }
 
+    /// Brings the gauges of boots in line with the boots that there are.
+    pub fn measure(&self) {
+        let boots = self.0.boots();
+        let count = |state| boots.values().filter(|boot| boot.record().state == state).count();
+        self.0.metrics.measured(count(BootState::Queued), count(BootState::Running));
+    }
+
     fn take_up(&self, boot: Arc<Boot>) {
-        self.0.metrics.appeared(boot.record().state);
         self.0.boots().insert(boot.id(), Arc::clone(&boot));
         if !boot.record().is_ended() {
             tokio::spawn(engine::drive(Arc::clone(&self.0), boot));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
-use super::service::{self, FAILED, wrong_use};
+use super::service::{self, FAILED, Service, wrong_use};
 use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::host_images::Environment;
 use crate::listen::{Tls, TlsError};
@@ -37,7 +37,17 @@ pub(super) fn run(arguments: ControllerArguments) -> ExitCode {
         Ok(config) => config,
         Err(error) => return wrong_use(&error),
     };
-    service::run(ControllerServer::start(config), |_| FAILED, ControllerServer::stop)
+    service::run(ControllerServer::start(config), |_| FAILED)
+}
+
+impl Service for ControllerServer {
+    fn reload(&self) {
+        info!("SIGHUP is ignored: the controller reads its bases, settings and certificates again when they change");
+    }
+
+    async fn stop(self) {
+        Self::stop(self).await;
+    }
 }
 
 /// An environment variable that is text.

@@ -17,6 +17,7 @@ mod findings;
 mod inspect;
 mod manifests;
 mod output_files;
+mod partial;
 mod second_step;
 mod serve;
 mod service;

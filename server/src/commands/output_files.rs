@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
+use super::partial;
 
 /// Writes every file, or nothing if any is in the way: there with another content, unless `force` is set.
 pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Failure> {
@@ -33,8 +34,7 @@ pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Fa
 fn write(path: &Path, content: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    // Temporary files have mode 0600.
-    let mut file = tempfile::Builder::new().prefix(".dayone-").tempfile_in(directory)?;
+    let mut file = partial::create(directory)?;
     file.write_all(content.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path)?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::service::{self, FAILED, WRONG_USE, wrong_use};
+use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
 use crate::arguments::ServeArguments;
 use crate::logging;
 use crate::server::{Config, Server, StartError};
@@ -24,5 +24,15 @@ pub(super) fn run(arguments: ServeArguments) -> ExitCode {
         Err(error) => return wrong_use(&error),
     };
     let code = |error: &StartError| if matches!(error, StartError::Config(_)) { WRONG_USE } else { FAILED };
-    service::run(Server::start(config), code, Server::stop)
+    service::run(Server::start(config), code)
+}
+
+impl Service for Server {
+    fn reload(&self) {
+        Self::reload(self);
+    }
+
+    async fn stop(self) {
+        Self::stop(self).await;
+    }
 }

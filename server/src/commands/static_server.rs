@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use tracing::error;
+use tracing::{error, info};
 
 use super::controller::{given_path, images, variable};
-use super::service::{self, FAILED, WRONG_USE, wrong_use};
+use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
 use crate::arguments::StaticServerArguments;
 use crate::host_images::Environment;
 use crate::logging;
@@ -33,5 +33,15 @@ pub(super) fn run(arguments: StaticServerArguments) -> ExitCode {
         Err(error) => return wrong_use(&error),
     };
     let config = StaticConfig { environment, images, nmstate_dir };
-    service::run(StaticServer::start(config), |_| FAILED, StaticServer::stop)
+    service::run(StaticServer::start(config), |_| FAILED)
+}
+
+impl Service for StaticServer {
+    fn reload(&self) {
+        info!("SIGHUP is ignored: the documents are read at the start only; restart the server to serve changed ones");
+    }
+
+    async fn stop(self) {
+        Self::stop(self).await;
+    }
 }

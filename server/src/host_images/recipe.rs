@@ -4,7 +4,7 @@ use imagelib::delivery::{ConvertedNetwork, DeliveryProfile};
 use imagelib::host::HostName;
 use imagelib::ignition::Additions;
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::recipe::Recipe;
+use imagelib::recipe::{PartOrder, Recipe};
 use imagelib::report::Report;
 
 use super::network::network;
@@ -48,6 +48,8 @@ pub(super) fn recipe(
         kernel_arguments: kernel_arguments(request, open)?,
         // What the base carries was put there for every host, and the agent's config takes its place.
         replace_embedded: is_coreos,
+        // It is always the same, and with another one the URL of every host's image would change.
+        order: PartOrder::AsGiven,
         ..Recipe::new(open.identity, request.format.into(), additions)
     };
     Ok((recipe, report))

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::api::Api;
+use crate::api::tokens::ApiTokens;
 use crate::boots::{BootMetrics, Boots};
 use crate::listen::{ListenMetrics, Listener, Options};
 use crate::media::{self, MediaMetrics};
@@ -71,6 +72,7 @@ pub struct Server {
     api_address: SocketAddr,
     media_address: SocketAddr,
     media_url: MediaUrl,
+    tokens: ApiTokens,
     stopping: CancellationToken,
     planes: JoinSet<()>,
     _watch: Watch,
@@ -139,12 +141,13 @@ impl Server {
         );
         let boots = boots.await.map_err(StartError::Boots)?;
         let api = Api::new(store, media.clone(), media_url.clone(), boots, metrics, stopping.clone());
-        let router = api.into_router(config.api_tokens);
+        let tokens = config.api_tokens;
+        let router = api.into_router(tokens.clone());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
         planes.spawn(api_listener.serve(router, stopping.clone()));
         info!(api = %api_address, media = %media_address, media_url = %media_url, "dayone serves");
-        Ok(Self { api_address, media_address, media_url, stopping, planes, _watch: watch })
+        Ok(Self { api_address, media_address, media_url, tokens, stopping, planes, _watch: watch })
     }
 
     /// Where the API listens.
@@ -160,6 +163,15 @@ impl Server {
     /// What images' URLs begin with.
     pub fn media_url(&self) -> &MediaUrl {
         &self.media_url
+    }
+
+    /// Reads the files with the API's tokens again. TLS certificates and bases are looked at all the time, and need no
+    /// signal.
+    pub fn reload(&self) {
+        match self.tokens.reload() {
+            Ok(count) => info!(tokens = count, "the API's tokens were read again"),
+            Err(error) => error!(%error, "the API's tokens were not read again; those that were valid still are"),
+        }
     }
 
     /// Stops: no connection is accepted any more, the server is not ready, and requests that are running may end until

@@ -132,7 +132,11 @@ impl Bases {
         let why = match self.get(name.as_str()).map(|base| base.state()) {
             None => "which is not configured".to_owned(),
             Some(BaseState::Unavailable { reason }) => format!("which is not available: {reason}"),
-            Some(BaseState::Available(other)) => format!("which is another image now (identity {})", other.identity),
+            Some(BaseState::Available(other)) => format!(
+                "which was replaced and is another image now (identity {}); register the old file under any name, or \
+                 delete the image and order it again",
+                other.identity
+            ),
         };
         format!("it was published over the base '{name}' (identity {identity}), {why}")
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use imagelib::recipe::RecipeId;
 use tracing::warn;
 
-use super::{MediaToken, Store, directory};
+use super::{MediaToken, Store};
 
 /// More than the record of any boot is.
 const LARGEST: u64 = 1 << 20;
@@ -15,12 +15,12 @@ const LARGEST: u64 = 1 << 20;
 impl Store {
     /// Writes the record of the boot `name`, or replaces it. When this returns, it outlives a power failure.
     pub(crate) fn write_boot(&self, name: &str, record: &[u8]) -> io::Result<()> {
-        directory::write(&self.boot(name)?, record)
+        self.persistence.directory()?.write(&self.boot(name)?, record)
     }
 
     /// Removes the record of the boot `name`. False: it was not there.
     pub(crate) fn remove_boot(&self, name: &str) -> io::Result<bool> {
-        directory::remove(&self.boot(name)?)
+        self.persistence.directory()?.remove(&self.boot(name)?)
     }
 
     /// Moves the record of the boot `name` out of the way, to `damaged/`, and says where to.

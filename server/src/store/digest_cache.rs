@@ -3,14 +3,14 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use imagelib::digest::Digest;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use super::base_file::Fingerprint;
-use super::directory;
+use super::directory::{self, DataDirectory};
 
 const VERSION: u32 = 1;
 
@@ -25,6 +25,8 @@ const MOST: usize = 256;
 pub(super) struct DigestCache {
     /// Where they outlive the process, if anywhere.
     path: Option<PathBuf>,
+    /// The data directory that this is in, if it is in one.
+    directory: Option<Arc<DataDirectory>>,
     entries: Mutex<Vec<Entry>>,
 }
 
@@ -55,12 +57,17 @@ impl DigestCache {
                 vec![]
             }
         };
-        Self { path: Some(path), entries: Mutex::new(entries) }
+        Self { path: Some(path), directory: None, entries: Mutex::new(entries) }
+    }
+
+    /// The cache of a data directory. What takes the place of the directory is not written to.
+    pub(super) fn open_in(directory: &Arc<DataDirectory>) -> Self {
+        Self { directory: Some(Arc::clone(directory)), ..Self::open(directory.base_digests()) }
     }
 
     /// A cache that ends with the process.
     pub(super) fn in_memory() -> Self {
-        Self { path: None, entries: Mutex::default() }
+        Self { path: None, directory: None, entries: Mutex::default() }
     }
 
     pub(super) fn get(&self, file: &Fingerprint) -> Option<Digest> {
@@ -78,7 +85,11 @@ impl DigestCache {
         entries.drain(..surplus);
         let Some(path) = &self.path else { return };
         let json = serde_json::to_vec(&Json { version: VERSION, digests: entries.clone() });
-        if let Err(error) = json.map_err(io::Error::from).and_then(|json| directory::write(path, &json)) {
+        let write = |json: Vec<u8>| match &self.directory {
+            Some(directory) => directory.write(path, &json),
+            None => directory::write(path, &json),
+        };
+        if let Err(error) = json.map_err(io::Error::from).and_then(write) {
             warn!(path = %path.display(), %error, "a base's digest cannot be kept; it will be read again at the next start");
         }
     }

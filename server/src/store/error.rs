@@ -9,6 +9,7 @@ use super::definition::{BaseName, DefinitionError};
 use super::directory::DirectoryError;
 use super::key::KeyError;
 use super::open_base::OpenBaseError;
+use super::storage::StorageTrouble;
 use super::url_form::NotAName;
 
 /// Why the store cannot be opened. For the operator who starts the server: it names files.
@@ -92,8 +93,8 @@ pub enum StoreError {
     /// A mistake in dayone.
     #[error("the image cannot be kept: this is a mistake in dayone, please report it with the server's log")]
     Internal(#[source] Unavailable),
-    /// The record cannot be written or removed.
-    #[error("the server cannot write to its data directory; its log says why")]
+    /// The record cannot be written, read back or removed.
+    #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]
     Write(#[source] io::Error),
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::bases::{self, Bases, Unusable};
 use super::definition::{BaseDefinition, DefinitionError};
 use super::digest_cache::DigestCache;
+use super::directory;
 use super::error::OpenError;
 use super::holders;
 use super::key::InstallationKey;
@@ -53,7 +54,11 @@ impl Store {
         let InMemory { key, bases, media_url, urls, digests, lingering, replicated } = settings;
         bases::check_names(&bases)?;
         let digests = match digests {
-            Some(directory) => DigestCache::open(directory.join("base-digests.json")),
+            Some(directory) => {
+                // It may not be there yet, and what is left there does no harm.
+                let _ = directory::remove_stale(&directory);
+                DigestCache::open(directory.join("base-digests.json"))
+            }
             None => DigestCache::in_memory(),
         };
         let bases = Bases::open(bases, &digests, Unusable::Awaited)?;

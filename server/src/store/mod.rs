@@ -36,7 +36,9 @@ mod persistence;
 mod record;
 mod records;
 mod registered_base;
+mod replaced;
 pub mod served;
+mod storage;
 mod stored_image;
 mod token;
 mod turns;
@@ -60,6 +62,8 @@ pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
 pub use registered_base::{BaseState, RegisteredBase};
+pub use replaced::ReplacedBase;
+pub use storage::StorageTrouble;
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub use token::{MediaToken, NotAToken};
 pub use url_form::{NotAName, UrlForm};
@@ -74,7 +78,7 @@ use persistence::Persistence;
 use record::Record;
 use served::{Lookup, Published};
 use stored_image::PlanError;
-use turns::Turns;
+use turns::{Turn, Turns};
 use url_form::MediaUuid;
 
 /// Whether publishing made something new.
@@ -213,23 +217,43 @@ impl Store {
         recipe: Recipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        let _turn = self.turns.wait(recipe.id());
-        self.publish_in_turn(open, base, recipe, label)
+        let (id, _turn) = self.turn_of(&recipe);
+        self.publish_in_turn(id, open, base, recipe, label)
+    }
+
+    /// The identity of the image that a recipe gives, or has given already: an image that an earlier version of dayone
+    /// published from the same content in another order is that image.
+    pub fn identity_of(&self, recipe: &Recipe) -> RecipeId {
+        self.images.identity_of(recipe)
+    }
+
+    /// Waits for the turn to work on the image of a recipe.
+    fn turn_of(&self, recipe: &Recipe) -> (RecipeId, Turn<'_>) {
+        loop {
+            let id = self.identity_of(recipe);
+            let turn = self.turns.wait(id);
+            // It may have been released meanwhile.
+            if self.identity_of(recipe) == id {
+                return (id, turn);
+            }
+        }
     }
 
     /// While it is the caller's turn to work on the image.
     fn publish_in_turn(
         &self,
+        id: RecipeId,
         open: &Arc<OpenBase>,
         base: Option<BaseName>,
         recipe: Recipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        let id = recipe.id();
         if let Some(image) = self.images.get(&id) {
             if image.available().is_none() {
                 image.plan_over(open, &self.media_url).map_err(|error| refusal(&id, error))?;
             }
+            self.persistence.confirm(image.record())?;
+            image.order_again();
             return Ok((image, Publication::Existing));
         }
         if self.images.is_unreadable(&id) {
@@ -253,6 +277,24 @@ impl Store {
     pub fn release(&self, id: &RecipeId) -> Result<bool, StoreError> {
         let _turn = self.turns.wait(*id);
         self.release_in_turn(id)
+    }
+
+    /// Takes back images that were just published for a request which failed afterwards. An image that somebody has
+    /// ordered again meanwhile stays.
+    pub fn withdraw(&self, images: &[Arc<StoredImage>]) {
+        for image in images {
+            let _turn = self.turns.wait(image.id());
+            if !image.is_ordered_again()
+                && let Err(error) = self.release_in_turn(&image.id())
+            {
+                error!(image = %image.id(), %error, "the image of a request that failed cannot be released");
+            }
+        }
+    }
+
+    /// Why the data directory cannot be used, as of the last time that anybody tried; none where it can.
+    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
+        self.persistence.trouble()
     }
 
     fn release_in_turn(&self, id: &RecipeId) -> Result<bool, StoreError> {

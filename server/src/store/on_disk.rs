@@ -25,10 +25,10 @@ impl Store {
     /// bases' images are served, and looks for it again at every [`recheck`](Self::recheck).
     pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
         bases::check_names(&bases)?;
-        let directory = DataDirectory::open(data_dir)?;
+        let directory = Arc::new(DataDirectory::open(data_dir)?);
         let records = records::load(&directory)?;
         let key = open_key(&directory, records.is_empty())?;
-        let digests = DigestCache::open(directory.base_digests());
+        let digests = DigestCache::open_in(&directory);
         let unusable = if records.is_empty() { Unusable::Refused } else { Unusable::Awaited };
         let bases = Bases::open(bases, &digests, unusable)?;
         let store = Self::assemble(Parts {

@@ -59,9 +59,8 @@ impl Store {
         if self.urls == UrlForm::Named {
             check_name(owner).map_err(|reason| StoreError::Name { name: owner.to_owned(), reason })?;
         }
-        let id = recipe.id();
-        let turn = self.turns.wait(id);
-        let published = self.publish_in_turn(open, base, recipe, label)?;
+        let (id, turn) = self.turn_of(&recipe);
+        let published = self.publish_in_turn(id, open, base, recipe, label)?;
         // Within the turn, so that nobody releases the image between its being published and its being held.
         let dropped = self.holders.hold(owner, id, Instant::now(), persistence::now());
         drop(turn);

@@ -1,13 +1,16 @@
 //! Whether the records of images outlive the process.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use imagelib::recipe::RecipeId;
+use tracing::warn;
 
-use super::directory::{self, DataDirectory};
+use super::directory::DataDirectory;
 use super::error::StoreError;
 use super::record::Record;
+use super::storage::StorageTrouble;
 use super::{internal, records};
 
 /// When images in memory were published, in seconds since 1970: the first of January 2000.
@@ -22,7 +25,7 @@ const CONSTANT: u64 = 946_684_800;
 #[derive(Debug)]
 pub(super) enum Persistence {
     /// In a data directory.
-    Directory(DataDirectory),
+    Directory(Arc<DataDirectory>),
     /// Nowhere: whoever publishes does so again after a restart.
     Nowhere,
 }
@@ -43,20 +46,48 @@ impl Persistence {
         let json = record.to_json().map_err(|error| internal(&error))?;
         // What is acknowledged can be read back, or it is not acknowledged.
         Record::from_json(&json, &id).map_err(|error| internal(&error))?;
-        directory::write(&directory.images().join(records::file_name(&id)), &json).map_err(StoreError::Write)
+        directory.write(&directory.images().join(records::file_name(&id)), &json).map_err(StoreError::Write)
+    }
+
+    /// Makes sure that an image that is published already still comes back after a restart: its record may have been
+    /// removed or damaged since.
+    pub(super) fn confirm(&self, record: &Record) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let id = record.recipe.id();
+        let there = directory.read(&directory.images().join(records::file_name(&id))).map_err(StoreError::Write)?;
+        if there.is_some_and(|json| Record::from_json(&json, &id).is_ok()) {
+            return Ok(());
+        }
+        warn!(image = %id, "the record of a published image was removed or damaged; it is written again");
+        self.keep(record)
+    }
+
+    /// Why nothing can be kept at the moment; none where it can, or where nothing is kept.
+    pub(super) fn trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Directory(directory) => directory.trouble(),
+            Self::Nowhere => None,
+        }
+    }
+
+    /// Tries whether records can be kept. Waits for the disk.
+    pub(super) fn try_out(&self) {
+        if let Self::Directory(directory) = self {
+            directory.try_out();
+        }
     }
 
     /// Makes sure that an image does not come back.
     pub(super) fn forget(&self, id: &RecipeId) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        directory::remove(&directory.images().join(records::file_name(id))).map_err(StoreError::Write)?;
+        directory.remove(&directory.images().join(records::file_name(id))).map_err(StoreError::Write)?;
         Ok(())
     }
 
     /// The directory, for what makes no sense without one.
     pub(super) fn directory(&self) -> io::Result<&DataDirectory> {
         match self {
-            Self::Directory(directory) => Ok(directory),
+            Self::Directory(directory) => Ok(directory.as_ref()),
             Self::Nowhere => Err(io::Error::new(io::ErrorKind::Unsupported, "there is no data directory")),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Instant, SystemTime};
 
@@ -35,6 +36,8 @@ pub struct StoredImage {
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
     reading: ImageReading,
+    /// Whether the image was ordered a second time.
+    ordered_again: AtomicBool,
 }
 
 /// What an image is at the moment, and the base that this follows from.
@@ -104,6 +107,7 @@ impl StoredImage {
             current,
             digests: Mutex::default(),
             reading: ImageReading::default(),
+            ordered_again: AtomicBool::new(false),
         }
     }
 
@@ -112,6 +116,19 @@ impl StoredImage {
         let image = Self::new(token, record);
         image.set(Some(Arc::clone(&planned.base)), ImageState::Available(Arc::new(planned)));
         image
+    }
+
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Notes that somebody else relies on it now. Within the image's turn.
+    pub(super) fn order_again(&self) {
+        self.ordered_again.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_ordered_again(&self) -> bool {
+        self.ordered_again.load(Ordering::Relaxed)
     }
 
     /// The identity of its recipe.

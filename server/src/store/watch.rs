@@ -15,9 +15,10 @@ impl Store {
     /// Looks at every base once: one that changed or vanished goes out of service and its images with it; one that is
     /// back, with the same bytes or with others, comes into service, and so do the images that were published over
     /// these bytes. Cheap where nothing changed; reads the whole base where something did. Images that no owner has, and
-    /// that have lingered long enough, are released.
+    /// that have lingered long enough, are released. The data directory is tried out as well.
     pub fn recheck(&self) {
         let _alone = self.rechecking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.persistence.try_out();
         for base in self.bases.all() {
             self.recheck_base(&base);
         }

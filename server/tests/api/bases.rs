@@ -73,3 +73,49 @@ async fn a_base_that_was_changed_is_out_of_use() {
     // The others are not affected.
     assert_eq!(Answer::of(dayone.post("/v1/images?base=ipa&format=initrd", NMSTATE)).await.status, 201);
 }
+
+#[tokio::test]
+async fn a_base_that_was_replaced_under_its_name_is_named_wherever_its_images_are_missed() {
+    let dayone = Dayone::start().await;
+    let image = Answer::of(dayone.post("/v1/images?base=coreos", NMSTATE)).await.ok();
+    let before = Answer::of(dayone.get("/v1/bases/coreos")).await.ok();
+    assert_eq!(Answer::of(dayone.get("/readyz")).await.ok()["problems"], json!([]));
+    // Another ISO, as a new release is put in the place of an old one.
+    fs::copy(dayone.place.path("plain.iso"), dayone.place.path("new.iso")).unwrap();
+    fs::rename(dayone.place.path("new.iso"), dayone.place.path("coreos.iso")).unwrap();
+    let mut after = before.clone();
+    for _ in 0..200 {
+        after = Answer::of(dayone.get("/v1/bases/coreos")).await.ok();
+        if after["state"] == "available" && after["identity"] != before["identity"] {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let (was, now) = (before["identity"].as_str().unwrap(), after["identity"].as_str().unwrap());
+    assert_ne!(was, now);
+    let names = |text: &Value| {
+        let text = text.as_str().unwrap();
+        text.contains("'coreos'") && text.contains("replaced") && text.contains(was) && text.contains(now)
+    };
+
+    let ready = Answer::of(dayone.get("/readyz")).await;
+    assert_eq!(ready.status, 503);
+    let ready = ready.json();
+    assert_eq!((&ready["ready"], &ready["bases"]["coreos"]), (&json!(false), &json!("available")));
+    assert!(names(&ready["problems"][0]) && ready["problems"].as_array().unwrap().len() == 1, "{ready}");
+
+    let path = format!("/v1/images/{}", image["id"].as_str().unwrap());
+    let shown = Answer::of(dayone.get(&path)).await.ok();
+    assert_eq!(shown["available"], false);
+    assert!(names(&shown["reason"]), "{shown}");
+    let listed = Answer::of(dayone.get("/v1/images")).await.ok();
+    assert!(names(&listed["images"][0]["reason"]), "{listed}");
+    for part in ["files", "changes", "sha256"] {
+        let problem = Answer::of(dayone.get(&format!("{path}/{part}"))).await.problem("base-unavailable");
+        assert!(names(&problem["detail"]), "{problem}");
+    }
+
+    // Where nobody misses it any more, all is well.
+    assert_eq!(dayone.client.delete(dayone.url(&path)).send().await.unwrap().status(), 204);
+    assert_eq!(Answer::of(dayone.get("/readyz")).await.ok()["problems"], json!([]));
+}

@@ -117,6 +117,10 @@ async fn a_bmc_has_one_boot_and_others_wait_for_their_turn() {
     // A BMC that never answers can be given up.
     assert_eq!(delete(&dayone, &boots[0], "?forget=true").await, 204);
     assert_eq!(records(&dayone.place), Vec::<String>::new());
+    let metrics = String::from_utf8(Answer::of(dayone.get("/metrics")).await.body).unwrap();
+    for line in ["dayone_boots_running 0", "dayone_boots_queued 0"] {
+        assert!(metrics.lines().any(|found| found == line), "no {line} in {metrics}");
+    }
     begin(&dayone, &host("worker-0", &one.url())).await;
 }
 
@@ -285,4 +289,33 @@ async fn of_several_hosts_each_is_booted_or_none() {
     // The other one cannot begin without it.
     Answer::of(dayone.post("/v1/boots?base=coreos", fleet)).await.problem("boot-conflict");
     assert_eq!(records(&dayone.place).len(), 1);
+}
+
+#[tokio::test]
+async fn an_order_that_is_refused_halfway_leaves_no_image_behind() {
+    let (one, two) = (Silent::new(), Silent::new());
+    let dayone = start(Place::new(), BootSettings::default()).await;
+    let fleet = host("worker-0", &one.url()) + &host("worker-1", &two.url());
+    let boots = begin(&dayone, &fleet).await;
+    let images: Vec<String> = boots.iter().map(|boot| boot["image"].as_str().unwrap().to_owned()).collect();
+    for (boot, image) in boots.iter().zip(&images) {
+        assert_eq!(delete(&dayone, boot, "?forget=true").await, 204);
+        let released = dayone.client.delete(dayone.url(&format!("/v1/images/{image}"))).send().await.unwrap();
+        assert_eq!(released.status(), 204);
+    }
+    // The image of the second host is there, as another version of dayone has stored it: it cannot be published.
+    fs::write(dayone.place.path(&format!("data/images/{}.json", images[1])), r#"{"version": 99}"#).unwrap();
+    let dayone = dayone.restart().await;
+    let ours = dayone.place.path(&format!("data/images/{}.json", images[0]));
+    Answer::of(dayone.post("/v1/boots?base=coreos", fleet.clone())).await.problem("image-conflict");
+    assert_eq!(Answer::of(dayone.get("/v1/images")).await.ok()["images"], json!([]));
+    assert!(!ours.exists());
+    assert_eq!(records(&dayone.place), Vec::<String>::new());
+
+    // What somebody else has ordered stays.
+    let alone = begin(&dayone, &host("worker-0", &one.url())).await;
+    assert_eq!(alone[0]["image"], images[0].as_str());
+    assert_eq!(delete(&dayone, &alone[0], "?forget=true").await, 204);
+    Answer::of(dayone.post("/v1/boots?base=coreos", fleet)).await.problem("image-conflict");
+    assert!(ours.exists());
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,9 @@ fn wrong_settings_end_with_2_and_say_what_to_do() {
     file("bases.yaml", "bases:\n- name: a\n  iso: coreos.iso\n  kernel: kernel\n");
     file("url.yaml", "media-url: http://192.0.2.1/a?b\n");
     file("short", "short\n");
+    fs::set_permissions(place.path("short"), fs::Permissions::from_mode(0o600)).unwrap();
+    file("open", "0123456789abcdef\n");
+    fs::set_permissions(place.path("open"), fs::Permissions::from_mode(0o644)).unwrap();
     let url = ["--media-url", "http://192.0.2.1:8081"];
     let with_url = |arguments: &[&'static str]| [&url[..], arguments].concat();
     for (arguments, reason) in [
@@ -51,6 +55,7 @@ fn wrong_settings_end_with_2_and_say_what_to_do() {
         (with_url(&["--api-listen", "0.0.0.0:0"]), "--api-token-file"),
         (with_url(&["--api-token-file", "short"]), "shorter than 16"),
         (with_url(&["--api-token-file", "nowhere"]), "cannot read"),
+        (with_url(&["--api-token-file", "open"]), "mode 0644"),
         (with_url(&["--api-tls-cert", "kernel"]), "--api-tls-cert and --api-tls-key"),
         (with_url(&["--media-tls-cert", "kernel", "--media-tls-key", "kernel"]), "TLS key file"),
         (with_url(&["--base", "nonsense"]), "NAME=PATH"),
@@ -130,4 +135,73 @@ fn a_second_signal_ends_it_at_once() {
     assert!(child.try_wait().unwrap().is_none());
     signal(&child, "-INT");
     assert_eq!(wait(child).code(), Some(130));
+}
+
+#[test]
+fn a_hang_up_has_the_tokens_read_again_and_ends_nothing() {
+    let place = Place::new();
+    let tokens = |text: &str, mode| {
+        fs::write(place.path("tokens"), text).unwrap();
+        fs::set_permissions(place.path("tokens"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    tokens("the-first-token-of-all\n", 0o600);
+    let arguments = ["--data-dir", "data", "--api-listen", "127.0.0.1:0", "--media-listen", "127.0.0.1:0"];
+    let mut child = serve(&place, &arguments).args(["--api-token-file", "tokens"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let serves = lines.by_ref().find(|line| line.contains("dayone serves")).unwrap();
+    let api = serves.split_whitespace().find_map(|word| word.strip_prefix("api=")).unwrap().to_owned();
+    let status = |token: &str| {
+        let mut stream = std::net::TcpStream::connect(&api).unwrap();
+        let request = format!(
+            "GET /v1/bases HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    assert_eq!((status("the-first-token-of-all"), status("another-token-at-last")), (200, 401));
+
+    tokens("another-token-at-last\n", 0o600);
+    signal(&child, "-HUP");
+    lines.by_ref().find(|line| line.contains("tokens were read again")).unwrap();
+    assert_eq!((status("the-first-token-of-all"), status("another-token-at-last")), (401, 200));
+
+    // A file that cannot be used changes nothing.
+    tokens("a-token-for-everybody\n", 0o644);
+    signal(&child, "-HUP");
+    let refused = lines.by_ref().find(|line| line.contains("tokens were not read again")).unwrap();
+    assert!(refused.contains("mode 0644") && !refused.contains("a-token-for"), "{refused}");
+    assert_eq!((status("a-token-for-everybody"), status("another-token-at-last")), (401, 200));
+
+    signal(&child, "-TERM");
+    lines.by_ref().for_each(drop);
+    assert_eq!(wait(child).code(), Some(0));
+}
+
+#[test]
+fn a_hang_up_does_not_end_the_static_server() {
+    let place = Place::new();
+    fs::create_dir(place.path("nmstate")).unwrap();
+    fs::write(place.path("nmstate/worker-0.yaml"), super::support::NMSTATE).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    command.args(["static-server", "--nmstate-dir", "nmstate", "--images-bind-addr", "127.0.0.1:0"]);
+    command.args(["--images-publish-addr", "http://127.0.0.1:1"]).current_dir(place.path(""));
+    command.env("DEPLOY_ISO", place.path("coreos.iso")).env("DEPLOY_INITRD", place.path("initrd"));
+    command.env("IRONIC_BASE_URL", "http://192.0.2.10").env("IRONIC_AGENT_IMAGE", "registry.example.com/agent:1");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut log = Vec::new();
+    let mut until = |what: &str| {
+        let found = lines.by_ref().inspect(|line| log.push(line.clone())).any(|line| line.contains(what));
+        assert!(found, "no {what:?}: {log:?}");
+    };
+    until("worker-0.initramfs");
+    for _ in 0..2 {
+        signal(&child, "-HUP");
+        until("SIGHUP is ignored");
+    }
+    signal(&child, "-TERM");
+    until("stopped");
+    assert_eq!(wait(child).code(), Some(0));
 }

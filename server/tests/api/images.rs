@@ -158,3 +158,30 @@ async fn what_is_embedded_is_shown_by_digest_only() {
     let problem = Answer::of(dayone.get(&wrong)).await.problem("not-found");
     assert!(problem["detail"].as_str().unwrap().contains("boot.iso"), "{problem}");
 }
+
+#[tokio::test]
+async fn the_same_content_in_another_order_is_the_same_image() {
+    let dayone = Dayone::start().await;
+    let (a, b) = (json!({"path": "/etc/a", "contents": "YQ=="}), json!({"path": "/etc/b", "contents": "Yg=="}));
+    let key = |byte: u8| {
+        let blob = [&[0, 0, 0, 11], &b"ssh-ed25519"[..], &[0, 0, 0, 32], &[byte; 32]].concat();
+        json!(format!("ssh-ed25519 {} {byte}", data_encoding::BASE64.encode(&blob)))
+    };
+    let units = [json!({"name": "a.service", "enabled": true}), json!({"name": "b.service", "enabled": true})];
+    let order = |files: &[&Value], keys: &[u8], units: &[Value], ignition: &str| {
+        let keys: Vec<Value> = keys.iter().map(|byte| key(*byte)).collect();
+        let ignition: Value = serde_json::from_str(ignition).unwrap();
+        json!({"base": "coreos", "documents": NMSTATE, "files": files, "ssh_authorized_keys": keys, "units": units,
+               "ignition": ignition})
+    };
+    let (one, other) = (
+        r#"{"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/x"}, {"path": "/y", "mode": 384}]}}"#,
+        r#"{"storage": {"files": [{"mode": 384, "path": "/y"}, {"path": "/x"}]}, "ignition": {"version": "3.2.0"}}"#,
+    );
+    let first = Answer::of(dayone.post_json("/v1/images", &order(&[&a, &b], &[1, 2], &units, one))).await;
+    assert_eq!(first.status, 201);
+    let [x, y] = units.clone();
+    let again = Answer::of(dayone.post_json("/v1/images", &order(&[&b, &a], &[2, 1, 2], &[y, x], other))).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(first.ok(), again.ok());
+}

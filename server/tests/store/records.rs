@@ -2,6 +2,10 @@
 
 use std::fs;
 
+use dayone::store::Publication;
+use imagelib::ignition::ExtraFile;
+use imagelib::recipe::{PartOrder, Recipe};
+
 use super::support::*;
 
 #[test]
@@ -139,4 +143,39 @@ fn an_image_that_would_have_other_bytes_now_is_unavailable() {
     assert!(see(&store, &image, "initrd.img").reason().contains("other bytes"));
     let error = store.publish(NAME, recipe(&store, 1), None).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");
+}
+
+/// Earlier versions took the parts of a recipe in the order in which they were given.
+#[test]
+fn an_image_that_was_published_in_another_order_stays_and_is_the_image_of_its_content() {
+    let place = Place::new();
+    let store = place.open();
+    let file = |path: &str| ExtraFile {
+        path: path.parse().unwrap(),
+        mode: "0644".parse().unwrap(),
+        user: 0,
+        group: 0,
+        contents: path.to_owned().into(),
+    };
+    let mut given = recipe(&store, 1);
+    given.additions.files = vec![file("/etc/b"), file("/etc/a")];
+    let earlier = Recipe { order: PartOrder::AsGiven, ..given.clone() };
+    let (image, _) = store.publish(NAME, earlier, None).unwrap();
+    assert_ne!(image.id(), given.id());
+    let before = see(&store, &image, "initrd.img");
+    drop(store);
+
+    let store = place.open();
+    let again = store.image(&image.id()).unwrap();
+    assert_eq!(see(&store, &again, "initrd.img"), before);
+    assert_eq!(again.etags().collect::<Vec<_>>(), image.etags().collect::<Vec<_>>());
+    // Whoever orders that again, in whichever order, gets that image.
+    given.additions.files.reverse();
+    assert_eq!(store.identity_of(&given), image.id());
+    let (same, publication) = store.publish(NAME, given.clone(), None).unwrap();
+    assert_eq!((publication, same.id(), same.token()), (Publication::Existing, image.id(), image.token()));
+
+    assert!(store.release(&image.id()).unwrap());
+    let (new, publication) = store.publish(NAME, given.clone(), None).unwrap();
+    assert_eq!((publication, new.id()), (Publication::Created, given.id()));
 }

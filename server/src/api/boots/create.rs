@@ -15,10 +15,13 @@ use super::order::{self, BootOrder, BootQuery, JsonBootOrder};
 use super::prepare::{Prepared, prepare};
 use super::show::{self, BootBody};
 use crate::api::content::{self, Content};
-use crate::api::images::OrderQuery;
+use crate::api::images::{OrderQuery, Understood};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{FindingBody, Problem, ProblemBody, findings};
+use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, blocking, body, convert};
+use crate::boots::{Boot, NewBoot};
+use crate::store::{Publication, Store, StoreError, StoredImage};
 
 /// The boots that were begun.
 #[derive(Serialize, ToSchema)]
@@ -42,7 +45,7 @@ pub(super) struct BegunBoots {
     params(OrderQuery, BootQuery),
     request_body(description = "At most 4 MiB", content(
         (JsonBootOrder = "application/json"),
-        (String = "application/yaml"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 201, description = "The boots are begun", body = BegunBoots,
@@ -53,7 +56,8 @@ pub(super) struct BegunBoots {
         (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "Understood, and impossible (`bmc-refused`, and all that images are refused for)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The base is not there at the moment (`base-unavailable`), or too many boots are under way (`too-many-boots`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The base is not there at the moment (`base-unavailable`), too many boots are under way (`too-many-boots`), or the data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn create(
@@ -86,9 +90,9 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     let Prepared { boots, images, report } = prepared;
     // Before anything is published: what is refused leaves nothing behind.
     api.boots.check(&boots)?;
-    let store = Arc::clone(&api.store);
-    blocking(move || images.into_iter().try_for_each(|image| image.publish(&store).map(drop))).await??;
-    let begun = api.boots.begin(boots).await?;
+    let shared = Arc::clone(api);
+    // To the end, even if the client does not wait for it: images without their boots would be left.
+    let begun = tokio::spawn(async move { begin(&shared, images, boots).await }).await.map_err(Problem::internal)??;
     let location = match begun.as_slice() {
         [boot] => Some([(LOCATION, format!("/v1/boots/{}", boot.id()))]),
         _ => None,
@@ -96,4 +100,34 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
     let boots = begun.iter().map(|boot| show::boot(&boot.view())).collect();
     let body = Json(BegunBoots { boots, findings: findings(&report) });
     Ok((StatusCode::CREATED, location, body).into_response())
+}
+
+/// Publishes the images and begins the boots. If any of that fails, the images that are new are taken back.
+async fn begin(api: &Api, images: Vec<Understood>, boots: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, Problem> {
+    let store = Arc::clone(&api.store);
+    let (new, published) = blocking(move || publish(&store, images)).await?;
+    let begun = match published {
+        Ok(()) => api.boots.begin(boots).await.map_err(Problem::from),
+        Err(error) => Err(error.into()),
+    };
+    if begun.is_err() {
+        // Somebody may have begun another boot from one of them meanwhile.
+        let new: Vec<_> = new.into_iter().filter(|image| api.boots.of_image(&image.id()).is_none()).collect();
+        let store = Arc::clone(&api.store);
+        blocking(move || store.withdraw(&new)).await?;
+    }
+    begun
+}
+
+/// Publishes the images up to the first that cannot be. The ones that were not there before, and the error.
+fn publish(store: &Store, images: Vec<Understood>) -> (Vec<Arc<StoredImage>>, Result<(), StoreError>) {
+    let mut new = Vec::new();
+    for image in images {
+        match image.publish(store) {
+            Ok((image, Publication::Created)) => new.push(image),
+            Ok((_, Publication::Existing)) => {}
+            Err(error) => return (new, Err(error)),
+        }
+    }
+    (new, Ok(()))
 }

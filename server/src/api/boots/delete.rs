@@ -37,6 +37,8 @@ pub(super) struct DeleteQuery {
         (status = 202, description = "It is being undone; its step `ejected` says when that is done", body = BootBody),
         (status = 204, description = "It had ended, and is forgotten"),
         (status = 404, description = "No such boot (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn delete(

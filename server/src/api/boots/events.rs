@@ -11,6 +11,7 @@ use futures_util::stream::{self, Stream};
 use http::{HeaderMap, StatusCode};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
 
 use super::show;
 use crate::api::Api;
@@ -21,6 +22,20 @@ use crate::boots::View;
 const PACE: Duration = Duration::from_millis(200);
 /// After this long without an event a comment is sent, so that proxies do not close the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// An event.
+#[derive(ToSchema)]
+#[schema(as = BootEvent)]
+#[expect(dead_code, reason = "documents what is sent")]
+pub(super) struct EventBody {
+    /// `boot`.
+    event: String,
+    /// The revision of the boot.
+    id: String,
+    /// The whole boot, a `Boot` in JSON.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
 
 /// Follow a boot: an event `boot` with the whole boot, in JSON, now and at every change. Its id is the revision.
 ///
@@ -34,7 +49,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen"),
     ),
     responses(
-        (status = 200, description = "Events, each with a `Boot`", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Events, each with a `Boot`", body = EventBody, content_type = "text/event-stream"),
         (status = 204, description = "The boot has ended, and the client has seen that"),
         (status = 404, description = "No such boot (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
     )

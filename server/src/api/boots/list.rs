@@ -37,6 +37,7 @@ pub(super) struct Page {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     /// Only boots behind this one: the `next` of the page before.
+    #[param(pattern = "^[0-9a-v]{16}$")]
     after: Option<String>,
     /// Only boots of the host that the documents call so.
     host: Option<String>,

@@ -45,7 +45,8 @@ impl From<CreateError> for Problem {
                 ProblemKind::BmcRefused
             }
             CreateError::TooMany(_) => ProblemKind::TooManyBoots,
-            CreateError::Write(_) => ProblemKind::Internal,
+            CreateError::Write(cause) => return Self::storage(detail, &cause),
+            CreateError::Internal(_) => ProblemKind::Internal,
         };
         let problem = Self::new(kind, detail);
         match cause {
@@ -60,7 +61,7 @@ impl From<DeleteError> for Problem {
         let detail = error.to_string();
         match error {
             DeleteError::Unknown => missing(),
-            DeleteError::Write(cause) => Self::new(ProblemKind::Internal, detail).with_cause(cause),
+            DeleteError::Write(cause) => Self::storage(detail, &cause),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::redfish::BmcAddress;
 pub(super) struct JsonBoot {
     /// The id of an image that is there already, in place of a base and all else that an image is made of. Documents, if
     /// there are any, then only say which BMCs.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     image: Option<RecipeId>,
     /// The host's BMC, as far as the documents do not say, or say otherwise.
     #[schema(value_type = Option<Bmc>)]
@@ -75,6 +75,7 @@ pub(super) struct JsonBootOrder {
 #[expect(dead_code, reason = "documents what BootOrder::from_query reads")]
 pub(super) struct BootQuery {
     /// The id of an image that is there already; the documents then only say which BMCs.
+    #[param(pattern = "^[0-9a-f]{64}$")]
     image: Option<String>,
     /// The BMC's address, in place of that in the documents.
     bmc_address: Option<String>,

@@ -71,7 +71,7 @@ fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem
         let addresses = addresses_of(&host);
         let calls = add_call_home(api, order, &mut understood)?;
         let wait_for = wait_for(order, calls, !addresses.is_empty());
-        let image = understood.recipe.id();
+        let image = api.store.identity_of(&understood.recipe);
         let label = understood.label.clone();
         prepared.boots.push(new_boot(api, order, Some(&host), label.as_deref(), image, medium, wait_for)?);
         prepared.images.push(understood);

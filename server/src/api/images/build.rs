@@ -6,7 +6,7 @@ use imagelib::delivery::ConvertedNetwork;
 use imagelib::host::HostSpec;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
-use imagelib::recipe::{DataDrive, Recipe, RootfsLocation};
+use imagelib::recipe::{DataDrive, PartOrder, Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use super::order::Order;
@@ -111,6 +111,7 @@ pub(in crate::api) fn understand_host(
         rootfs,
         data,
         replace_embedded: order.replace_embedded,
+        order: PartOrder::Canonical,
     };
     Ok(Understood { base, open, recipe, label, report })
 }
@@ -166,10 +167,11 @@ impl From<StoreError> for Problem {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let kind = match error {
             StoreError::Image(error) => return error.into(),
+            StoreError::Write(cause) => return Self::storage(detail, &cause),
             StoreError::UnknownBase(_) => ProblemKind::UnknownBase,
             StoreError::BaseUnavailable { .. } | StoreError::BaseReplaced(_) => ProblemKind::BaseUnavailable,
             StoreError::OtherBytes | StoreError::Unreadable => ProblemKind::ImageConflict,
-            StoreError::Name { .. } | StoreError::Internal(_) | StoreError::Write(_) => ProblemKind::Internal,
+            StoreError::Name { .. } | StoreError::Internal(_) => ProblemKind::Internal,
         };
         let problem = Self::new(kind, detail);
         match cause {

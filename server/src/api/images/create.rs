@@ -19,6 +19,7 @@ use super::show::{self, ImageBody};
 use crate::api::content::{self, Content};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, accept, body, convert};
 use crate::store::Publication;
 use crate::store::served::ETag;
@@ -43,7 +44,7 @@ const IMAGE: &str = "application/octet-stream";
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
         (JsonOrder = "application/json"),
-        (String = "application/yaml", example = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.0.2.20\n      prefix-length: 24\n"),
+        (YamlDocuments = "application/yaml"),
     )),
     responses(
         (status = 201, description = "The image is made and served", body = ImageBody,
@@ -58,7 +59,8 @@ const IMAGE: &str = "application/octet-stream";
         (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "Understood, and impossible (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The base is not there at the moment (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The base is not there at the moment (`base-unavailable`), or the data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn create(

@@ -20,6 +20,8 @@ use crate::api::{Api, blocking};
         (status = 204, description = "It is released"),
         (status = 404, description = "No such image (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 409, description = "A host boots from it (`image-in-use`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "The data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn delete(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {

@@ -36,6 +36,7 @@ pub(super) struct Page {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     /// Only images behind this one: the `next` of the page before.
+    #[param(pattern = "^[0-9a-f]{64}$")]
     after: Option<String>,
 }
 

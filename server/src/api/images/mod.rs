@@ -63,8 +63,7 @@ fn missing() -> Problem {
     Problem::new(ProblemKind::NotFound, "there is no image with this id: it was never made, or it was deleted")
 }
 
-/// The problem of an image whose base is not there.
+/// The problem of an image that cannot be served.
 fn unavailable(reason: &str) -> Problem {
-    let detail = "the image cannot be served at the moment, for its base is not there; /readyz says which are";
-    Problem::new(ProblemKind::BaseUnavailable, detail).with_cause(reason)
+    Problem::new(ProblemKind::BaseUnavailable, format!("the image cannot be served at the moment: {reason}"))
 }

@@ -51,6 +51,7 @@ pub(in crate::api) struct DataDriveBody {
     /// Whom it is for.
     kind: DataKindBody,
     /// Its file system; `iso` if absent.
+    #[schema(nullable = false)]
     file_system: Option<FileSystemBody>,
     /// `network_data.json` or `network-config`, in place of documents. Not for `combustion`.
     #[schema(format = Byte)]
@@ -74,13 +75,13 @@ pub(in crate::api) struct DataDriveBody {
 #[schema(as = KernelArguments)]
 pub(in crate::api) struct KernelArgumentEditsBody {
     /// Arguments to remove, as they stand there.
-    #[schema(example = json!(["mitigations=auto,nosmt"]))]
+    #[schema(example = json!(["mitigations=auto,nosmt"]), nullable = false)]
     delete: Option<Vec<String>>,
     /// Arguments to add behind the others.
-    #[schema(example = json!(["console=ttyS0,115200n8"]))]
+    #[schema(example = json!(["console=ttyS0,115200n8"]), nullable = false)]
     append: Option<Vec<String>>,
     /// Values to change: `KEY=OLD=NEW`.
-    #[schema(example = json!(["ignition.platform.id=metal=qemu"]))]
+    #[schema(example = json!(["ignition.platform.id=metal=qemu"]), nullable = false)]
     replace: Option<Vec<String>>,
 }
 
@@ -92,11 +93,13 @@ pub(in crate::api) struct ExtraFileBody {
     #[schema(example = "/etc/motd")]
     path: String,
     /// Permission bits, octal; `0644` if absent.
-    #[schema(example = "0644")]
+    #[schema(example = "0644", nullable = false)]
     mode: Option<String>,
     /// Number of the user that owns it; root's if absent.
+    #[schema(nullable = false)]
     user: Option<u32>,
     /// Number of the group that owns it; root's if absent.
+    #[schema(nullable = false)]
     group: Option<u32>,
     /// Content in base64 (RFC 4648 §4).
     #[schema(example = "SGVsbG8K", format = Byte)]
@@ -111,6 +114,7 @@ pub(in crate::api) struct UnitBody {
     #[schema(example = "network-check.service")]
     name: String,
     /// Whether it is started at boot.
+    #[schema(nullable = false)]
     enabled: Option<bool>,
     /// The unit file; absent for a unit that the operating system has.
     contents: Option<String>,

@@ -54,6 +54,9 @@ pub(super) struct SummaryBody {
     created: String,
     /// Whether it can be served at the moment. If not, its base is not there, and its URLs answer 503.
     available: bool,
+    /// Why it cannot be served, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// Length of the ISO, or of the initramfs, in bytes.
     size: Option<u64>,
     /// Entity tag of the ISO, or of the initramfs, as it stands in the header: quoted.
@@ -87,10 +90,14 @@ fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64,
 
 /// What may stand in a list.
 pub(super) fn summary(image: &StoredImage) -> SummaryBody {
-    summarise(image, image.available().as_deref())
+    summarise(image, &image.state())
 }
 
-fn summarise(image: &StoredImage, planned: Option<&PlannedImage>) -> SummaryBody {
+fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
+    let (planned, reason) = match state {
+        ImageState::Available(planned) => (Some(planned.as_ref()), None),
+        ImageState::Unavailable { reason } => (None, Some(reason.clone())),
+    };
     let main = planned.and_then(|planned| {
         let (name, _) = planned.image.main_file()?;
         files(image, planned).into_iter().find(|(other, ..)| *other == name.as_str())
@@ -103,6 +110,7 @@ fn summarise(image: &StoredImage, planned: Option<&PlannedImage>) -> SummaryBody
         label: image.label().map(ToOwned::to_owned),
         created: rfc3339(image.created()),
         available: planned.is_some(),
+        reason,
         size,
         etag,
     }
@@ -112,18 +120,18 @@ fn summarise(image: &StoredImage, planned: Option<&PlannedImage>) -> SummaryBody
 pub(super) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report) -> ImageBody {
     let token = image.token();
     let url = |name: &str| media_url.file(&token.as_str(), name);
-    let planned = match image.state() {
-        ImageState::Available(planned) => Some(planned),
+    let state = image.state();
+    let planned = match &state {
+        ImageState::Available(planned) => Some(planned.as_ref()),
         ImageState::Unavailable { .. } => None,
     };
     let mut report = documents;
-    if let Some(planned) = &planned {
+    if let Some(planned) = planned {
         report.append(planned.image.report.clone());
     }
-    let planned = planned.as_deref();
     let file = |(name, size, etag)| (name, FileBody { url: url(name), size, etag });
     ImageBody {
-        summary: summarise(image, planned),
+        summary: summarise(image, &state),
         url: planned.and_then(|planned| planned.image.main_file()).map(|(name, _)| url(name.as_str())),
         files: planned.map(|planned| files(image, planned).into_iter().map(file).collect()).unwrap_or_default(),
         ipxe: planned.is_some_and(PlannedImage::has_ipxe_script).then(|| url(IPXE_SCRIPT)),

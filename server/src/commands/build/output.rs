@@ -17,6 +17,7 @@ use super::interrupt::Interrupt;
 use super::progress;
 use crate::commands::base::OpenedBase;
 use crate::commands::failure::Failure;
+use crate::commands::partial;
 use crate::store::base_file::BaseFile;
 
 /// What an interruption means for the user's files.
@@ -119,9 +120,8 @@ fn write_temporary(
         _ => cannot_write(path, &error),
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // In the same directory, so that it can be renamed; with mode 0600, since it holds secrets.
-    let temporary = tempfile::Builder::new().prefix(".dayone-").suffix(".partial").tempfile_in(directory);
-    let temporary = temporary.map_err(|error| cannot_write(path, &error))?;
+    // In the same directory, so that it can be renamed.
+    let temporary = partial::create(directory).map_err(|error| cannot_write(path, &error))?;
     let before = bar.position();
     let filled = fill(temporary.as_file(), file, base, |position| {
         bar.set_position(before + position);

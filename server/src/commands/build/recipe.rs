@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use imagelib::base::{Base, BaseIdentity, Format};
 use imagelib::delivery::ConvertedNetwork;
 use imagelib::ignition::Additions;
-use imagelib::recipe::{Recipe, RootfsLocation};
+use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
 use imagelib::report::Report;
 
 use super::data;
@@ -60,5 +60,6 @@ pub(super) fn recipe(
         data,
         // Without a base there is nothing to replace.
         replace_embedded: arguments.force && format != Format::Data,
+        order: PartOrder::Canonical,
     })
 }

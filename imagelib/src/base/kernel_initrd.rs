@@ -1,6 +1,6 @@
 //! Bases that are a kernel and an initramfs, or the initramfs alone.
 
-use super::{BaseError, BootLoaders, Format, Role};
+use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_COREOS_IS_MINIMAL, Role};
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
@@ -87,8 +87,8 @@ impl KernelInitrdBase {
                 Err("it has no boot loader for UEFI machines, the only ones that boot this format; give esp:PATH")
             }
             Format::Iso | Format::Usb | Format::Initrd => Ok(()),
-            Format::MinimalIso => Err("only a CoreOS live ISO becomes one"),
-            Format::Data => Err("a data image has no base"),
+            Format::MinimalIso => Err(ONLY_COREOS_IS_MINIMAL),
+            Format::Data => Err(DATA_HAS_NO_BASE),
         }
     }
 

@@ -82,6 +82,10 @@ impl KernelInitrdBase {
                 "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH for BIOS machines, or ask \
                      for 'initrd'",
             ),
+            Format::Iso | Format::Usb if esp.as_ref().is_some_and(Esp::starts_unified_kernel_image) => Err(
+                "its ESP starts a unified kernel image, which boots its own kernel and its own initrd in place of these; give \
+                 an ESP with a boot loader",
+            ),
             Format::Iso if esp.as_ref().is_some_and(Esp::starts_systemd_boot) => Err(SYSTEMD_BOOT_ON_ISO),
             Format::Usb if esp.is_none() => {
                 Err("it has no boot loader for UEFI machines, the only ones that boot this format; give esp:PATH")

@@ -215,8 +215,9 @@ impl Base {
             (Self::KernelInitrd(base), format) => base.check_format(format),
             (Self::Iso(_), Format::Data) => Err(DATA_HAS_NO_BASE),
             (Self::Iso(IsoBase { system: IsoSystem::Live(_), .. }), Format::MinimalIso) => Err(ONLY_COREOS_IS_MINIMAL),
-            (Self::Iso(_), _) => Ok(()),
-            (Self::Nothing, _) => Ok(()),
+            (Self::Iso(IsoBase { system: IsoSystem::Other(_), .. }), _) => Ok(()),
+            (Self::Iso(IsoBase { disk: DiskTable::Impossible(reason), .. }), Format::Usb) => Err(reason),
+            (Self::Iso(_) | Self::Nothing, _) => Ok(()),
         }
     }
 

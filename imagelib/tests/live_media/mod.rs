@@ -160,7 +160,7 @@ pub(crate) fn output(iso: &[u8], image: &Image) -> Vec<u8> {
 pub(crate) fn file_in(iso: &[u8], tree: TreeKind, path: &str) -> Vec<u8> {
     let source = iso.to_vec();
     let volume = Volume::open(&source).unwrap();
-    volume.find_in(&source, tree, path).unwrap().unwrap().read(&source, 1 << 20).unwrap()
+    volume.find_in(&source, tree, path).unwrap().unwrap().read(&source, 256 << 20).unwrap()
 }
 
 /// The warnings that are about ways to boot.

@@ -8,7 +8,6 @@ mod findings;
 mod initrds;
 mod partitions;
 mod paths;
-mod programs;
 mod systemd_boot;
 
 use std::collections::BTreeSet;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::defaults::{self, Default, Known, Leads};
-use super::programs::Program;
 use super::systemd_boot::{self, Away};
 use super::{Configuration, EspPlace, EspVolume, LiveEntry};
+use crate::boot_medium::Program;
 use crate::boot_config::{Boots, LinuxBoot, Loader, NotEditable};
 use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
 use crate::iso::edit::Editor;
@@ -221,7 +221,8 @@ impl Finder<'_> {
                 menu.first().is_some_and(|Known { configuration, .. }| {
                     let (own, loader) = (configuration.esp == Some(index), configuration.found.config.loader());
                     match loader {
-                        Loader::SystemdBoot => own && is_systemd_boot,
+                        // GRUB may read these entries as well.
+                        Loader::SystemdBoot => own,
                         Loader::Syslinux => own && !is_systemd_boot,
                         Loader::Grub => !is_systemd_boot,
                     }

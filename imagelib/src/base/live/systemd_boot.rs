@@ -1,7 +1,7 @@
 //! What systemd-boot starts: entries of its menu, and unified kernel images that it lists by itself.
 
 use super::defaults::{Known, Leads, place};
-use super::programs::Program;
+use crate::boot_medium::Program;
 use crate::boot_config::Loader;
 use crate::disk::fat::{FatFile, FatImage};
 use crate::source::Source;

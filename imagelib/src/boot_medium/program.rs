@@ -17,7 +17,7 @@ const SHIM: &[u8] = b"UEFI SHIM\n$Version:";
 
 /// A program that firmware, or a boot loader, starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Program {
+pub(crate) enum Program {
     /// A unified kernel image: kernel, initrd and arguments in one EFI program. With the key by which systemd-boot
     /// sorts it.
     UnifiedKernelImage {
@@ -36,7 +36,7 @@ pub(super) enum Program {
 
 impl Program {
     /// Looks into the program that lies at these ranges. What cannot be read is anything else.
-    pub(super) fn at(source: &dyn Source, extents: &[Range<u64>]) -> Self {
+    pub(crate) fn at(source: &dyn Source, extents: &[Range<u64>]) -> Self {
         let bytes = beginning(source, extents, 0, BEGINNING);
         let sections = sections(&bytes).unwrap_or_default();
         let find = |name: &[u8]| sections.iter().find(|section| section.name == name);
@@ -65,7 +65,7 @@ impl Program {
     }
 
     /// What it is, where dayone can add nothing to it.
-    pub(super) fn unreachable(&self) -> Option<&'static str> {
+    pub(crate) fn unreachable(&self) -> Option<&'static str> {
         match self {
             Self::UnifiedKernelImage { .. } => {
                 Some("a unified kernel image, with its initrd and its kernel arguments inside it")

@@ -64,8 +64,11 @@ fn what_uefi_starts_by_default_must_be_reached() {
         assert!(warnings[0].contains("UEFI machines start it by default"), "{warnings:?}");
         assert!(live(&iso).unwrap().report().findings().iter().any(|finding| finding.code == "boot-path-unreached"));
         // Nothing is lost where nothing is asked for.
-        let nothing = Recipe::new(identity(&iso), imagelib::base::Format::Iso, imagelib::ignition::Additions::default());
-        assert!(planned(&iso, &nothing).unwrap().report.findings().iter().all(|found| !found.code.starts_with("boot-")));
+        let nothing =
+            Recipe::new(identity(&iso), imagelib::base::Format::Iso, imagelib::ignition::Additions::default());
+        assert!(
+            planned(&iso, &nothing).unwrap().report.findings().iter().all(|found| !found.code.starts_with("boot-"))
+        );
     }
     for in_esp in [
         vec![(LOADER, shim()), ("EFI/BOOT/grubx64.efi", grub())],
@@ -115,14 +118,18 @@ fn what_systemd_boot_starts_by_default_must_be_reached() {
         }
         assert!(chosen(&iso)[0].contains("/EFI/Linux/live.efi in /boot/efi.img"), "{:?}", chosen(&iso));
     }
-    assert_eq!(warnings(&planned(&with_systemd_boot(ENTRY, &[]), &recipe(&with_systemd_boot(ENTRY, &[]))).unwrap()), [""; 0]);
+    assert_eq!(
+        warnings(&planned(&with_systemd_boot(ENTRY, &[]), &recipe(&with_systemd_boot(ENTRY, &[]))).unwrap()),
+        [""; 0]
+    );
 }
 
 #[test]
 fn entries_that_start_such_programs_are_named() {
     let program = ("loader/entries/program.conf", b"title Program\nefi /EFI/tools/live.efi\n".to_vec());
     let at = "EFI/tools/live.efi";
-    let starts = "boot entry \"Program\" of /loader/entries/program.conf: starts /EFI/tools/live.efi, a unified kernel image";
+    let starts =
+        "boot entry \"Program\" of /loader/entries/program.conf: starts /EFI/tools/live.efi, a unified kernel image";
     let iso = with_systemd_boot(ENTRY, &[program.clone(), (at, unified("live"))]);
     let found = warnings(&planned(&iso, &recipe(&iso)).unwrap());
     assert!(found.len() == 1 && found[0].contains(starts), "{found:?}");
@@ -136,7 +143,10 @@ fn entries_that_start_such_programs_are_named() {
     for (chain, expected) in [
         ("chainloader /EFI/Linux/live.efi", Some("starts /EFI/Linux/live.efi, a unified kernel image")),
         ("chainloader ($root)/EFI/Linux/live.efi", Some("starts /EFI/Linux/live.efi, a unified kernel image")),
-        ("linux /live/vmlinuz root=/dev/sda1", Some("starts /live/vmlinuz, a Linux kernel that starts without an initrd")),
+        (
+            "linux /live/vmlinuz root=/dev/sda1",
+            Some("starts /live/vmlinuz, a Linux kernel that starts without an initrd"),
+        ),
         ("set root=(hd0)\nchainloader +1", None),
         ("chainloader (hd0,gpt1)/EFI/Microsoft/Boot/bootmgfw.efi", None),
         ("linux16 /live/memtest", None),
@@ -144,7 +154,11 @@ fn entries_that_start_such_programs_are_named() {
     ] {
         let other = format!("menuentry Other {{\n {chain}\n}}\n");
         let iso_of = |menu: String| {
-            let more = [("boot/grub/grub.cfg", menu.into_bytes()), ("EFI/Linux/live.efi", unified("live")), ("live/memtest", vec![0; 600])];
+            let more = [
+                ("boot/grub/grub.cfg", menu.into_bytes()),
+                ("EFI/Linux/live.efi", unified("live")),
+                ("live/memtest", vec![0; 600]),
+            ];
             with_isolinux(&[(LOADER, grub())], &more)
         };
         let iso = iso_of(format!("{GRUB}{other}"));
@@ -252,7 +266,8 @@ fn a_command_line_in_place_of_a_label_is_an_entry() {
         let image = planned(&iso, &recipe(&iso)).unwrap();
         assert_eq!(warnings(&image), [""; 0]);
         let made = output(&iso, &image);
-        let text = String::from_utf8(file_in(&made, imagelib::iso::TreeKind::Primary, "/isolinux/isolinux.cfg")).unwrap();
+        let text =
+            String::from_utf8(file_in(&made, imagelib::iso::TreeKind::Primary, "/isolinux/isolinux.cfg")).unwrap();
         assert!(text.starts_with("DEFAULT /live/vmlinuz initrd=/live/initrd.img quiet x=y\n"), "{text}");
         let initrd = file_in(&made, imagelib::iso::TreeKind::Primary, "/live/initrd.img");
         assert!(initrd.len() > live_boot("i").len() && initrd.starts_with(&live_boot("i")));

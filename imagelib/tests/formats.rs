@@ -108,7 +108,9 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
                         (_, Base::Nothing) => "without a base there are data images only",
                         (format, _) if name == "no boot menu" && format != Format::Data => "no boot menu on it",
                         (Format::Data, _) => "this base gives no image of format 'data': a data image has no base",
-                        (Format::MinimalIso, _) if name.starts_with("CoreOS") => "gives no minimal ISO: it has no /coreos/miniso.dat",
+                        (Format::MinimalIso, _) if name.starts_with("CoreOS") => {
+                            "gives no minimal ISO: it has no /coreos/miniso.dat"
+                        }
                         (Format::MinimalIso, _) => {
                             "this base gives no image of format 'minimal-iso': only a CoreOS live ISO becomes one"
                         }

@@ -139,7 +139,8 @@ fn a_unified_kernel_image_that_firmware_starts_is_an_error() {
     let medium = Medium::new();
     medium.put("EFI/BOOT/BOOTX64.EFI", &medium.unified());
     let base = medium.iso();
-    let expected = format!("UEFI machines start /EFI/BOOT/BOOTX64.EFI in /boot/grub/efi.img by default, which {UNIFIED}");
+    let expected =
+        format!("UEFI machines start /EFI/BOOT/BOOTX64.EFI in /boot/grub/efi.img by default, which {UNIFIED}");
     let error = refusal(&base, &[]);
     assert!(error.contains(&expected) && error.contains("--boot-entry"), "{error}");
     let detail = problem(&base, "format=iso");
@@ -177,7 +178,9 @@ fn a_unified_kernel_image_in_the_menu_of_systemd_boot_is_named() {
     assert!(built.status.success() && errors.contains("/EFI/Linux/live.efi in /boot/grub/efi.img"), "{errors}");
     let (_medium, base) = of("timeout 3\n");
     let error = refusal(&base, &[]);
-    assert!(error.contains(&format!("UEFI machines start /EFI/Linux/live.efi in /boot/grub/efi.img by default, which {UNIFIED}")));
+    assert!(error.contains(&format!(
+        "UEFI machines start /EFI/Linux/live.efi in /boot/grub/efi.img by default, which {UNIFIED}"
+    )));
 }
 
 /// What mkisofs makes of a floppy's image when nobody says otherwise.
@@ -191,10 +194,9 @@ fn a_menu_in_an_emulated_floppy_is_an_error() {
     let make = |more: &dyn Fn()| {
         more();
         let base = medium.path("floppy.iso");
-        run(Command::new("genisoimage").args(["-quiet", "-R", "-b", "floppy.img", "-c", "boot.cat", "-o"]).args([
-            &base,
-            &medium.path("tree"),
-        ]));
+        run(Command::new("genisoimage")
+            .args(["-quiet", "-R", "-b", "floppy.img", "-c", "boot.cat", "-o"])
+            .args([&base, &medium.path("tree")]));
         base
     };
     let reason = "which is the image of a floppy or a hard disk that the BIOS emulates (El Torito)";
@@ -202,7 +204,10 @@ fn a_menu_in_an_emulated_floppy_is_an_error() {
     assert!(error.contains("BIOS machines start /floppy.img by default") && error.contains(reason), "{error}");
     // Alone.
     let error = refusal(&make(&|| fs::remove_dir_all(medium.path("tree/isolinux")).unwrap()), &[]);
-    assert!(error.contains("cannot be customised: no boot menu on it") && error.contains("/floppy.img is the image"), "{error}");
+    assert!(
+        error.contains("cannot be customised: no boot menu on it") && error.contains("/floppy.img is the image"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -37,10 +37,8 @@ pub fn discover<'a>(
         names.entry(path.to_ascii_lowercase()).or_insert(path);
     }
     let first = names.iter().filter_map(|(name, path)| Some((loader_of(name)?, *path)));
-    let mut queue: VecDeque<(Loader, &str, String, usize)> = first
-        .enumerate()
-        .map(|(group, (loader, path))| (loader, path, directory_of(path).to_owned(), group))
-        .collect();
+    let mut queue: VecDeque<(Loader, &str, String, usize)> =
+        first.enumerate().map(|(group, (loader, path))| (loader, path, directory_of(path).to_owned(), group)).collect();
     let mut seen: BTreeSet<&str> = queue.iter().map(|(_, path, ..)| *path).collect();
     let mut found = Vec::new();
     let mut reads = 0;

@@ -176,7 +176,8 @@ impl Reader<'_> {
         for command_line in [default, timeout].into_iter().flatten() {
             let (path, mut rest) = first_word(self.text, command_line.value.clone());
             let kernel = lossy(self.text, &path);
-            let is_label = self.parsed.entries.iter().any(|entry| entry.id.as_ref() == Some(&kernel));
+            let mut labels = self.parsed.entries.iter().filter(|entry| !entry.implicit);
+            let is_label = labels.any(|entry| entry.id.as_ref() == Some(&kernel));
             if path.is_empty() || !self.allowed[0] || is_label || !is_linux(&kernel) {
                 continue;
             }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::{DefaultEntry, Parsed};
 use super::change::Slot;
 use super::entry::{BootEntry, Boots, Places};
 use super::error::NotEditable;
 use super::text::{Line, first_word, kernel_words, line_end, lines, lossy, slice};
+use super::{DefaultEntry, Parsed};
 
 struct Setting {
     line: Line,

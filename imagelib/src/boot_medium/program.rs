@@ -41,9 +41,8 @@ impl Program {
         let sections = sections(&bytes).unwrap_or_default();
         let find = |name: &[u8]| sections.iter().find(|section| section.name == name);
         if find(b".linux").is_some() {
-            let os_release = find(b".osrel").map(|section| {
-                beginning(source, extents, section.offset, section.length.min(LARGEST_SECTION))
-            });
+            let os_release = find(b".osrel")
+                .map(|section| beginning(source, extents, section.offset, section.length.min(LARGEST_SECTION)));
             return Self::UnifiedKernelImage { sort_key: sort_key(&os_release.unwrap_or_default()) };
         }
         if is_linux(&bytes) {
@@ -119,7 +118,9 @@ fn is_linux(bytes: &[u8]) -> bool {
     };
     bytes.get(0x202..0x206) == Some(b"HdrS")
         && version().is_some_and(|version| {
-            version.starts_with(|first: char| first.is_ascii_digit()) && version.contains(" (") && version.contains(" #")
+            version.starts_with(|first: char| first.is_ascii_digit())
+                && version.contains(" (")
+                && version.contains(" #")
         })
 }
 

@@ -60,7 +60,12 @@ pub(crate) fn program(sections: &[(&str, &[u8])]) -> Vec<u8> {
 /// A unified kernel image.
 pub(crate) fn unified(id: &str) -> Vec<u8> {
     let os_release = format!("NAME=Live\nID={id}\n");
-    program(&[(".text", b"stub"), (".osrel", os_release.as_bytes()), (".linux", &kernel()), (".initrd", &live_boot("u"))])
+    program(&[
+        (".text", b"stub"),
+        (".osrel", os_release.as_bytes()),
+        (".linux", &kernel()),
+        (".initrd", &live_boot("u")),
+    ])
 }
 
 pub(crate) fn systemd_boot() -> Vec<u8> {

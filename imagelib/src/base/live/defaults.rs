@@ -55,9 +55,8 @@ pub(super) fn place(configuration: &Configuration, entry: &BootEntry) -> String 
 fn chosen<'a, 'b>(menu: &'b [Known<'a>]) -> Option<&'b Known<'a>> {
     let config = |known: &Known<'a>| -> &'a BootConfig { &known.configuration.found.config };
     let first = menu.first()?;
-    let named = |name: &str| {
-        menu.iter().find(|known| known.entry.title == name || known.entry.id.as_deref() == Some(name))
-    };
+    let named =
+        |name: &str| menu.iter().find(|known| known.entry.title == name || known.entry.id.as_deref() == Some(name));
     let said = |of: fn(&BootConfig) -> Option<&str>| menu.iter().find_map(|known| of(config(known)));
     match config(first).loader() {
         // Where a menu is shown, its own default counts.

@@ -30,7 +30,8 @@ pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
     let mut report = Report::new();
     for path in live.unreached_paths() {
         // Those whose initrd is not there have a finding of their own.
-        let default = path.default_of.map(|firmware| format!("; {firmware} machines start it by default")).unwrap_or_default();
+        let default =
+            path.default_of.map(|firmware| format!("; {firmware} machines start it by default")).unwrap_or_default();
         let message = format!("{}{default}", path.reason);
         report.warning("boot-path-unreached", &DocumentPath::document(&path.place), message);
     }

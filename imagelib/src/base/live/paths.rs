@@ -9,10 +9,10 @@ use std::fmt;
 use super::defaults::{self, Default, Known, Leads};
 use super::systemd_boot::{self, Away};
 use super::{Configuration, EspPlace, EspVolume, LiveEntry};
-use crate::boot_medium::Program;
 use crate::boot_config::{Boots, LinuxBoot, Loader, NotEditable};
-use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
+use crate::boot_medium::Program;
 use crate::iso::edit::Editor;
+use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
 use crate::source::Source;
 
 /// What firmware of removable media starts (UEFI 2.10 §3.5.1.1), with the boot loader that shim starts from there.
@@ -116,15 +116,11 @@ impl Finder<'_> {
             let entries = configuration.found.config.entries().iter().enumerate();
             entries
                 .map(|(entry, boot)| match &boot.boots {
-                    Boots::Linux(linux) => {
-                        match initrds.get(&(index, entry)) {
-                            Some(initrd) => Leads::To(*initrd),
-                            None => Leads::Away(not_found(linux)),
-                        }
-                    }
-                    Boots::Other(reason) => {
-                        self.other(configuration, boot.program.as_deref(), reason, &mut programs)
-                    }
+                    Boots::Linux(linux) => match initrds.get(&(index, entry)) {
+                        Some(initrd) => Leads::To(*initrd),
+                        None => Leads::Away(not_found(linux)),
+                    },
+                    Boots::Other(reason) => self.other(configuration, boot.program.as_deref(), reason, &mut programs),
                 })
                 .collect()
         };
@@ -172,7 +168,9 @@ impl Finder<'_> {
         let entries = self.catalog.iter().flat_map(|catalog| &catalog.entries);
         let mut entries = entries.filter(|entry| entry.bootable && entry.platform == Platform::Bios);
         let Some(first) = entries.next() else { return };
-        for (entry, default_of) in std::iter::once((first, Some(Firmware::Bios))).chain(entries.map(|entry| (entry, None))) {
+        for (entry, default_of) in
+            std::iter::once((first, Some(Firmware::Bios))).chain(entries.map(|entry| (entry, None)))
+        {
             if !entry.no_emulation {
                 let reason = "is the image of a floppy or a hard disk that the BIOS emulates (El Torito), and dayone does not \
                               change the boot menu in it";
@@ -181,8 +179,7 @@ impl Finder<'_> {
         }
         if first.no_emulation {
             let beginning = self.source.read_vec(first.image.offset, first.image.length.min(LOADER_BEGINNING));
-            let isolinux = beginning
-                .is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX));
+            let isolinux = beginning.is_ok_and(|bytes| bytes.windows(ISOLINUX.len()).any(|window| window == ISOLINUX));
             let loaders: &[Loader] = if isolinux { &[Loader::Syslinux] } else { &[Loader::Syslinux, Loader::Grub] };
             let read = menus.iter().filter(|menu| {
                 menu.first().is_some_and(|known| {
@@ -203,7 +200,8 @@ impl Finder<'_> {
             let file = esp.fat.file(path)?;
             Some((file.path.clone(), Program::at(self.source, &file.extents)))
         };
-        let images: Vec<(String, String)> = esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
+        let images: Vec<(String, String)> =
+            esp.fat.files().iter().filter_map(|file| systemd_boot::image(self.source, file)).collect();
         let mut default_image = None;
         for (loader, behind_shim) in REMOVABLE {
             let Some((path, program)) = program(loader).map(|(path, found)| match (&found, program(behind_shim)) {
@@ -257,7 +255,8 @@ impl Finder<'_> {
         };
         let defaults: Vec<Default> = menus.filter(|menu| !is_loopback(menu)).map(|menu| defaults::of(menu)).collect();
         if defaults.is_empty() {
-            let reason = "is a boot loader whose menu dayone did not find: it reads those of ISOLINUX, GRUB and systemd-boot";
+            let reason =
+                "is a boot loader whose menu dayone did not find: it reads those of ISOLINUX, GRUB and systemd-boot";
             paths.add(loader(), reason.to_owned(), Some(firmware));
             if let Some(path) = paths.unreached.get_mut(&loader()) {
                 path.unknown = true;

@@ -1,8 +1,8 @@
 //! What systemd-boot starts: entries of its menu, and unified kernel images that it lists by itself.
 
 use super::defaults::{Known, Leads, place};
-use crate::boot_medium::Program;
 use crate::boot_config::Loader;
+use crate::boot_medium::Program;
 use crate::disk::fat::{FatFile, FatImage};
 use crate::source::Source;
 
@@ -66,7 +66,8 @@ pub(super) fn default<'a>(
         }
     }
     let (path, key) = images.iter().min_by(|one, other| one.1.cmp(&other.1))?;
-    let mut keys = entries.iter().filter_map(|known| known.configuration.found.config.default_entry().sort_key.as_ref());
+    let mut keys =
+        entries.iter().filter_map(|known| known.configuration.found.config.default_entry().sort_key.as_ref());
     (!keys.any(|own| own < key)).then(|| Away::Image(path.clone()))
 }
 

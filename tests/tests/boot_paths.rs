@@ -3,6 +3,9 @@
 #[allow(dead_code)]
 #[path = "iso_edit/layouts.rs"]
 mod layouts;
+#[allow(dead_code)]
+#[path = "iso_edit/readers.rs"]
+mod readers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -385,6 +385,10 @@ sushy_venv
 install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed systemd-boot-efi grub-pc-bin grub-common grub-emu
 # What fixtures/bases/make-live-root.sh and the ISOs over it are made with.
 install_packages mmdebstrap squashfs-tools isomd5sum
+# live-build itself, and what it asks for where it works without a second system.
+install_packages live-build debootstrap dctrl-tools apt-utils grub-efi-ia32-bin
+# Unified kernel images, made by objcopy.
+install_packages binutils systemd-boot-efi
 install_qemu
 # Units: the reference reader.
 install_packages systemd

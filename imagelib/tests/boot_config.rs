@@ -56,6 +56,9 @@ fn described(found: &Found, linux: &LinuxBoot) -> String {
         writeln!(text, "    {written} = {}", resolved.as_deref().unwrap_or("?")).unwrap();
         text
     });
+    if let Some(device) = &linux.device {
+        writeln!(text, "    from {device}").unwrap();
+    }
     writeln!(text, "    [{}]", linux.arguments.iter().collect::<Vec<_>>().join("] [")).unwrap();
     text
 }
@@ -70,10 +73,15 @@ fn listed(found: &[Found]) -> String {
         }
         for entry in found.config.entries() {
             let id = entry.id.as_deref().unwrap_or("-");
+            let id = if entry.implicit { "no label" } else { id };
             writeln!(text, "  {:?} ({id}) {}-{}", entry.title, entry.lines.start(), entry.lines.end()).unwrap();
             match &entry.boots {
                 Boots::Linux(linux) => text.push_str(&described(found, linux)),
                 Boots::Other(reason) => writeln!(text, "    {reason}").unwrap(),
+            }
+            if let Some(program) = &entry.program {
+                let resolved = found.config.resolve(program, &found.directory);
+                writeln!(text, "    starts {program} = {}", resolved.as_deref().unwrap_or("?")).unwrap();
             }
         }
     }

@@ -57,6 +57,11 @@ pub fn debian_live_iso() -> PathBuf {
     made("make-debian-live-iso.sh", &[&live_root()])
 }
 
+/// The same as live-build itself makes it: every initramfs and every kernel has two names.
+pub fn live_build_iso() -> PathBuf {
+    made("make-live-build-iso.sh", &[&live_root()])
+}
+
 /// The layout of the live ISOs of Fedora and RHEL: dracut's initramfs, a squashfs root, GRUB.
 pub fn dracut_live_iso() -> PathBuf {
     made("make-dracut-live-iso.sh", &[&live_root()])

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use acceptance::bases::{debian_live_iso, dracut_live_iso, extracted, ramdisk_iso};
+use acceptance::bases::{debian_live_iso, dracut_live_iso, extracted, live_build_iso, ramdisk_iso};
 use acceptance::peers::run;
 use acceptance::qemu::{Boot, Machine};
 use acceptance::report::{Connection, Report};
@@ -102,11 +102,13 @@ fn build(nmstate: &str, base: &str, options: &[&str], image: &Path) {
     run(build.arg("--host").arg(host).arg("--output").arg(image));
 }
 
-/// Boots what dayone makes of a base: as a CD with BIOS and with UEFI, and as a USB stick.
-fn boot_images(base: &Path, nmstate: &str, assert: impl Fn(&Report) + Sync) {
+/// What dayone makes of a base is booted as a CD with BIOS and with UEFI, and as a USB stick.
+const EVERY_WAY: [(Boot, &str); 3] = [(Boot::BiosCd, "iso"), (Boot::UefiCd, "iso"), (Boot::UefiUsb, "usb")];
+
+fn boot_images(base: &Path, nmstate: &str, ways: &[(Boot, &str)], assert: impl Fn(&Report) + Sync) {
     let directory = tempfile::tempdir().unwrap();
     thread::scope(|scope| {
-        for (boot, format) in [(Boot::BiosCd, "iso"), (Boot::UefiCd, "iso"), (Boot::UefiUsb, "usb")] {
+        for (boot, format) in ways.iter().copied() {
             let name = base.file_stem().unwrap().to_str().unwrap();
             let image = directory.path().join(format!("{name}.{boot:?}"));
             let assert = &assert;
@@ -118,14 +120,21 @@ fn boot_images(base: &Path, nmstate: &str, assert: impl Fn(&Report) + Sync) {
     });
 }
 
+/// ISOLINUX loads its initramfs by one name, and GRUB by another one of the same file.
+#[test]
+fn images_of_live_build() {
+    boot_images(&live_build_iso(), STATIC, &EVERY_WAY, assert_static);
+}
+
+/// With Debian's signed GRUB, which looks for its menu in other ways on a stick than on a CD.
 #[test]
 fn images_of_debian_live() {
-    boot_images(&debian_live_iso(), STATIC, assert_static);
+    boot_images(&debian_live_iso(), STATIC, &EVERY_WAY[2..], assert_static);
 }
 
 #[test]
 fn images_of_a_dracut_live_system() {
-    boot_images(&dracut_live_iso(), STATIC, |report| {
+    boot_images(&dracut_live_iso(), STATIC, &EVERY_WAY, |report| {
         assert_static(report);
         // Nothing needs a network in its initramfs, so there was none.
         assert!(!report.initramfs().iter().any(|line| line.contains("192.0.2.10")), "{report:#?}");
@@ -134,7 +143,7 @@ fn images_of_a_dracut_live_system() {
 
 #[test]
 fn images_of_a_ramdisk() {
-    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, assert_bond_and_vlan);
+    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, &EVERY_WAY, assert_bond_and_vlan);
 }
 
 #[test]
@@ -148,14 +157,16 @@ fn a_dracut_live_system_that_needs_its_network_early() {
     assert_bond_and_vlan(&report);
 }
 
+/// ISOLINUX starts it by a command line in place of a label, to which arguments must be added as well.
 #[test]
 fn a_ramdisk_with_systemd_networkd() {
     let directory = tempfile::tempdir().unwrap();
     let image = directory.path().join("networkd.iso");
-    let base = ramdisk_iso(&["--networkd"]);
-    build(STATIC, base.to_str().unwrap(), &[], &image);
+    let base = ramdisk_iso(&["--networkd", "--command-line"]);
+    build(STATIC, base.to_str().unwrap(), &["--karg-append", "test.added=1"], &image);
     let report = Machine::with_image(&image, Boot::BiosCd).nic(MAC).nic(OTHER_MAC).report();
     assert_static_addresses(&report);
+    assert!(report.command_line().split(' ').any(|argument| argument == "test.added=1"), "{report:#?}");
     assert!(report.profiles().iter().all(|file| file.contains(" /etc/systemd/network/")), "{report:#?}");
 }
 

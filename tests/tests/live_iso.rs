@@ -30,6 +30,8 @@ use tempfile::TempDir;
 const ARGUMENTS: &str = "boot=live components";
 const APPENDED: &str = "net.ifnames=0";
 const INITRD: &str = "/live/initrd.img";
+/// Another name of the same file, which GRUB's menu has, as on the ISOs that live-build makes.
+const SAME_INITRD: &str = "/live/initrd.img-6.1";
 
 /// A live medium of a layout, before and after.
 struct Customised {
@@ -53,11 +55,11 @@ fn initramfs() -> Vec<u8> {
     Compression::Gzip.compress(&archive.to_bytes()).unwrap()
 }
 
-fn grub(extra: &str) -> String {
+fn grub(extra: &str, initrd: &str) -> String {
     let entry = |title: &str, arguments: &str, initrd: &str| {
         format!("menuentry '{title}' {{\n  linux /live/vmlinuz {arguments}\n  initrd {initrd}\n}}\n")
     };
-    let live = entry("Live", ARGUMENTS, INITRD);
+    let live = entry("Live", ARGUMENTS, initrd);
     format!("set default=0\n{extra}{live}{}", entry("Rescue", "boot=rescue", "/live/rescue.img"))
 }
 
@@ -89,11 +91,13 @@ fn grow(tree: &Path) {
         ("live/rescue.img", initramfs()),
         ("live/filesystem.squashfs", random.bytes(100_003)),
         ("isolinux/isolinux.cfg", ISOLINUX.into()),
-        ("boot/grub/grub.cfg", grub("").into()),
+        ("boot/grub/grub.cfg", grub("", SAME_INITRD).into()),
     ] {
         fs::write(tree.join(name), content).unwrap();
     }
-    fs::write(esp.join("EFI/BOOT/grub.cfg"), grub("search --file --set=root /live/vmlinuz\n")).unwrap();
+    fs::hard_link(tree.join("live/initrd.img"), tree.join(&SAME_INITRD[1..])).unwrap();
+    fs::hard_link(tree.join("boot/grub/grub.cfg"), tree.join("EFI/BOOT/grub.cfg")).unwrap();
+    fs::write(esp.join("EFI/BOOT/grub.cfg"), grub("search --file --set=root /live/vmlinuz\n", INITRD)).unwrap();
     let entry = format!("title Live\nlinux /live/vmlinuz\ninitrd {INITRD}\noptions {ARGUMENTS}\n");
     fs::write(esp.join("loader/entries/live.conf"), entry).unwrap();
     let sums = "find live boot -type f | LC_ALL=C sort | xargs";
@@ -185,15 +189,18 @@ fn everybody_sees_the_changes(name: &str) {
     structures::compare(customised.layout, &customised.base, &customised.image);
 
     let [before, after] = customised.trees(&READERS[0]);
-    let mut changed = vec![INITRD, "/isolinux/isolinux.cfg", "/boot/grub/grub.cfg", "/md5sum.txt", "/.treeinfo"];
+    let mut changed = vec![INITRD, SAME_INITRD, "/isolinux/isolinux.cfg", "/boot/grub/grub.cfg", "/EFI/BOOT/grub.cfg"];
+    changed.extend(["/md5sum.txt", "/.treeinfo"]);
     if before.contains_key("/boot/grub/efi.img") {
         changed.push("/boot/grub/efi.img");
     }
     let changed: BTreeSet<String> = changed.into_iter().map(str::to_owned).collect();
     assert_eq!(differences(&before, &after), changed, "{name}");
-    assert!(after[INITRD].starts_with(&before[INITRD]), "{name}");
+    assert!(after[INITRD].starts_with(&before[INITRD]) && after[SAME_INITRD] == after[INITRD], "{name}");
     assert_eq!(text(&after, "/isolinux/isolinux.cfg"), with_argument(ISOLINUX), "{name}");
-    assert_eq!(text(&after, "/boot/grub/grub.cfg"), with_argument(&grub("")), "{name}");
+    for menu in ["/boot/grub/grub.cfg", "/EFI/BOOT/grub.cfg"] {
+        assert_eq!(text(&after, menu), with_argument(&grub("", SAME_INITRD)), "{name}: {menu}");
+    }
 
     // The others, with the names that they see: the same contents have become the same others.
     let pairs: BTreeSet<(&Vec<u8>, &Vec<u8>)> = changed.iter().map(|path| (&before[path], &after[path])).collect();
@@ -225,7 +232,9 @@ fn checksums_hold(customised: &Customised) {
         .args(["-extract", "/"])
         .arg(&to));
     let checked = run_text(Command::new("md5sum").args(["-c", "--strict", "md5sum.txt"]).current_dir(&to));
-    assert!(checked.contains("./live/initrd.img: OK") && checked.contains("./boot/grub/grub.cfg: OK"), "{checked}");
+    for path in [INITRD, SAME_INITRD, "/boot/grub/grub.cfg"] {
+        assert!(checked.contains(&format!(".{path}: OK")), "{path}: {checked}");
+    }
     let treeinfo = fs::read_to_string(to.join(".treeinfo")).unwrap();
     let sums = treeinfo.lines().filter_map(|line| line.split_once(" = sha256:"));
     let sums: String = sums.map(|(path, digest)| format!("{digest}  {path}\n")).collect();
@@ -250,7 +259,13 @@ fn the_changes_are_listed(customised: &Customised, changed: &BTreeSet<String>) {
     let url = format!("{}/v1/images/{}/changes", server.api, image["id"].as_str().unwrap());
     let changes: Value = client.get(url).send().unwrap().json().unwrap();
     let listed = changes.to_string();
-    for path in changed {
+    // Of several names of one file, one.
+    let names = [[INITRD, SAME_INITRD], ["/boot/grub/grub.cfg", "/EFI/BOOT/grub.cfg"]];
+    let is_listed = |path: &str| listed.contains(&format!("\"{path}\""));
+    for names in names {
+        assert_eq!(names.iter().filter(|name| is_listed(name)).count(), 1, "{names:?}: {listed}");
+    }
+    for path in changed.iter().filter(|path| !names.as_flattened().contains(&path.as_str())) {
         assert!(listed.contains(&format!("{path}\"")), "{path}: {listed}");
     }
     assert!(!listed.contains("/live/vmlinuz\"") && !listed.contains("rescue"), "{listed}");
@@ -310,16 +325,18 @@ fn an_initramfs_on_the_efi_system_partition_is_not_mistaken() {
     let found: Value =
         serde_json::from_slice(&run(dayone().arg("inspect").arg(base.path()).args(["--format", "json"]))).unwrap();
     let entries = found["boot_entries"].as_array().unwrap();
-    let initrd = |configuration: &str| {
-        let entry = entries.iter().find(|entry| entry["configuration"] == configuration && entry["title"] == "Live");
-        entry.unwrap_or_else(|| panic!("{configuration}: {found}"))["initrd"].clone()
+    // On the ISO file system and in the EFI system partition there may be one of the same path.
+    let initrds = |configuration: &str| -> Vec<&Value> {
+        let live = entries.iter().filter(|entry| entry["configuration"] == configuration && entry["title"] == "Live");
+        live.map(|entry| &entry["initrd"]).collect()
     };
-    assert_eq!(initrd("/boot/grub/grub.cfg"), INITRD);
+    // Of two names, the one that a menu gives it first.
+    assert_eq!(initrds("/boot/grub/grub.cfg"), [SAME_INITRD]);
+    assert_eq!(initrds("/isolinux/isolinux.cfg"), [SAME_INITRD]);
     let beside = found["initrds"].as_array().unwrap().iter().find(|initrd| initrd["in_esp"] == true).expect("one");
-    for configuration in ["/EFI/BOOT/grub.cfg", "/loader/entries/live.conf"] {
-        assert_eq!(initrd(configuration), beside["path"], "{configuration}");
-        assert!(beside["path"].as_str().unwrap().eq_ignore_ascii_case(INITRD), "{beside}");
-    }
+    assert_eq!(initrds("/EFI/BOOT/grub.cfg"), [&SAME_INITRD.into(), &beside["path"]]);
+    assert_eq!(initrds("/loader/entries/live.conf"), [&beside["path"]]);
+    assert!(beside["path"].as_str().unwrap().eq_ignore_ascii_case(INITRD), "{beside}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bases that are a kernel and an initramfs, or the initramfs alone.
 
-use super::{BaseError, BootLoaders, Format, Role};
+use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_COREOS_IS_MINIMAL, Role};
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
@@ -82,13 +82,17 @@ impl KernelInitrdBase {
                 "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH for BIOS machines, or ask \
                      for 'initrd'",
             ),
+            Format::Iso | Format::Usb if esp.as_ref().is_some_and(Esp::starts_unified_kernel_image) => Err(
+                "its ESP starts a unified kernel image, which boots its own kernel and its own initrd in place of these; give \
+                 an ESP with a boot loader",
+            ),
             Format::Iso if esp.as_ref().is_some_and(Esp::starts_systemd_boot) => Err(SYSTEMD_BOOT_ON_ISO),
             Format::Usb if esp.is_none() => {
                 Err("it has no boot loader for UEFI machines, the only ones that boot this format; give esp:PATH")
             }
             Format::Iso | Format::Usb | Format::Initrd => Ok(()),
-            Format::MinimalIso => Err("only a CoreOS live ISO becomes one"),
-            Format::Data => Err("a data image has no base"),
+            Format::MinimalIso => Err(ONLY_COREOS_IS_MINIMAL),
+            Format::Data => Err(DATA_HAS_NO_BASE),
         }
     }
 

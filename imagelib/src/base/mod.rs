@@ -30,6 +30,11 @@ use crate::network::NetworkManagerVersion;
 pub use crate::source::Role;
 use crate::source::Sources;
 
+/// Why there is no minimal ISO of anything else.
+const ONLY_COREOS_IS_MINIMAL: &str = "only a CoreOS live ISO becomes one";
+/// Why there is no data image of a base.
+const DATA_HAS_NO_BASE: &str = "a data image has no base";
+
 /// Why something is not a base image.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
@@ -201,6 +206,19 @@ impl Base {
             Self::KernelInitrd(base) => base.rootfs_size.is_some(),
         };
         there && self.fetches_rootfs(format)
+    }
+
+    /// Why the kind of this base gives no image of a format. Whether a base of that kind is sound, and has all that it
+    /// needs, shows when the image is planned.
+    pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
+        match (self, format) {
+            (Self::KernelInitrd(base), format) => base.check_format(format),
+            (Self::Iso(_), Format::Data) => Err(DATA_HAS_NO_BASE),
+            (Self::Iso(IsoBase { system: IsoSystem::Live(_), .. }), Format::MinimalIso) => Err(ONLY_COREOS_IS_MINIMAL),
+            (Self::Iso(IsoBase { system: IsoSystem::Other(_), .. }), _) => Ok(()),
+            (Self::Iso(IsoBase { disk: DiskTable::Impossible(reason), .. }), Format::Usb) => Err(reason),
+            (Self::Iso(_) | Self::Nothing, _) => Ok(()),
+        }
     }
 
     /// The formats that images of this base can have.

@@ -17,6 +17,8 @@ pub struct Found {
     pub path: String,
     /// What its relative paths are relative to; see [`BootConfig::resolve`].
     pub directory: String,
+    /// Its loader reads it together with all others of the same number: one that it begins with, and what that includes.
+    pub group: usize,
     /// What it says.
     pub config: BootConfig,
 }
@@ -34,14 +36,13 @@ pub fn discover<'a>(
     for path in paths {
         names.entry(path.to_ascii_lowercase()).or_insert(path);
     }
-    let mut queue: VecDeque<(Loader, &str, String)> = names
-        .iter()
-        .filter_map(|(name, path)| Some((loader_of(name)?, *path, directory_of(path).to_owned())))
-        .collect();
-    let mut seen: BTreeSet<&str> = queue.iter().map(|(_, path, _)| *path).collect();
+    let first = names.iter().filter_map(|(name, path)| Some((loader_of(name)?, *path)));
+    let mut queue: VecDeque<(Loader, &str, String, usize)> =
+        first.enumerate().map(|(group, (loader, path))| (loader, path, directory_of(path).to_owned(), group)).collect();
+    let mut seen: BTreeSet<&str> = queue.iter().map(|(_, path, ..)| *path).collect();
     let mut found = Vec::new();
     let mut reads = 0;
-    while let Some((loader, path, directory)) = queue.pop_front() {
+    while let Some((loader, path, directory, group)) = queue.pop_front() {
         reads += 1;
         if reads > MAX_CONFIGS {
             break;
@@ -53,12 +54,27 @@ pub fn discover<'a>(
             if let Some(path) = included.and_then(|path| names.get(&path.to_ascii_lowercase()).copied())
                 && seen.insert(path)
             {
-                queue.push_back((loader, path, directory.clone()));
+                queue.push_back((loader, path, directory.clone(), group));
             }
         }
-        found.push(Found { path: path.to_owned(), directory, config });
+        found.push(Found { path: path.to_owned(), directory, group, config });
     }
+    know_labels(&mut found);
     found
+}
+
+/// SYSLINUX takes `DEFAULT` for a label where any of the files that it reads has that label.
+fn know_labels(found: &mut [Found]) {
+    let mut labels: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    for Found { group, config, .. } in found.iter().filter(|found| found.config.loader() == Loader::Syslinux) {
+        let own = config.labels().map(str::to_owned);
+        labels.entry(*group).or_default().extend(own);
+    }
+    for Found { group, config, .. } in found {
+        if let Some(labels) = labels.get(group).filter(|labels| !labels.is_empty()) {
+            config.know_labels(labels);
+        }
+    }
 }
 
 fn directory_of(path: &str) -> &str {

@@ -144,7 +144,7 @@ impl Edits {
             return Ok(None);
         }
         let text = apply(&config.text, 0..config.text.len(), changes);
-        let edited = BootConfig::parse(config.loader, text);
+        let edited = BootConfig::parse_with(config.loader, text, config.labels.clone());
         check_reading(&edited, &expected)?;
         Ok(Some(edited.text))
     }

@@ -13,10 +13,16 @@ pub struct BootEntry {
     pub title: String,
     /// What the configuration calls it: SYSLINUX's label, GRUB's `--id`.
     pub id: Option<String>,
+    /// Whether it is no entry of the menu, but a command line that SYSLINUX boots when nobody chooses one: `DEFAULT` or
+    /// `ONTIMEOUT` with a kernel in place of a label.
+    pub implicit: bool,
     /// The lines it takes, counted from 1.
     pub lines: RangeInclusive<usize>,
     /// What it boots.
     pub boots: Boots,
+    /// The path, as written, of the program that it starts where that is not a Linux kernel with an initrd: an EFI
+    /// program, or a kernel without an initrd.
+    pub program: Option<String>,
 }
 
 /// What an entry boots.
@@ -37,6 +43,8 @@ pub struct LinuxBoot {
     pub initrds: Vec<String>,
     /// What the kernel is given, without the loader's own `initrd=`. GRUB's quotes are taken off and its variables kept.
     pub arguments: KernelArguments,
+    /// The device, such as `(loop)`, that kernel and initrds are loaded from, where it is certainly not the medium.
+    pub device: Option<String>,
     pub(super) places: Places,
 }
 
@@ -70,7 +78,7 @@ impl Boots {
         let texts: Vec<&str> = places.words.iter().map(|word| word.text.as_str()).collect();
         match texts.join(" ").parse::<KernelArguments>() {
             Ok(arguments) if arguments.iter().eq(texts) => {
-                Self::Linux(LinuxBoot { kernel, initrds, arguments, places })
+                Self::Linux(LinuxBoot { kernel, initrds, arguments, device: None, places })
             }
             Ok(_) => Self::Other(NotEditable::Quotes),
             Err(error) => Self::Other(NotEditable::Arguments(error)),

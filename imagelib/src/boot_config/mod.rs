@@ -19,6 +19,7 @@ mod tests;
 mod text;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use discover::{Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
@@ -77,6 +78,18 @@ struct Parsed {
     entries: Vec<BootEntry>,
     includes: Vec<String>,
     variables: Variables,
+    default: DefaultEntry,
+}
+
+/// What a configuration says of the entry that is booted when nobody chooses one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DefaultEntry {
+    /// As it is written: SYSLINUX's `DEFAULT`, GRUB's variable `default`.
+    pub written: Option<String>,
+    /// The label of SYSLINUX's that has `MENU DEFAULT`.
+    pub marked: Option<String>,
+    /// What systemd-boot sorts the entry by.
+    pub sort_key: Option<String>,
 }
 
 /// One configuration file: its text, and what was understood of it.
@@ -87,17 +100,28 @@ pub struct BootConfig {
     entries: Vec<BootEntry>,
     includes: Vec<String>,
     variables: Variables,
+    default: DefaultEntry,
+    /// The labels of the other configurations that it is read with.
+    labels: BTreeSet<String>,
 }
 
 impl BootConfig {
     /// Reads a configuration. Every text is one: what is not understood is skipped, and need not be UTF-8.
     pub fn parse(loader: Loader, text: Vec<u8>) -> Self {
-        let Parsed { entries, includes, variables } = match loader {
+        Self::parse_with(loader, text, BTreeSet::new())
+    }
+
+    /// Reads a configuration that is read together with others, which have these labels.
+    fn parse_with(loader: Loader, text: Vec<u8>, labels: BTreeSet<String>) -> Self {
+        let parsed = match loader {
             Loader::Syslinux => syslinux::parse(&text),
             Loader::Grub => grub::parse(&text),
             Loader::SystemdBoot => systemd_boot::parse(&text),
         };
-        Self { loader, text, entries, includes, variables }
+        let Parsed { mut entries, includes, variables, default } = parsed;
+        let is_label = |entry: &BootEntry| entry.id.as_ref().is_some_and(|id| labels.contains(id));
+        entries.retain(|entry| !(entry.implicit && is_label(entry)));
+        Self { loader, text, entries, includes, variables, default, labels }
     }
 
     /// Who reads it.
@@ -113,6 +137,23 @@ impl BootConfig {
     /// The menu's entries, in order. A GRUB entry that loads one kernel or another stands here once for each.
     pub fn entries(&self) -> &[BootEntry] {
         &self.entries
+    }
+
+    /// SYSLINUX's labels.
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter(|entry| !entry.implicit).filter_map(|entry| entry.id.as_deref())
+    }
+
+    /// Reads it again as one that is read together with others, which have these labels.
+    fn know_labels(&mut self, labels: &BTreeSet<String>) {
+        if self.entries.iter().any(|entry| entry.implicit) {
+            *self = Self::parse_with(self.loader, std::mem::take(&mut self.text), labels.clone());
+        }
+    }
+
+    /// What it says of the entry that is booted when nobody chooses one.
+    pub fn default_entry(&self) -> &DefaultEntry {
+        &self.default
     }
 
     /// The configurations that this one includes or goes on to, as it writes them.

@@ -31,6 +31,8 @@ struct Label {
     kernel: Option<Directive>,
     append: Option<Directive>,
     initrd: Option<Range<usize>>,
+    /// The path of what is no Linux kernel.
+    program: Option<String>,
 }
 
 struct Reader<'a> {
@@ -39,15 +41,28 @@ struct Reader<'a> {
     /// The value of an `APPEND` outside any label: what labels without their own have.
     default_append: Option<Range<usize>>,
     label: Option<Label>,
+    /// `DEFAULT` and `ONTIMEOUT`. Of each, the last one counts.
+    command_lines: [Option<Directive>; 2],
+    /// Whether a command line may name a kernel in place of a label, and give it arguments: `IMPLICIT`, `ALLOWOPTIONS`.
+    allowed: [bool; 2],
     parsed: Parsed,
 }
 
 pub(super) fn parse(text: &[u8]) -> Parsed {
-    let mut reader = Reader { text, in_help: false, default_append: None, label: None, parsed: Parsed::default() };
+    let mut reader = Reader {
+        text,
+        in_help: false,
+        default_append: None,
+        label: None,
+        command_lines: [None, None],
+        allowed: [true, true],
+        parsed: Parsed::default(),
+    };
     for line in lines(text) {
         reader.read(&line);
     }
     reader.end_label();
+    reader.end_command_lines();
     reader.parsed
 }
 
@@ -69,6 +84,10 @@ impl Reader<'_> {
             "menu" => self.read_menu(value),
             "include" => self.include(value),
             "config" if self.label.is_none() => self.include(value),
+            "default" => self.command_lines[0] = Some(Directive { line: line.clone(), key, value }),
+            "ontimeout" => self.command_lines[1] = Some(Directive { line: line.clone(), key, value }),
+            "implicit" => self.allowed[0] = slice(self.text, &value) != b"0",
+            "allowoptions" => self.allowed[1] = slice(self.text, &value) != b"0",
             _ => self.read_setting(&keyword, Directive { line: line.clone(), key, value }),
         }
         if let Some(label) = self.label.as_mut().filter(|_| !keyword.is_empty() && !keyword.starts_with('#')) {
@@ -81,6 +100,11 @@ impl Reader<'_> {
         match lossy(self.text, &key).to_ascii_lowercase().as_str() {
             "begin" | "end" => self.end_label(),
             "include" => self.include(value),
+            "default" => {
+                if let Some(label) = &self.label {
+                    self.parsed.default.marked = Some(label.name.clone());
+                }
+            }
             // The letter behind a caret is the entry's key.
             "label" => {
                 let title = lossy(self.text, &value).replace('^', "");
@@ -104,10 +128,15 @@ impl Reader<'_> {
             "initrd" => label.initrd = Some(directive.value),
             "linux" => label.kernel = Some(directive),
             "kernel" => {
-                let name = lossy(self.text, &first_word(self.text, directive.value.clone()).0).to_ascii_lowercase();
-                label.kernel = Some(directive).filter(|_| !NOT_LINUX.iter().any(|suffix| name.ends_with(suffix)));
+                let name = lossy(self.text, &first_word(self.text, directive.value.clone()).0);
+                label.kernel = Some(directive).filter(|_| is_linux(&name));
+                label.program = Some(name).filter(|_| label.kernel.is_none());
             }
             "boot" | "bss" | "pxe" | "fdimage" | "comboot" | "com32" | "localboot" => label.kernel = None,
+            "efi" => {
+                label.program = Some(lossy(self.text, &first_word(self.text, directive.value).0));
+                label.kernel = None;
+            }
             "config" => {
                 label.kernel = None;
                 self.include(directive.value);
@@ -129,8 +158,63 @@ impl Reader<'_> {
             };
             let title = label.title.filter(|title| !title.is_empty()).unwrap_or_else(|| label.name.clone());
             let lines = label.first_line..=label.last_line;
-            self.parsed.entries.push(BootEntry { title, id: Some(label.name), lines, boots });
+            let kernel = label.kernel.map(|kernel| lossy(self.text, &first_word(self.text, kernel.value).0));
+            let program = kernel.or(label.program).filter(|_| matches!(boots, Boots::Other(_)));
+            self.parsed.entries.push(BootEntry { title, id: Some(label.name), implicit: false, lines, boots, program });
         }
+    }
+
+    /// A command line whose first word is no label names a kernel.
+    ///
+    /// An `APPEND` outside any label belongs to it in SYSLINUX 4 and before, and does not in 5 and 6: these begin with
+    /// the arguments of the command line alone. What is added to the command line holds in all of them.
+    fn end_command_lines(&mut self) {
+        let [default, timeout] = std::mem::take(&mut self.command_lines);
+        if let Some(default) = &default {
+            self.parsed.default.written = Some(lossy(self.text, &first_word(self.text, default.value.clone()).0));
+        }
+        for command_line in [default, timeout].into_iter().flatten() {
+            let (path, mut rest) = first_word(self.text, command_line.value.clone());
+            let kernel = lossy(self.text, &path);
+            let mut labels = self.parsed.entries.iter().filter(|entry| !entry.implicit);
+            let is_label = labels.any(|entry| entry.id.as_ref() == Some(&kernel));
+            if path.is_empty() || !self.allowed[0] || is_label || !is_linux(&kernel) {
+                continue;
+            }
+            if !self.allowed[1] {
+                rest = path.end..path.end;
+            }
+            let boots = self.implicit(kernel.clone(), path, rest);
+            let program = Some(kernel.clone()).filter(|_| matches!(boots, Boots::Other(_)));
+            let lines = command_line.line.number..=command_line.line.number;
+            let (title, id) = (kernel.clone(), Some(kernel));
+            self.parsed.entries.push(BootEntry { title, id, implicit: true, lines, boots, program });
+        }
+    }
+
+    fn implicit(&self, kernel: String, path: Range<usize>, rest: Range<usize>) -> Boots {
+        let mut words = kernel_words(self.text, rest);
+        if let Some(first) = words.first_mut() {
+            first.cut = path.end..first.span.end;
+        }
+        let end = words.last().map_or(path.end, |last| last.span.end);
+        let argument_slot = Slot::among(&words).unwrap_or_else(|| Slot::behind(path.end, " "));
+        let own = words.iter().rfind(|word| word.text.starts_with(INITRD)).map(initrd_of);
+        let shared = || {
+            let appended = kernel_words(self.text, self.default_append.clone()?);
+            appended.iter().rfind(|word| word.text.starts_with(INITRD)).map(initrd_of)
+        };
+        let (list, initrd_slot) = match own {
+            Some(own) => (lossy(self.text, &own), Slot::behind(own.end, ",")),
+            None => {
+                let list = shared().map(|shared| lossy(self.text, &shared)).unwrap_or_default();
+                let before = format!(" {INITRD}{list},");
+                (list, Slot { at: end..end, before, between: ",".to_owned(), after: "" })
+            }
+        };
+        words.retain(|word| !word.text.starts_with(INITRD));
+        let places = Places { words, argument_slot, initrd_slots: vec![initrd_slot], inherited: None };
+        Boots::linux(kernel, paths(&list), places)
     }
 
     /// SYSLINUX's command line is what stands behind the kernel, and then what is appended; the last `initrd=` in it
@@ -161,10 +245,8 @@ impl Reader<'_> {
         let argument_slot = Slot::among(&words).filter(|_| !use_first).unwrap_or(first_slot);
 
         let initrd = words.iter().rfind(|word| word.text.starts_with(INITRD));
-        let initrd = initrd.map(|word| word.span.start + INITRD.len()..word.span.end).or_else(|| label.initrd.clone());
-        let initrd = initrd.unwrap_or_default();
-        let list = lossy(text, &initrd);
-        let initrds = list.split(',').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+        let initrd = initrd.map(initrd_of).or_else(|| label.initrd.clone()).unwrap_or_default();
+        let initrds = paths(&lossy(text, &initrd));
         words.retain(|word| !word.text.starts_with(INITRD));
 
         let inherited = append.filter(|_| inherits).map(|from| Inherited {
@@ -183,4 +265,19 @@ impl Reader<'_> {
         let upper = slice(self.text, &kernel.key).iter().all(u8::is_ascii_uppercase);
         format!("{line_end}{indent}{} ", if upper { "APPEND" } else { "append" })
     }
+}
+
+/// Whether a file of this name is taken for a kernel.
+fn is_linux(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    !NOT_LINUX.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// What follows `initrd=`.
+fn initrd_of(word: &Word) -> Range<usize> {
+    word.span.start + INITRD.len()..word.span.end
+}
+
+fn paths(list: &str) -> Vec<String> {
+    list.split(',').filter(|path| !path.is_empty()).map(str::to_owned).collect()
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::Parsed;
 use super::change::Slot;
 use super::entry::{BootEntry, Boots, Places};
 use super::error::NotEditable;
 use super::text::{Line, first_word, kernel_words, line_end, lines, lossy, slice};
+use super::{DefaultEntry, Parsed};
 
 struct Setting {
     line: Line,
@@ -16,8 +16,9 @@ struct Setting {
 
 /// One file is one entry; its id is the file's name.
 pub(super) fn parse(text: &[u8]) -> Parsed {
-    let (mut title, mut linux, mut efi) = (String::new(), None, false);
+    let (mut title, mut linux, mut efi) = (String::new(), None, None);
     let (mut options, mut initrds) = (Vec::new(), Vec::new());
+    let mut sort_key = None;
     let mut last_line = 1;
     for line in lines(text) {
         let (key, value) = first_word(text, line.span.clone());
@@ -29,22 +30,26 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         match slice(text, &key) {
             b"title" => title = lossy(text, &value),
             b"linux" => {
-                efi = false;
+                efi = None;
                 linux = Some(Setting { line, key, value });
             }
-            b"efi" | b"uki" | b"uki-url" => efi = true,
+            b"efi" | b"uki" | b"uki-url" => efi = Some(lossy(text, &value)),
             b"options" => options.push(Setting { line, key, value }),
+            b"sort-key" => sort_key = Some(lossy(text, &value)),
             b"initrd" => initrds.push(Setting { line, key, value }),
             _ => {}
         }
     }
+    let kernel = linux.as_ref().map(|linux| lossy(text, &linux.value));
     let boots = match linux {
-        _ if efi => Boots::Other(NotEditable::EfiProgram),
+        _ if efi.is_some() => Boots::Other(NotEditable::EfiProgram),
         Some(linux) => boots(text, &linux, &options, &initrds),
         None => return Parsed::default(),
     };
-    let entry = BootEntry { title, id: None, lines: 1..=last_line, boots };
-    Parsed { entries: vec![entry], ..Parsed::default() }
+    let program = efi.or_else(|| kernel.filter(|_| matches!(boots, Boots::Other(_))));
+    let entry = BootEntry { title, id: None, implicit: false, lines: 1..=last_line, boots, program };
+    let default = DefaultEntry { sort_key, ..DefaultEntry::default() };
+    Parsed { entries: vec![entry], default, ..Parsed::default() }
 }
 
 fn boots(text: &[u8], linux: &Setting, options: &[Setting], initrds: &[Setting]) -> Boots {

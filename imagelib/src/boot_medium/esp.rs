@@ -2,7 +2,8 @@
 
 use std::io;
 
-use crate::disk::fat::{FatError, FatImage};
+use super::program::Program;
+use crate::disk::fat::{FatError, FatFile, FatImage};
 use crate::source::Source;
 
 /// What firmware starts from a removable medium (UEFI 2.10 §3.5.1.1), on PCs and on 64-bit ARM.
@@ -37,6 +38,7 @@ pub struct Esp {
     pub(super) size: u64,
     pub(super) fat: FatImage,
     systemd_boot: bool,
+    unified_kernel_image: bool,
 }
 
 impl Esp {
@@ -48,6 +50,9 @@ impl Esp {
         if programs.is_empty() {
             return Err(EspError::NoRemovableLoader);
         }
+        let is_unified =
+            |program: &&&FatFile| matches!(Program::at(source, &program.extents), Program::UnifiedKernelImage { .. });
+        let unified_kernel_image = programs.iter().any(|program| is_unified(&program));
         let mut systemd_boot = false;
         for program in programs.iter().filter(|program| program.size <= LARGEST_PROGRAM) {
             // A program in many pieces is one: what is looked for may lie across two of them.
@@ -56,12 +61,17 @@ impl Esp {
             let bytes = pieces.collect::<io::Result<Vec<_>>>()?.concat();
             systemd_boot |= bytes.windows(SYSTEMD_BOOT.len()).any(|window| window == SYSTEMD_BOOT);
         }
-        Ok(Self { size, fat, systemd_boot })
+        Ok(Self { size, fat, systemd_boot, unified_kernel_image })
     }
 
     /// How long it is, in bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Whether firmware starts a unified kernel image from it, which boots its own kernel with its own initrd.
+    pub fn starts_unified_kernel_image(&self) -> bool {
+        self.unified_kernel_image
     }
 
     /// Whether firmware starts systemd-boot from it, which reads no other file system than its own partition.

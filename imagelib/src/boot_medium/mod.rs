@@ -16,6 +16,7 @@ mod bios;
 mod configuration;
 mod disk;
 mod esp;
+mod program;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use bios::BiosLoader;
 pub use esp::{Esp, EspError};
+pub(crate) use program::Program;
 
 use crate::disk::fat::FatError;
 use crate::disk::usb::UsbError;

@@ -46,6 +46,7 @@ pub(super) fn plan(
         }
         (Format::Initrd, Some(live)) => network_boot(recipe, base, live, &archive, &published)?,
         (Format::Initrd, None) => return refuse("it has no /images/pxeboot with a kernel and an initrd"),
+        // Data images have no base, and disks are made of the ISO.
         (Format::Usb | Format::Data, _) => return refuse("it is an ISO; ask for 'iso'"),
     };
     let fetched = files.contains_key(&FileName::Rootfs) && !names_rootfs(&arguments);

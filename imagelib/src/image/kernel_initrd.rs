@@ -23,7 +23,6 @@ pub(super) fn plan(
     base: &KernelInitrdBase,
     rootfs_url: Option<&RootfsUrl>,
 ) -> Result<Image, ImageError> {
-    base.check_format(recipe.format).map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
     if base.customised && !recipe.replace_embedded {
         return Err(ImageError::Customised { found: "an Ignition config or keyfiles in its initramfs".to_owned() });
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::changes::{self, Change};
 use super::{FileName, Image, ImageError};
 use crate::base::live::{
-    EntryView, EspPlace, LiveInitrd, LiveIso, NotCustomisable, Surveyed, stays_in_initramfs, unreached,
+    EntryView, EspPlace, LiveInitrd, LiveIso, NotCustomisable, Surveyed, stays_in_initramfs, unreached, unreached_paths,
 };
 use crate::base::{Format, IsoBase};
 use crate::boot_config::{Edits, Selection, Skipped};
@@ -34,6 +34,10 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
         return network_boot(recipe, base, live);
     }
     let mut report = base.report();
+    if !changes_nothing(recipe) {
+        check_paths(recipe, live)?;
+        report.append(unreached_paths(live));
+    }
     let selection = selection(recipe);
     // First, because it knows which entries there are.
     let arguments = arguments(recipe, live, &selection, &mut report);
@@ -54,6 +58,20 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
         own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
     });
     Ok(Image { files, embedded, kernel_arguments, rootfs_argument: None, changes, report })
+}
+
+fn changes_nothing(recipe: &Recipe) -> bool {
+    recipe.kernel_arguments.is_empty() && recipe.additions.is_empty() && recipe.ignition.is_none()
+}
+
+/// Refuses an ISO that firmware of one kind boots past all that can be changed, unless the user has said which entries
+/// hosts start.
+fn check_paths(recipe: &Recipe, live: &LiveIso) -> Result<(), ImageError> {
+    let default = live.unreached_paths().into_iter().find_map(|path| Some((path.default_of?, path)));
+    match default.filter(|_| recipe.boot_entries.is_empty()) {
+        Some((firmware, path)) => Err(ImageError::BootPath { firmware, path }),
+        None => Ok(()),
+    }
 }
 
 fn selection(recipe: &Recipe) -> Selection {
@@ -78,6 +96,7 @@ fn grown_initrds(
     }
     let mut grown_any = false;
     let mut first_refusal = None;
+    let mut refused: Vec<(&LiveInitrd, String)> = Vec::new();
     let mut seen = BTreeSet::new();
     for initrd in chosen(live, selection).filter_map(|entry| entry.initrd) {
         if !seen.insert((initrd.esp, initrd.path.as_str())) {
@@ -105,12 +124,16 @@ fn grown_initrds(
             Err(error) => {
                 let message = format!("gets no network configuration: {error}");
                 report.warning("initrd-unchanged", &DocumentPath::document(&initrd.path), message);
+                refused.push((initrd, error.to_string()));
                 first_refusal.get_or_insert(error);
             }
         }
     }
     report.append(unreached(chosen(live, selection)));
     report.append(shared(live, selection, &seen));
+    if grown_any && recipe.boot_entries.is_empty() {
+        check_defaults(live, &refused)?;
+    }
     match first_refusal {
         // A menu's installer, or its rescue system, may be of another kind than what it starts first.
         Some(refusal) if !grown_any => Err(refusal),
@@ -121,6 +144,19 @@ fn grown_initrds(
         }
         _ => Ok(embedded),
     }
+}
+
+/// Refuses what leaves the default of firmware of one kind without its configuration, while others get theirs.
+fn check_defaults(live: &LiveIso, refused: &[(&LiveInitrd, String)]) -> Result<(), ImageError> {
+    for (firmware, initrds) in live.default_initrds() {
+        let reason = |initrd: &&LiveInitrd| refused.iter().find(|(known, _)| std::ptr::eq(*known, *initrd));
+        let reasons: Option<Vec<_>> = initrds.iter().map(reason).collect();
+        if let Some((initrd, reason)) = reasons.as_deref().and_then(<[_]>::first) {
+            let path = initrd.path.clone();
+            return Err(ImageError::DefaultInitrd { firmware, path, reason: reason.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Entries that were not chosen, and load an initramfs that grows.
@@ -210,17 +246,25 @@ fn changed_menus(
         let message = format!("stays as it is: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
     }
+    let mut menus: Vec<(&str, Vec<u8>)> = Vec::new();
     for (configuration, text) in configurations.iter().zip(edited.texts) {
         let Some(text) = text else { continue };
         let path = &configuration.found.path;
         match configuration.esp {
-            None => {
-                let content = vec![Segment::Own(Content::Bytes(text.into()))];
-                edits.iso.push(Edit::Replace { path: path.clone(), content });
-            }
+            None => match menus.iter().find(|(other, _)| live.editor().is_same_file(other, path)) {
+                None => menus.push((path, text)),
+                Some((_, known)) if *known == text => {}
+                Some((other, _)) => {
+                    return Err(ImageError::SharedMenu { paths: [(*other).to_owned(), path.clone()] });
+                }
+            },
             Some(esp) => edits.in_esp(esp, path, FatEdit::Write(text.into()))?,
         }
     }
+    edits.iso.extend(menus.into_iter().map(|(path, text)| Edit::Replace {
+        path: path.to_owned(),
+        content: vec![Segment::Own(Content::Bytes(text.into()))],
+    }));
     Ok(())
 }
 
@@ -232,7 +276,7 @@ fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
 /// The user's changes, and the end of what would compare the medium with a checksum that it does not have any more.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
-    if edits.is_empty() && recipe.additions.is_empty() && recipe.ignition.is_none() {
+    if changes_nothing(recipe) {
         return edits;
     }
     let mut checks = BTreeSet::new();

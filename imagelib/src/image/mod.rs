@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use changes::Change;
 
-use crate::base::live::{NotCustomisable, UnusableInitrd};
+use crate::base::live::{Firmware, NotCustomisable, UnreachedPath, UnusableInitrd};
 use crate::base::{Base, BaseIdentity, Format, IsoBase, IsoSystem};
 use crate::boot_config::BootConfigError;
 use crate::boot_medium::BootMediumError;
@@ -88,6 +88,32 @@ pub enum ImageError {
     /// An ISO that gives no images.
     #[error("this ISO cannot be customised: {0}")]
     NotCustomisable(#[from] NotCustomisable),
+    /// What firmware starts by default is nothing that can be changed.
+    #[error(
+        "{firmware} machines start {} by default, which {}: a host that boots so gets no network configuration. Use \
+         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)",
+        .path.place,
+        .path.reason
+    )]
+    BootPath {
+        /// The firmware.
+        firmware: Firmware,
+        /// What it starts.
+        path: UnreachedPath,
+    },
+    /// What firmware starts by default has an initramfs that gets nothing, while others do.
+    #[error(
+        "{firmware} machines load the initrd {path} by default, which cannot get the network configuration: {reason}. Use \
+         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)"
+    )]
+    DefaultInitrd {
+        /// The firmware.
+        firmware: Firmware,
+        /// The path of the initramfs.
+        path: String,
+        /// Why it gets nothing.
+        reason: String,
+    },
     /// An initramfs on an ISO that cannot be extended.
     #[error("the initrd {path} cannot be extended: {reason}")]
     Initrd {
@@ -99,6 +125,17 @@ pub enum ImageError {
     /// The boot menus cannot be changed so.
     #[error(transparent)]
     BootConfig(#[from] BootConfigError),
+    /// Two boot loaders read one file, each as a menu of its own.
+    #[error(
+        "the boot menus {} and {} are one file on the ISO, which two boot loaders read in different ways: what one of \
+         them needs, the other would not understand",
+        .paths[0],
+        .paths[1]
+    )]
+    SharedMenu {
+        /// The names of the file.
+        paths: [String; 2],
+    },
     /// The file system of an ISO cannot be changed so.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -206,6 +243,7 @@ impl Image {
             return Err(ImageError::OtherBase { wanted: recipe.base, found: identity });
         }
         options::check(recipe, base)?;
+        base.check_format(recipe.format).map_err(|reason| ImageError::Format { format: recipe.format, reason })?;
         let mut image = match base {
             Base::Iso(iso) if recipe.format == Format::Usb => disk::plan(recipe, iso, rootfs_url),
             Base::Iso(iso) => Self::plan_iso(recipe, iso, rootfs_url),

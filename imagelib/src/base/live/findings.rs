@@ -1,6 +1,6 @@
 //! What the user should know about a live ISO before a host boots from an image of it.
 
-use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable};
+use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable, paths};
 use crate::delivery;
 use crate::report::{DocumentPath, Report};
 
@@ -20,8 +20,22 @@ impl LiveIso {
             }
         }
         report.append(unreached(self.entries()));
+        report.append(unreached_paths(self));
         report
     }
+}
+
+/// The ways to boot that lead past what can be changed.
+pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
+    let mut report = Report::new();
+    for path in live.unreached_paths() {
+        // Those whose initrd is not there have a finding of their own.
+        let default =
+            path.default_of.map(|firmware| format!("; {firmware} machines start it by default")).unwrap_or_default();
+        let message = format!("{}{default}", path.reason);
+        report.warning("boot-path-unreached", &DocumentPath::document(&path.place), message);
+    }
+    report
 }
 
 /// Of these entries, those whose system gets nothing because its initramfs was not found.
@@ -30,10 +44,7 @@ pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Rep
     for view in entries.filter(|view| view.initrd.is_none()) {
         let path =
             DocumentPath::document(&format!("boot entry {:?} of {}", view.entry.title, view.configuration.path()));
-        let message = format!(
-            "loads {}, which was not found on the ISO: what it starts gets no network configuration",
-            view.linux.initrds.join(" ")
-        );
+        let message = format!("{}: what it starts gets no network configuration", paths::not_found(view.linux));
         report.warning("boot-entry-unreached", &path, message);
     }
     report

@@ -13,7 +13,7 @@ use crate::source::{Role, Source};
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
-    /// Its path on its file system.
+    /// Its path on its file system: of several names, the one that a menu gives it first.
     pub path: String,
     /// The EFI system partition that it is in; none: the ISO file system.
     pub(crate) esp: Option<usize>,
@@ -103,7 +103,8 @@ impl<'a> Collection<'a> {
     pub(super) fn add(&mut self, files: impl Iterator<Item = Option<NamedFile>>) -> Result<Option<usize>, IsoError> {
         let files = files.map(|file| self.find(file?)).collect::<Option<Vec<_>>>();
         let Some((last, before)) = files.as_deref().and_then(<[_]>::split_last) else { return Ok(None) };
-        let known = self.found.iter().position(|known| known.path == last.path && known.esp == last.esp);
+        // By where it lies, and not by its name: one file may have several.
+        let known = self.found.iter().position(|known| known.esp == last.esp && known.extents == last.extents);
         if known.is_some() {
             return Ok(known);
         }

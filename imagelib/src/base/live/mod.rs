@@ -2,22 +2,29 @@
 //! both.
 
 mod configurations;
+mod defaults;
 mod description;
 mod findings;
 mod initrds;
 mod partitions;
+mod paths;
+mod systemd_boot;
+
+use std::collections::BTreeSet;
 
 use crate::boot_config::{BootEntry, Boots, Found, LinuxBoot, Loader};
 use crate::delivery::{self, DeliveryProfile};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
-use crate::iso::{IsoError, Volume, mark};
+use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::source::Source;
 
 pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
-pub(crate) use findings::unreached;
+pub(crate) use findings::{unreached, unreached_paths};
 use initrds::NamedFile;
 pub use initrds::{LiveInitrd, Surveyed, UnusableInitrd};
 pub(crate) use partitions::{EspPlace, EspVolume, find as esps};
+use paths::{BootPaths, Finder};
+pub use paths::{Firmware, UnreachedPath};
 
 /// Why an ISO cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +35,12 @@ pub enum NotCustomisable {
     /// Nothing to put files behind, and nothing to give kernel arguments to.
     #[error("no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd")]
     NoLinux,
+    /// Nothing but ways to boot that cannot be changed.
+    #[error(
+        "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and dayone can add \
+         nothing to what it starts: {0}"
+    )]
+    Unreachable(String),
     /// Menus that name files which are not there, or by names that only the loader knows.
     #[error("the initrds that its boot menus load were not found: {0}")]
     NoInitrd(String),
@@ -55,6 +68,7 @@ pub struct LiveIso {
     esps: Vec<EspVolume>,
     entries: Vec<LiveEntry>,
     initrds: Vec<LiveInitrd>,
+    paths: BootPaths,
     customised: bool,
 }
 
@@ -99,13 +113,15 @@ impl LiveIso {
                 let Boots::Linux(linux) = &boot.boots else { continue };
                 let resolve = |written: &String| {
                     let path = found.config.resolve(written, &found.directory)?;
-                    // What lies beside such a configuration is loaded from there, whatever the ISO file system has.
+                    // What lies beside such a configuration is loaded from there, whatever the ISO file system has, which
+                    // only GRUB can read as well.
                     let beside = esp.filter(|esp| {
-                        esps.get(*esp).is_some_and(|esp| esp.has(&path)) || found.config.loader() == Loader::SystemdBoot
+                        esps.get(*esp).is_some_and(|esp| esp.has(&path)) || found.config.loader() != Loader::Grub
                     });
                     Some(beside.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
                 };
-                let initrd = initrds.add(linux.initrds.iter().map(resolve))?;
+                let on_medium = linux.initrds.iter().filter(|_| linux.device.is_none());
+                let initrd = initrds.add(on_medium.map(resolve))?;
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));
                 }
@@ -117,8 +133,18 @@ impl LiveIso {
             }
         }
         let initrds = initrds.done();
+        let catalog = el_torito::read(source, volume)?;
+        let paths = Finder {
+            source,
+            editor: &editor,
+            catalog: catalog.as_ref(),
+            esps: &esps,
+            configurations: &configurations,
+            entries: &entries,
+        }
+        .find();
         if entries.is_empty() {
-            return Ok(Err(NotCustomisable::NoLinux));
+            return Ok(Err(no_linux(&paths)));
         }
         if initrds.is_empty() {
             return Ok(Err(NotCustomisable::NoInitrd(missing.join(", "))));
@@ -131,12 +157,12 @@ impl LiveIso {
         }
         // For the lists of checksums that name them, whose lines follow when they grow.
         let on_iso = initrds.iter().filter(|initrd| initrd.esp.is_none());
-        let paths: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
-        let editor = editor.hash_beginnings(source, &paths).map_err(|source| IsoError::Read { offset: 0, source })?;
+        let on_iso: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
+        let editor = editor.hash_beginnings(source, &on_iso).map_err(|source| IsoError::Read { offset: 0, source })?;
         let handed_over =
             |initrd: &LiveInitrd| initrd.state.as_ref().is_ok_and(|found| delivery::is_handed_over(&found.tree));
         let customised = mark::is_marked(source, volume)? || initrds.iter().any(handed_over);
-        Ok(Ok(Self { editor, configurations, esps, entries, initrds, customised }))
+        Ok(Ok(Self { editor, configurations, esps, entries, initrds, paths, customised }))
     }
 
     /// Whether it is an image that dayone has made of another one. It cannot be the base of a further image: nobody
@@ -159,6 +185,17 @@ impl LiveIso {
             let initrd = live.initrd.and_then(|initrd| self.initrds.get(initrd));
             Some(EntryView { live, configuration, entry, linux, initrd })
         })
+    }
+
+    /// The ways to boot that lead past what can be changed: hosts that take them get no configuration.
+    pub fn unreached_paths(&self) -> Vec<UnreachedPath> {
+        self.paths.unreached()
+    }
+
+    /// The initrds that firmware of each kind loads when nobody chooses, as far as that is certain.
+    pub(crate) fn default_initrds(&self) -> impl Iterator<Item = (Firmware, Vec<&LiveInitrd>)> {
+        let initrds = |indexes: &BTreeSet<usize>| indexes.iter().filter_map(|index| self.initrds.get(*index)).collect();
+        self.paths.defaults.iter().map(move |(firmware, indexes)| (*firmware, initrds(indexes)))
     }
 
     /// The kind of the system that the first entry starts which can be extended.
@@ -192,6 +229,13 @@ impl LiveIso {
     pub(crate) fn esps(&self) -> &[EspVolume] {
         &self.esps
     }
+}
+
+fn no_linux(paths: &BootPaths) -> NotCustomisable {
+    let paths = paths.unreached();
+    // A boot loader of another kind, such as iPXE's, may start anything.
+    let known: Vec<String> = paths.iter().filter(|path| !path.unknown).map(UnreachedPath::to_string).collect();
+    if known.is_empty() { NotCustomisable::NoLinux } else { NotCustomisable::Unreachable(known.join("; ")) }
 }
 
 /// Whether the root of such a system is its initramfs.

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::argument::passed_on;
+use super::device::Loopbacks;
 use super::lexer::ScriptWord;
 use super::script::{Event, events};
 use crate::boot_config::change::{Slot, Word};
@@ -19,12 +20,48 @@ struct Menu {
     id: Option<String>,
     lines: RangeInclusive<usize>,
     steps: Vec<Step>,
+    /// What it hands over to.
+    program: Option<String>,
+    /// The device that it has chosen, where that is certainly not the medium.
+    device: Option<String>,
+}
+
+impl Menu {
+    fn new(title: String, id: Option<String>, lines: RangeInclusive<usize>) -> Self {
+        Self { title, id, lines, steps: Vec::new(), program: None, device: None }
+    }
+
+    /// Notes what a command of it does besides loading a kernel.
+    fn note(&mut self, words: &[ScriptWord], loopbacks: &Loopbacks) {
+        let [command, rest @ ..] = words else { return };
+        let assignment = if command.value == "set" { rest.first().unwrap_or(command) } else { command };
+        if let Some(device) = assignment.value.strip_prefix("root=") {
+            let name = device.trim_start_matches('(').trim_end_matches(')');
+            self.device = loopbacks.foreign(&format!("({name})"));
+        } else if command.value == "chainloader" {
+            let path = rest.iter().map(|word| word.value.as_str()).find(|word| !word.starts_with('-'));
+            // `+1` and the like are the first sectors of a disk.
+            self.program = path.filter(|path| path.contains('/') && !path.contains('+')).map(str::to_owned);
+        }
+    }
 }
 
 /// A command that loads something.
 enum Step {
-    Kernel { path: String, words: Vec<Word>, slot: Slot, line: usize },
-    Initrd { paths: Vec<String>, slot: Slot },
+    Kernel { path: String, words: Vec<Word>, slot: Slot, line: usize, device: Option<String> },
+    Initrd { paths: Vec<String>, slot: Slot, device: Option<String> },
+}
+
+impl Step {
+    /// With the device that it loads from, where that is certainly not the medium: its own, or the one chosen before.
+    fn on(mut self, chosen: Option<&String>, loopbacks: &Loopbacks) -> Self {
+        let of = |path: &str| if path.starts_with('(') { loopbacks.foreign(path) } else { chosen.cloned() };
+        match &mut self {
+            Self::Kernel { path, device, .. } => *device = of(path),
+            Self::Initrd { paths, device, .. } => *device = paths.iter().find_map(|path| of(path)),
+        }
+        self
+    }
 }
 
 pub(in super::super) fn parse(text: &[u8]) -> Parsed {
@@ -32,16 +69,18 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
     let line_of = |at: usize| line_ends.partition_point(|end| *end < at) + 1;
     let mut parsed = Parsed::default();
     // Commands outside any menu entry come first.
-    let mut menus = vec![Menu { title: String::new(), id: None, lines: 1..=1, steps: Vec::new() }];
+    let mut loopbacks = Loopbacks::default();
+    let mut menus = vec![Menu::new(String::new(), None, 1..=1)];
     for event in events(text) {
         match event {
             Event::Menu { header, end } => {
                 let (title, id) = title_and_id(&header);
                 let first = header.first().map_or(0, |word| word.span.start);
-                menus.push(Menu { title, id, lines: line_of(first)..=line_of(end), steps: Vec::new() });
+                menus.push(Menu::new(title, id, line_of(first)..=line_of(end)));
             }
             Event::Command { words, menu, certain } => {
                 parsed.variables.note(&words, certain);
+                loopbacks.note(words.iter().map(|word| word.value.as_str()));
                 match words.as_slice() {
                     [command, path, ..] if matches!(command.value.as_str(), "source" | "configfile" | ".") => {
                         parsed.includes.push(path.value.clone());
@@ -49,8 +88,9 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
                     [command, rest @ ..] => {
                         let step = step(text, command, rest, line_of(command.span.start));
                         let menu = menus.get_mut(menu.map_or(0, |index| index + 1));
-                        if let (Some(step), Some(menu)) = (step, menu) {
-                            menu.steps.push(step);
+                        if let Some(menu) = menu {
+                            menu.note(&words, &loopbacks);
+                            menu.steps.extend(step.map(|step| step.on(menu.device.as_ref(), &loopbacks)));
                         }
                     }
                     [] => {}
@@ -62,6 +102,7 @@ pub(in super::super) fn parse(text: &[u8]) -> Parsed {
         entries(menu, index == 0, &mut parsed.entries);
     }
     parsed.entries.truncate(MAX_ENTRIES);
+    parsed.default.written = parsed.variables.assigned("default").map(str::to_owned);
     parsed
 }
 
@@ -100,7 +141,7 @@ fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> 
                 }
             }
             let slot = Slot::among(&words).unwrap_or_else(|| Slot::behind(end, " "));
-            Some(Step::Kernel { path: path.value.clone(), words, slot, line })
+            Some(Step::Kernel { path: path.value.clone(), words, slot, line, device: None })
         }
         "initrd" | "initrdefi" | "initrd16" | "$initrd" | "${initrd}" => {
             let last = rest.last()?;
@@ -111,7 +152,8 @@ fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> 
                 Some((device, _)) if written.starts_with('(') => format!("{device})"),
                 _ => String::new(),
             };
-            Some(Step::Initrd { paths, slot: Slot::behind(last.span.end, format!(" {device}")) })
+            let slot = Slot::behind(last.span.end, format!(" {device}"));
+            Some(Step::Initrd { paths, slot, device: None })
         }
         _ => None,
     }
@@ -122,34 +164,43 @@ fn step(text: &[u8], command: &ScriptWord, rest: &[ScriptWord], line: usize) -> 
 /// A kernel's initrds are those loaded behind it and before the next kernel. If there are none, both kernels stand in the
 /// branches of a condition, and the initrds behind it are for both.
 fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
-    let Menu { title, id, lines, steps } = menu;
+    let Menu { title, id, lines, steps, program, .. } = menu;
     if !outside && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
-        entries.push(BootEntry { title, id, lines, boots: Boots::Other(NotEditable::NoKernel) });
+        let boots = Boots::Other(NotEditable::NoKernel);
+        entries.push(BootEntry { title, id, implicit: false, lines, boots, program });
         return;
     }
     // From the last command to the first, so that the initrds are known when their kernel comes.
     let (mut initrds, mut initrd_slots): (Vec<String>, Vec<Slot>) = Default::default();
+    let mut initrd_device: Option<String> = None;
     let mut after_kernel = false;
     let first = entries.len();
     for step in steps.into_iter().rev() {
         match step {
-            Step::Initrd { paths, slot } => {
+            Step::Initrd { paths, slot, device } => {
                 if std::mem::take(&mut after_kernel) {
                     initrds.clear();
                     initrd_slots.clear();
+                    initrd_device = None;
                 }
+                initrd_device = device.or(initrd_device);
                 if initrd_slots.len() < MAX_INITRDS {
                     initrds.splice(0..0, paths);
                     initrd_slots.push(slot);
                 }
             }
-            Step::Kernel { path, words, slot, line } => {
+            Step::Kernel { path, words, slot, line, device } => {
                 after_kernel = true;
                 let initrd_slots = initrd_slots.clone();
                 let places = Places { words, argument_slot: slot, initrd_slots, inherited: None };
                 let lines = if outside { line..=line } else { lines.clone() };
-                let boots = Boots::linux(path, initrds.clone(), places);
-                entries.push(BootEntry { title: title.clone(), id: id.clone(), lines, boots });
+                let mut boots = Boots::linux(path.clone(), initrds.clone(), places);
+                if let Boots::Linux(linux) = &mut boots {
+                    linux.device = device.or_else(|| initrd_device.clone());
+                }
+                let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));
+                let (title, id) = (title.clone(), id.clone());
+                entries.push(BootEntry { title, id, implicit: false, lines, boots, program });
             }
         }
     }

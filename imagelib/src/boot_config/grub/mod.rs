@@ -2,6 +2,7 @@
 //! leaves open `grub-core/script/yylex.l` and `parser.y`.
 
 mod argument;
+mod device;
 mod lexer;
 mod menu;
 mod script;

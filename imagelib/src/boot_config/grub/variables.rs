@@ -47,6 +47,12 @@ impl Variables {
         self.0.insert(name.to_owned(), value.filter(|_| !assigned_before).map(str::to_owned));
     }
 
+    /// What a variable is assigned, if it is; the empty text where that is not certain.
+    pub(super) fn assigned(&self, name: &str) -> Option<&str> {
+        let value = self.0.get(name)?.as_deref();
+        Some(value.filter(|value| !value.contains('$')).unwrap_or_default())
+    }
+
     /// See [`crate::boot_config::BootConfig::resolve`].
     pub(in super::super) fn resolve(&self, written: &str, directory: &str) -> Option<String> {
         let path = self.expanded(without_device(written), directory)?;

@@ -6,6 +6,7 @@ use super::boot::BootCatalog;
 use super::checksums;
 use super::error::{NotEditable, OpenError};
 use super::names::NameForm;
+use super::overlaps::Overlaps;
 use super::partitions::Partitions;
 use super::tree::{
     DescriptorBlock, Directory, DirectoryId, Entry, File, Image, Node, Occupied, PathTableBytes, RecordId, Tree,
@@ -89,6 +90,30 @@ fn index(image: &mut Image) {
     }
     image.contents = contents;
     image.occupied = Occupied::new(occupied);
+    mark_partly_shared(image);
+}
+
+/// Marks files that share some of their bytes, and not all, with another file: an edit of the one would leave the other
+/// with old bytes, or with bytes that are not its own.
+fn mark_partly_shared(image: &mut Image) {
+    let mut overlaps = Overlaps::default();
+    for records in image.contents.values() {
+        for record in records {
+            if let Some(Entry { node: Node::File(file), .. }) = image.entry(*record) {
+                overlaps.add(file.extent, *record);
+            }
+        }
+    }
+    for (extent, other) in overlaps.partial() {
+        let other = image.path(other).unwrap_or_default();
+        for record in image.contents.get(&extent.0).cloned().unwrap_or_default() {
+            if let Some(Node::File(file)) = image.node_mut(record)
+                && file.extent.length == extent.1
+            {
+                file.reason.get_or_insert_with(|| NotEditable::PartlyShared { other: other.clone() });
+            }
+        }
+    }
 }
 
 struct Capture<'a> {

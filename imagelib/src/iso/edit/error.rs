@@ -46,6 +46,15 @@ pub enum NotEditable {
     /// A file with an extended attribute record, which stands before its content.
     #[error("it has an extended attribute record")]
     ExtendedAttributes,
+    /// Content of which a part belongs to another file as well.
+    #[error(
+        "it shares some of its bytes, and not all of them, with {other} in the ISO image, which a change of the one \
+         would tear apart"
+    )]
+    PartlyShared {
+        /// The path of the other file.
+        other: String,
+    },
     /// A boot loader that has its own place on the medium, and often its checksum, written into it.
     #[error("it is a boot loader into which its place on the medium is written (boot-info-table or grub2-boot-info)")]
     BootLoader,

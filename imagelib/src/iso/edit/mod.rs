@@ -25,6 +25,7 @@ mod draft;
 mod error;
 mod layout;
 mod names;
+mod overlaps;
 mod partitions;
 mod path_table;
 mod rock_ridge;
@@ -163,6 +164,13 @@ impl Editor {
             None => return Err(io::Error::other("the editor is in use already")),
         }
         Ok(Self { image })
+    }
+
+    /// Whether two paths lead to one file: its content stands at one place, under several names.
+    pub fn is_same_file(&self, one: &str, other: &str) -> bool {
+        let find = |path| draft::find(&self.image, path).ok();
+        let (Some((record, file)), Some((other, _))) = (find(one), find(other)) else { return false };
+        record == other || self.image.records(record, file).contains(&other)
     }
 
     /// Finds a file.

@@ -159,6 +159,12 @@ impl Image {
         entries.get(entries.binary_search_by_key(&at, |entry| entry.at).ok()?)
     }
 
+    pub(super) fn node_mut(&mut self, (directory, at): RecordId) -> Option<&mut Node> {
+        let entries = &mut self.directories.get_mut(directory.0)?.entries;
+        let index = entries.binary_search_by_key(&at, |entry| entry.at).ok()?;
+        entries.get_mut(index).map(|entry| &mut entry.node)
+    }
+
     /// The path of what has that record.
     pub(super) fn path(&self, record: RecordId) -> Option<String> {
         Some(format!("{}/{}", self.directory(record.0)?.path, self.entry(record)?.name))

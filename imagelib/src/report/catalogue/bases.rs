@@ -18,6 +18,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "boot-path-unreached",
+        title: "a way to boot the ISO that dayone cannot change",
+        consequence: "A host that boots in this way gets neither the network configuration nor the kernel arguments.",
+        mend: "Nothing, if hosts start another entry; else use an ISO whose boot menus load a kernel and an initrd.",
+        example: None,
+    },
+    Explanation {
         code: "customised",
         title: "a base that somebody has customised already",
         consequence: "It cannot be customised again: what is embedded in it would come on top of the host's own.",

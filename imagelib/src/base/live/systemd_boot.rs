@@ -1,0 +1,123 @@
+//! What systemd-boot starts: entries of its menu, and unified kernel images that it lists by itself.
+
+use super::defaults::{Known, Leads, place};
+use crate::boot_config::Loader;
+use crate::boot_medium::Program;
+use crate::disk::fat::{FatFile, FatImage};
+use crate::source::Source;
+
+/// Where it looks for unified kernel images (Boot Loader Specification, type 2).
+const UNIFIED_KERNEL_IMAGES: &str = "efi/linux/";
+
+/// What it starts when nobody chooses, where that leads past what can be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Away {
+    /// A unified kernel image, by its path.
+    Image(String),
+    /// An entry, and why.
+    Entry(String, String),
+}
+
+/// A unified kernel image that it lists by itself: its path, and its key for sorting.
+pub(super) fn image(source: &dyn Source, file: &FatFile) -> Option<(String, String)> {
+    let name = file.path.to_ascii_lowercase();
+    let in_place = name.strip_prefix(UNIFIED_KERNEL_IMAGES)?;
+    if in_place.contains('/') || !in_place.ends_with(".efi") {
+        return None;
+    }
+    match Program::at(source, &file.extents) {
+        Program::UnifiedKernelImage { sort_key } => Some((file.path.clone(), sort_key)),
+        _ => None,
+    }
+}
+
+/// What the `default` of `loader.conf` means, or else the first of the list, in which entries with a key for sorting come
+/// first (`boot_entry_compare`).
+pub(super) fn default<'a>(
+    fat: &FatImage,
+    images: &[(String, String)],
+    entries: impl Iterator<Item = &'a Known<'a>>,
+) -> Option<Away> {
+    let configuration = fat.read("loader/loader.conf").unwrap_or_default();
+    let configuration = String::from_utf8_lossy(&configuration).into_owned();
+    let default = configuration.lines().rev().find_map(|line| {
+        let (key, value) = line.trim().split_once([' ', '\t'])?;
+        (key == "default").then(|| value.trim().to_ascii_lowercase())
+    });
+    let entries: Vec<&Known<'_>> =
+        entries.filter(|known| known.configuration.found.config.loader() == Loader::SystemdBoot).collect();
+    if let Some(pattern) = default.filter(|default| !default.starts_with('@')) {
+        let image = images.iter().find(|(path, _)| matches(&pattern, &file_name(path)));
+        let meant = |known: &&&Known<'_>| {
+            let name = file_name(known.configuration.path());
+            // Before 2022, entries were named without the end of their names.
+            matches(&pattern, &name) || matches(&pattern, name.trim_end_matches(".conf"))
+        };
+        let meant: Vec<&&Known<'_>> = entries.iter().filter(meant).collect();
+        if image.is_some() || meant.iter().any(|known| matches!(known.leads, Leads::To(_))) {
+            return image.map(|(path, _)| Away::Image(path.clone()));
+        }
+        let away = meant.into_iter().find_map(|known| match known.leads {
+            Leads::Away(reason) => Some(Away::Entry(place(known.configuration, known.entry), reason.clone())),
+            Leads::To(_) | Leads::Nowhere => None,
+        });
+        if away.is_some() {
+            return away;
+        }
+    }
+    let (path, key) = images.iter().min_by(|one, other| one.1.cmp(&other.1))?;
+    let mut keys =
+        entries.iter().filter_map(|known| known.configuration.found.config.default_entry().sort_key.as_ref());
+    (!keys.any(|own| own < key)).then(|| Away::Image(path.clone()))
+}
+
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase()
+}
+
+/// Whether a name matches a pattern with `*` and `?`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut within) = (0, 0);
+    // Where the last `*` stands, and how far what it stands for reaches.
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(next) = name.get(within) {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, within));
+                at += 1;
+            }
+            Some(byte) if byte == next || *byte == b'?' => (at, within) = (at + 1, within + 1),
+            _ => match &mut star {
+                Some((start, reach)) => {
+                    *reach += 1;
+                    (at, within) = (*start + 1, *reach);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, expected) in [
+            ("live.conf", "live.conf", true),
+            ("live", "live.conf", false),
+            ("li*e*f", "live.conf", true),
+            ("*", "", true),
+            ("?ive*", "live.efi", true),
+            ("*.efi", "live.conf", false),
+            ("a*b*c", "aXbXbXc", true),
+            ("a*b*c", "aXbXbX", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+        assert!(!matches(&"*a".repeat(2000), &"a".repeat(1999)));
+    }
+}

@@ -69,6 +69,8 @@ pub(super) fn check(
                 let message = format!("is {}, which cannot be an interface's name: {problem}", quoted(name));
                 report.error("interface-name-invalid", &descend(path, steps), message);
             } else if !kernel
+                && !name.is_empty()
+                && !known.contains(name)
                 && let Some(message) = mistaken(name, &known, &aliases).or_else(|| {
                     let uses = uses.get_or_init(|| Uses::of(document, interfaces, &known));
                     uses.meant_by(name, at.last() == Some(&"base-iface"))
@@ -82,9 +84,6 @@ pub(super) fn check(
 
 /// What speaks against it that a name which the document says nothing else about is a NIC's.
 fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Option<String> {
-    if name.is_empty() || known.contains(name) {
-        return None;
-    }
     let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
     let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
     let similar = known.iter().find(|known| plain(known) == plain(name)).or_else(|| {

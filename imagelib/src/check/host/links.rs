@@ -95,8 +95,10 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
             interface.path.key("type")
         }
     };
-    let message =
-        format!("is ethernet, and no NIC is called {}: {made} has such a name; is type: {made} meant?", interface.name);
+    let message = format!(
+        "is ethernet, and only an interface of type {made} has a name like {}; is type: {made} meant?",
+        interface.name
+    );
     report.warning("type-unlike-name", &path, message);
 }
 

@@ -104,6 +104,7 @@ fn host() -> impl Strategy<Value = Host> {
             interface: interfaces.first().map(|interface| interface.name.clone()),
             gateway: Some(gateway),
             gateway_path: DocumentPath::root(),
+            source: None,
             metric: None,
             table: MAIN_TABLE,
             path: DocumentPath::root(),
@@ -188,6 +189,7 @@ fn plain(number: u8) -> Host {
         interface: Some("eth0".to_owned()),
         gateway: Some([192, 0, 2, 254].into()),
         gateway_path: DocumentPath::root(),
+        source: None,
         metric: None,
         table: MAIN_TABLE,
         path: DocumentPath::root(),
@@ -272,4 +274,38 @@ proptest! {
         let found: Vec<_> = report.findings().iter().map(|finding| (finding.code, finding.severity)).collect();
         prop_assert_eq!(found, [(code, Severity::Error)]);
     }
+
+    /// One host that is unlike all others of its network is found wherever it stands, if there are others enough; two are not.
+    #[test]
+    fn one_host_unlike_all_others_is_found(
+        count in 1..40_u8,
+        odd in prop::collection::vec(any::<Index>(), 0..3),
+        what in 0..3_usize,
+        values in any::<bool>(),
+    ) {
+        let mut hosts: Vec<Host> = (1..=count).map(plain).collect();
+        for (_, topology) in &mut hosts {
+            topology.dns.servers = vec![server(53), server(54)];
+        }
+        let odd: std::collections::BTreeSet<usize> = odd.iter().map(|index| index.index(hosts.len())).collect();
+        for (number, host) in odd.iter().enumerate() {
+            // Whether those that differ from the others differ from each other does not matter.
+            let other = if values { u8::try_from(number).unwrap() } else { 0 };
+            let topology = &mut hosts[*host].1;
+            match what {
+                0 => topology.interfaces[0].mtu = Some(9000 - u32::from(other)),
+                1 => topology.routes[0].gateway = Some([192, 0, 2, 253 - other].into()),
+                _ => topology.dns.servers = vec![server(54), server(60 + other)],
+            }
+        }
+        let code = ["mtu-unlike-others", "gateway-unlike-others", "name-servers-unlike-others"][what];
+        let report = findings(&hosts, None);
+        let found: Vec<_> = report.findings().iter().map(|finding| (finding.code, finding.severity)).collect();
+        let wanted = if odd.len() == 1 && count >= 4 { vec![(code, Severity::Warning)] } else { Vec::new() };
+        prop_assert_eq!(found, wanted);
+    }
+}
+
+fn server(last: u8) -> NameServer {
+    NameServer { address: [198, 51, 100, last].into(), path: DocumentPath::root() }
 }

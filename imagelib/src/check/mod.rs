@@ -8,7 +8,7 @@ mod host;
 pub use convert::{Converted, between_hosts, convert_all, convert_all_for};
 
 use crate::host::{Cluster, HostSpec};
-use crate::report::Report;
+use crate::report::{DocumentPath, Report};
 use crate::topology::Topology;
 
 /// A host whose network could be read.
@@ -29,4 +29,15 @@ pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
 /// that there are: of what none of them has, it is otherwise not known that nobody has it.
 pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
     fleet::check(hosts, cluster, all_read, report);
+}
+
+/// Where the host name comes from.
+fn place_of_name(host: &CheckedHost<'_>) -> DocumentPath {
+    if let Some(document) = host.host.network.as_nmstate()
+        && document.value.get("hostname").is_some_and(|hostname| hostname.get("config").is_some())
+    {
+        let path = document.path.key("hostname").key("config");
+        return document.origins.of(&path).unwrap_or(path);
+    }
+    host.host.places.host.clone()
 }

@@ -63,6 +63,10 @@ pub(super) fn machine_networks(
 fn cidr(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<(IpNet, DocumentPath)>, Reported> {
     let Some(text) = fields.text(key, report)? else { return Ok(None) };
     if let Ok(network) = text.parse::<IpNet>() {
+        if network.addr() != network.network() {
+            let message = format!("is {network}, an address in the network {}; write {0}", network.trunc());
+            report.error("machine-network-address", &fields.path.key(key), message);
+        }
         return Ok(Some((network.trunc(), fields.path.key(key))));
     }
     let message = format!("is {text:?}, which is no network; write it as 192.0.2.0/24");

@@ -25,6 +25,7 @@ mod nmstate;
 mod nmstate_config;
 mod node_network_policy;
 mod object;
+mod octals;
 mod part;
 mod places;
 mod secret;
@@ -109,6 +110,7 @@ pub fn bare_nmstate(text: &Text<'_>, report: &mut Report) -> Option<(NmstateDocu
         return None;
     }
     report.append(found);
+    document.check_octals(report);
     Some((NmstateDocument::new(document.value.into(), text.top()), content.into_owned()))
 }
 

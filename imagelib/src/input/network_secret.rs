@@ -12,8 +12,9 @@ use super::keyfiles;
 use super::network_data;
 use super::nmstate;
 use super::object::Reported;
+use super::octals::{self, Octal};
 use super::shape::{self, Shape};
-use super::yaml::{self, Budget};
+use super::yaml::{self, Budget, Document};
 use crate::host::{NetworkDocument, NmstateDocument};
 use crate::report::{DocumentPath, Report};
 
@@ -106,8 +107,9 @@ fn unknown(
 ) -> Result<NmstateDocument, Reported> {
     if let [only] = keys {
         let (text, path) = get(only, budget, report)?;
-        if let Some(mapping) = mapping(&text, budget) {
+        if let Some((mapping, octals)) = mapping(&text, budget) {
             let path = path.embedded_document();
+            octals::check(&mapping, &octals, &path, report);
             let (form, key) = match shape::of(&mapping) {
                 Ok(Shape::NetworkData) => ("network_data.json", NETWORK_DATA),
                 Ok(Shape::Nmstate) => ("NMState", NMSTATE),
@@ -130,10 +132,12 @@ fn missing(get: &mut Get<'_, '_>, budget: &mut Budget, report: &mut Report) -> R
     Reported
 }
 
-/// The mapping that a text is, if it is one.
-fn mapping(text: &[u8], budget: &mut Budget) -> Option<Mapping> {
+/// The mapping that a text is, if it is one, with what others take for other numbers.
+fn mapping(text: &[u8], budget: &mut Budget) -> Option<(Mapping, Vec<Octal>)> {
     match yaml::documents(text, budget).ok()?.as_mut_slice() {
-        [Value::Mapping(mapping)] => Some(std::mem::take(mapping)),
+        [Document { value: Value::Mapping(mapping), octals }] => {
+            Some((std::mem::take(mapping), std::mem::take(octals)))
+        }
         _ => None,
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_yaml::Value;
 
+use super::octals;
 use super::stream::kind_of;
-use super::yaml::{self, Budget};
+use super::yaml::{self, Budget, Document};
 use crate::host::NmstateDocument;
 use crate::report::{DocumentPath, Report};
 
@@ -27,13 +28,17 @@ pub(super) fn embedded(
         }
     };
     match (documents.pop(), documents.len()) {
-        (Some(value @ Value::Mapping(_)), 0) => Some(NmstateDocument::new(value, path.embedded_document())),
+        (Some(Document { value: Value::Mapping(mapping), octals }), 0) => {
+            let path = path.embedded_document();
+            octals::check(&mapping, &octals, &path, report);
+            Some(NmstateDocument::new(Value::Mapping(mapping), path))
+        }
         (None, _) => {
             report.error("nmstate-empty", path, "is empty; the network of a host belongs here");
             None
         }
         (Some(other), 0) => {
-            let message = format!("is {}; NMState is a mapping (interfaces, routes, …)", kind_of(&other));
+            let message = format!("is {}; NMState is a mapping (interfaces, routes, …)", kind_of(&other.value));
             report.error("nmstate-not-mapping", path, message);
             None
         }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde_yaml::{Mapping, Value};
 
+use super::octals::{self, Octal};
 use super::stream::{Document, kind_of};
 use super::yaml;
 use crate::host::HostError;
@@ -21,6 +22,7 @@ pub(super) struct Object {
     pub(super) namespace: Option<String>,
     /// `BareMetalHost/worker-0`.
     pub(super) path: DocumentPath,
+    octals: Vec<Octal>,
 }
 
 impl Object {
@@ -31,7 +33,7 @@ impl Object {
         versions: &[&str],
         report: &mut Report,
     ) -> Result<Self, Reported> {
-        let Document { value, position } = document;
+        let Document { value, position, octals } = document;
         let top = Fields::new(&value, position);
         check_version(&top, kind, versions, report)?;
         let Some(metadata) = top.mapping("metadata", report)? else {
@@ -57,7 +59,12 @@ impl Object {
         let (name, namespace) = (name.to_owned(), namespace.map(ToOwned::to_owned));
         let path = DocumentPath::document(&format!("{kind}/{name}"));
         report.name_place(&path, &top.path);
-        Ok(Self { value, name, namespace, path })
+        Ok(Self { value, name, namespace, path, octals })
+    }
+
+    /// Reports the numbers that other readers take for others.
+    pub(super) fn check_octals(&self, report: &mut Report) {
+        octals::check(&self.value, &self.octals, &self.path, report);
     }
 
     /// The object's members.

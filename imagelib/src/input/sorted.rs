@@ -39,6 +39,19 @@ enum HostDocument {
 }
 
 impl HostDocument {
+    /// Reports the numbers that other readers take for others.
+    fn check_octals(&self, report: &mut Report) {
+        match self {
+            Self::Nmstate(document)
+            | Self::NetworkData(document)
+            | Self::InstallConfig(document)
+            | Self::AgentConfig(document) => document.check_octals(report),
+            Self::BareMetalHost(object) | Self::NmstateConfig(object) | Self::Policy(object) | Self::Fleet(object) => {
+                object.check_octals(report)
+            }
+        }
+    }
+
     /// What it is, if it is a network and does not say whose.
     fn nameless(&self) -> Option<Shape<'static>> {
         match self {
@@ -250,10 +263,11 @@ impl<'a> Sorted<'a> {
         let read = self.read_objects(&tables, DOCUMENTS_AT_ONCE, budget);
         for (order, (document, (parts, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
         {
+            document.check_octals(report);
             report.append(findings);
             let parts = parts.into_iter().map(|part| (order, part));
             match document {
-                HostDocument::Nmstate(Document { value, position }) => {
+                HostDocument::Nmstate(Document { value, position, .. }) => {
                     let network = NmstateDocument::new(Value::Mapping(value), position);
                     hosts.push(order, HostPart::nameless("NMState", network), report);
                 }

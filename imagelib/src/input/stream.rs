@@ -2,6 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::octals::{self, Octal};
 use super::shape::{self, Shape};
 use super::text::Text;
 use super::yaml::{self, Budget, Problem};
@@ -12,17 +13,26 @@ pub(super) struct Document {
     pub(super) value: Mapping,
     /// `document 2`, `document 1: items[3]`.
     pub(super) position: DocumentPath,
+    /// What other readers take for other numbers.
+    pub(super) octals: Vec<Octal>,
+}
+
+impl Document {
+    /// Reports the numbers that other readers take for others.
+    pub(super) fn check_octals(&self, report: &mut Report) {
+        octals::check(&self.value, &self.octals, &self.position, report);
+    }
 }
 
 /// The documents in `text`, lists taken apart. What is no mapping is reported and left out.
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
     let values = yaml::documents(&text.content(budget)?, budget)?;
     let mut documents = Vec::new();
-    for (index, value) in values.into_iter().enumerate() {
-        take_apart(value, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
+    for (index, document) in values.into_iter().enumerate() {
+        take_apart(document, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
     }
     // A document that has its text to itself needs no number, unless it has a name of its own.
-    if let [Document { value, position }] = documents.as_mut_slice()
+    if let [Document { value, position, .. }] = documents.as_mut_slice()
         && matches!(shape::of(value), Ok(Shape::Nmstate | Shape::NetworkData | Shape::Inventory | Shape::InstallConfig))
     {
         report.name_place(&text.top(), position);
@@ -32,7 +42,7 @@ pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Repor
 }
 
 fn take_apart(
-    value: Value,
+    yaml::Document { value, octals }: yaml::Document,
     position: DocumentPath,
     documents: &mut Vec<Document>,
     most: usize,
@@ -49,13 +59,17 @@ fn take_apart(
                         item.entry("kind".into()).or_insert_with(|| kind.as_str().into());
                         item.entry("apiVersion".into()).or_insert_with(|| api_version.clone().unwrap_or_default());
                     }
+                    let octals = octals.iter().filter_map(|octal| octal.inside(&["items"], index)).collect();
+                    let item = yaml::Document { value: item, octals };
                     take_apart(item, items.index(index).embedded_document(), documents, most, report)?;
                 }
             }
-            None => documents.push(Document { value: mapping, position }),
+            None => documents.push(Document { value: mapping, position, octals }),
         },
         Value::Sequence(items) => {
             for (index, item) in items.into_iter().enumerate() {
+                let octals = octals.iter().filter_map(|octal| octal.inside(&[], index)).collect();
+                let item = yaml::Document { value: item, octals };
                 take_apart(item, position.index(index).embedded_document(), documents, most, report)?;
             }
         }

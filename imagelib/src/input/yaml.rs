@@ -14,6 +14,7 @@ use serde_yaml::{Mapping, Value};
 use super::brackets;
 use super::division;
 use super::limits::Limits;
+use super::octals::{Octal, OctalStep};
 use super::shares;
 use crate::members::get;
 use crate::report::LineColumn;
@@ -104,8 +105,16 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A document as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Document {
+    pub(super) value: Value,
+    /// What other readers take for other numbers.
+    pub(super) octals: Vec<Octal>,
+}
+
 /// All documents of a text: the one JSON value, or the YAML documents, of which empty ones are left out.
-pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, Problem> {
+pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     budget.take_bytes(text.len())?;
     let text = readable(text)?;
     // JSON that is no YAML exists: surrogate pairs in escapes, keys past 1024 bytes. Where it fails as JSON, what
@@ -113,10 +122,10 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
     if text.trim_start().starts_with(['{', '[']) {
         let saved = budget.clone();
         let mut json = serde_json::Deserializer::from_str(text);
-        let builder = Builder::new(budget);
+        let builder = Builder::new(budget, text);
         let value = builder.seed().deserialize(&mut json);
         match (value, builder.problem.into_inner()) {
-            (Ok(value), _) if json.end().is_ok() => return Ok(vec![value]),
+            (Ok(value), _) if json.end().is_ok() => return Ok(vec![Document { value, octals: Vec::new() }]),
             (Err(error), Some(problem)) => {
                 let position = Some(LineColumn { line: error.line(), column: error.column() });
                 return Err(Problem { position, ..problem });
@@ -130,7 +139,7 @@ pub(super) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Value>, 
 
 /// The documents of a YAML stream, of which threads read about `size` bytes at a time. What is wrong, and where, is said by
 /// who reads the whole.
-pub(super) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Vec<Value>, Problem> {
+pub(super) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     let streams = division::streams(text, size);
     if let Some((read, left)) = shares::each(&streams, 1, budget, |text, budget| stream(text, budget))
         && let Ok(documents) = read.into_iter().collect::<Result<Vec<_>, _>>()
@@ -142,14 +151,14 @@ pub(super) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Ve
 }
 
 /// The documents of a YAML stream.
-pub(super) fn stream(text: &str, budget: &mut Budget) -> Result<Vec<Value>, Problem> {
+pub(super) fn stream(text: &str, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     brackets::check(text)?;
     let mut documents = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
-        let builder = Builder::new(budget);
+        let builder = Builder::new(budget, text);
         match builder.seed().deserialize(document) {
             Ok(Value::Null) => {}
-            Ok(value) => documents.push(value),
+            Ok(value) => documents.push(Document { value, octals: builder.octals.into_inner() }),
             Err(error) => return Err(problem(builder, &error, text)),
         }
     }
@@ -216,11 +225,25 @@ fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Probl
 struct Builder<'a> {
     budget: RefCell<&'a mut Budget>,
     problem: RefCell<Option<Problem>>,
+    text: &'a str,
+    octals: RefCell<Vec<Octal>>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(budget: &'a mut Budget) -> Self {
-        Self { budget: RefCell::new(budget), problem: RefCell::new(None) }
+    fn new(budget: &'a mut Budget, text: &'a str) -> Self {
+        Self { budget: RefCell::new(budget), problem: RefCell::new(None), text, octals: RefCell::new(Vec::new()) }
+    }
+
+    /// How many octals there are.
+    fn noted(&self) -> usize {
+        self.octals.borrow().len()
+    }
+
+    /// Says of the octals since there were `before` that they are at the end of one more step.
+    fn led_to(&self, before: usize, step: impl Fn() -> OctalStep) {
+        if self.noted() > before {
+            self.octals.borrow_mut().iter_mut().skip(before).for_each(|octal| octal.below(step()));
+        }
     }
 
     fn seed(&self) -> Seed<'_, 'a> {
@@ -312,9 +335,22 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
         self.finish(Value::String(value.to_owned()))
     }
 
+    /// What stands in the text as it is.
+    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<Value, E> {
+        if self.taken.is_none()
+            && let Some(octal) = Octal::of(value, self.builder.text)
+        {
+            self.builder.octals.borrow_mut().push(octal);
+        }
+        self.visit_str(value)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut sequence = Vec::new();
+        let mut before = self.builder.noted();
         while let Some(value) = access.next_element_seed(self.builder.seed())? {
+            self.builder.led_to(before, || OctalStep::Index(sequence.len()));
+            before = self.builder.noted();
             sequence.push(value);
         }
         self.finish(Value::Sequence(sequence))
@@ -323,7 +359,11 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut mapping = Mapping::new();
         while let Some(key) = access.next_key_seed(Seed { builder: self.builder, taken: Some(&mapping) })? {
+            let before = self.builder.noted();
             let value = access.next_value_seed(self.builder.seed())?;
+            if let Value::String(key) = &key {
+                self.builder.led_to(before, || OctalStep::Key(key.clone()));
+            }
             mapping.insert(key, value);
         }
         self.finish(Value::Mapping(merged(mapping)))

@@ -1,9 +1,13 @@
 //! Names by which one part of a document refers to an interface.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::document::{descend, quoted};
+use serde_yaml::Value;
+
+use super::document::{descend, is_true, mapping, quoted};
 use super::interfaces::{Interface, kernel_name_problem, known_names};
+use super::misspelt::may_mean;
 use super::pattern::{Pattern, Searched};
 use crate::host::NamedNic;
 use crate::report::{DocumentPath, Report};
@@ -38,6 +42,7 @@ pub(super) fn check(
     report: &mut Report,
 ) {
     let known = known_names(interfaces);
+    let uses = OnceCell::new();
     let aliases: BTreeSet<&str> = interfaces.iter().filter(|i| i.is_alias()).map(|i| i.name).collect();
     for (at, kernel) in REFERENCES.iter().map(|at| (at, false)).chain(KERNEL_NAMES.iter().map(|at| (at, true))) {
         document.each(at, &mut |steps, value| {
@@ -64,7 +69,12 @@ pub(super) fn check(
                 let message = format!("is {}, which cannot be an interface's name: {problem}", quoted(name));
                 report.error("interface-name-invalid", &descend(path, steps), message);
             } else if !kernel
-                && let Some(message) = mistaken(name, &known, &aliases)
+                && !name.is_empty()
+                && !known.contains(name)
+                && let Some(message) = mistaken(name, &known, &aliases).or_else(|| {
+                    let uses = uses.get_or_init(|| Uses::of(document, interfaces, &known));
+                    uses.meant_by(name, at.last() == Some(&"base-iface"))
+                })
             {
                 report.warning("reference-unknown", &descend(path, steps), message);
             }
@@ -74,9 +84,6 @@ pub(super) fn check(
 
 /// What speaks against it that a name which the document says nothing else about is a NIC's.
 fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Option<String> {
-    if name.is_empty() || known.contains(name) {
-        return None;
-    }
     let plain = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
     let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
     let similar = known.iter().find(|known| plain(known) == plain(name)).or_else(|| {
@@ -84,24 +91,92 @@ fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Opt
         let words = aliases.iter().filter(|alias| letters(alias) != letters(name) && name.len() > 3);
         words.min_by_key(|alias| strsim::damerau_levenshtein(alias, name)).filter(|alias| is_near(alias, name))
     });
-    let of_a_profile = MADE.iter().any(|kind| {
-        let number = name.strip_prefix(kind).map(|rest| rest.trim_start_matches(['-', '_']));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    });
-    let of_a_vlan = name.rsplit_once('.').is_some_and(|(parent, id)| {
-        !parent.is_empty() && !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())
-    });
     let reason = match similar {
         Some(similar) => format!("is it {}?", quoted(similar)),
-        None if of_a_profile || of_a_vlan => "only a profile makes an interface of such a name".to_owned(),
+        None if made_by(name).is_some() => "only a profile makes an interface of such a name".to_owned(),
         None => return None,
     };
-    Some(format!("is {}, which the document says nothing else about, and would be a NIC: {reason}", quoted(name)))
+    Some(unknown(name, &reason))
+}
+
+fn unknown(name: &str, reason: &str) -> String {
+    format!("is {}, which the document says nothing else about, and would be a NIC: {reason}", quoted(name))
+}
+
+/// Where the document uses an interface: no port of another is one that stands here.
+const USES: &[Pattern] = &[
+    &["interfaces", "*", "link-aggregation", "port", "*"],
+    &["interfaces", "*", "bridge", "port", "*", "name"],
+    &["interfaces", "*", "vrf", "port", "*"],
+    &["interfaces", "*", "vlan", "base-iface"],
+    &["interfaces", "*", "vxlan", "base-iface"],
+    &["interfaces", "*", "mac-vlan", "base-iface"],
+    &["interfaces", "*", "mac-vtap", "base-iface"],
+    &["interfaces", "*", "macsec", "base-iface"],
+    &["interfaces", "*", "infiniband", "base-iface"],
+    &["routes", "config", "*", "next-hop-interface"],
+];
+
+/// What the document's interfaces are there for.
+struct Uses<'a> {
+    /// Names that need no entry: the other ends of pairs.
+    made: BTreeSet<&'a str>,
+    /// The interfaces, each with whether it has a use.
+    interfaces: Vec<(&'a str, bool)>,
+}
+
+impl<'a> Uses<'a> {
+    fn of(document: &Searched<'a>, interfaces: &[Interface<'a>], known: &BTreeSet<&str>) -> Self {
+        let named = |patterns: &[Pattern]| {
+            let mut names = BTreeSet::new();
+            for at in patterns {
+                document.each(at, &mut |_, value| names.extend(value.as_str()));
+            }
+            names
+        };
+        let (made, used) = (named(&[&["interfaces", "*", "veth", "peer"]]), named(USES));
+        let is_used = |interface: &Interface<'_>| {
+            let has = |family| mapping(interface.map, family).is_some_and(|family| is_true(family.get("enabled")));
+            let controller = interface.map.get("controller").and_then(Value::as_str);
+            used.contains(interface.name)
+                || has("ipv4")
+                || has("ipv6")
+                || controller.is_some_and(|controller| known.contains(controller))
+        };
+        let interfaces = interfaces.iter().map(|interface| (interface.name, is_used(interface)));
+        Self { interfaces: interfaces.collect(), made }
+    }
+
+    /// What speaks for it that a name which no entry has is meant for an entry's. What others stand on may be used besides; a
+    /// port may not.
+    fn meant_by(&self, name: &str, as_base: bool) -> Option<String> {
+        let may_be = |(other, used): &&(&str, bool)| (as_base || !used) && may_mean(name, other);
+        let (meant, used) = self.interfaces.iter().find(may_be).filter(|_| !self.made.contains(name))?;
+        let unused = if *used { "" } else { ", which has no use" };
+        Some(unknown(name, &format!("is it {}{unused}?", quoted(meant))))
+    }
 }
 
 fn is_near(one: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(one, other) <= 2
 }
 
-/// What people call interfaces that no kernel has by itself.
-const MADE: [&str; 7] = ["bond", "br", "bridge", "dummy", "team", "vlan", "vrf"];
+/// What people call interfaces that no kernel has by itself, and their types.
+const MADE: [(&str, &str); 7] = [
+    ("bond", "bond"),
+    ("br", "linux-bridge"),
+    ("bridge", "linux-bridge"),
+    ("dummy", "dummy"),
+    ("team", "bond"),
+    ("vlan", "vlan"),
+    ("vrf", "vrf"),
+];
+
+/// The type of interface that a name is one of, where only a profile makes an interface of such a name.
+pub(crate) fn made_by(name: &str) -> Option<&'static str> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = |kind: &str| name.strip_prefix(kind).map(|rest| rest.trim_start_matches(['-', '_']));
+    let made = MADE.iter().find(|(kind, _)| numbered(kind).is_some_and(is_number));
+    let of_a_vlan = || name.rsplit_once('.').is_some_and(|(parent, id)| !parent.is_empty() && is_number(id));
+    made.map(|(_, of)| *of).or_else(|| of_a_vlan().then_some("vlan"))
+}

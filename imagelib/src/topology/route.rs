@@ -19,6 +19,8 @@ pub struct Route {
     pub gateway: Option<IpAddr>,
     /// Where the user's documents say that.
     pub gateway_path: DocumentPath,
+    /// The address that what the host sends by this route comes from, where it is said.
+    pub source: Option<IpAddr>,
     /// Its metric; none, where it is the one that the kernel gives to routes that say none.
     pub metric: Option<u32>,
     /// The table that it is in.

@@ -6,10 +6,13 @@
 mod addresses;
 mod bmcs;
 mod cluster;
+mod facts;
 mod link;
 mod macs;
 mod names;
+mod outliers;
 mod prefixes;
+mod tally;
 mod virtual_ips;
 
 use std::net::IpAddr;
@@ -29,6 +32,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_re
     macs::check(hosts, report);
     bmcs::check(hosts, report);
     prefixes::check(hosts, report);
+    outliers::check(hosts, report);
     if let Some(cluster) = cluster {
         cluster::check(hosts, cluster, all_read, report);
         virtual_ips::check(hosts, cluster, report);

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{CheckedHost, Holders};
+use crate::check::place_of_name;
 use crate::report::{DocumentPath, Report, Severity};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let mut seen: BTreeMap<String, Holders<'_, DocumentPath>> = BTreeMap::new();
     for host in hosts {
         let Some(name) = &host.topology.hostname else { continue };
-        let path = place(host);
+        let path = place_of_name(host);
         // Names differ in case only for people.
         let key = name.to_string().to_ascii_lowercase();
         match seen.get_mut(&key) {
@@ -20,15 +21,4 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
             }
         }
     }
-}
-
-/// Where the host name comes from.
-fn place(host: &CheckedHost<'_>) -> DocumentPath {
-    if let Some(document) = host.host.network.as_nmstate()
-        && document.value.get("hostname").is_some_and(|hostname| hostname.get("config").is_some())
-    {
-        let path = document.path.key("hostname").key("config");
-        return document.origins.of(&path).unwrap_or(path);
-    }
-    host.host.places.host.clone()
 }

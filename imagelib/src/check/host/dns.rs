@@ -10,6 +10,7 @@ use crate::report::Report;
 use crate::topology::{Interface, Kind, MAIN_TABLE, Method, RouteKind};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    search(network, report);
     let servers = &network.topology.dns.servers;
     let mut unreachable = Vec::new();
     for server in servers {
@@ -50,6 +51,40 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             report.warning("dns-server-unreachable", &server.path, message);
         }
     }
+}
+
+/// Search domains that are no names of domains.
+fn search(network: &Network<'_>, report: &mut Report) {
+    for (index, domain) in network.topology.dns.search.iter().enumerate() {
+        if is_domain(domain) {
+            continue;
+        }
+        let path = match network.host.network.as_nmstate() {
+            None => network.host.network.path(),
+            Some(document) => {
+                let path = document.path.key("dns-resolver").key("config").key("search").index(index);
+                document.origins.of(&path).unwrap_or(path)
+            }
+        };
+        let mut parts = domain.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty());
+        let are_domains = parts.clone().next().is_some() && parts.all(is_domain);
+        let what = if are_domains {
+            "which holds a blank or a comma; write each domain as an entry of its own"
+        } else {
+            "which is no name of a domain"
+        };
+        report.warning("search-domain-invalid", &path, format!("is {domain:?}, {what}"));
+    }
+}
+
+/// Whether names may be looked for in it. With a tilde before it, it says only where to ask for its names.
+fn is_domain(text: &str) -> bool {
+    let name = text.strip_prefix('~').unwrap_or(text);
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len()) && label.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    text.ends_with('.') && name.is_empty() || name.len() <= 253 && name.split('.').all(is_label)
 }
 
 /// How packets to an address leave the host.

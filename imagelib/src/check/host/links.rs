@@ -1,12 +1,16 @@
 //! What interfaces are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Network, families};
+use serde_yaml::Value;
+
+use super::{Network, bonds, families};
+use crate::network::references;
 use crate::report::Report;
-use crate::topology::{Interface, Kind, Method};
+use crate::topology::{Device, Interface, Kind, Method};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    nics(network, report);
     let mut tables: BTreeMap<u32, &Interface> = BTreeMap::new();
     for interface in &network.topology.interfaces {
         if let Some(mac) = interface.mac.filter(|mac| mac.is_group() || mac.is_zero()) {
@@ -14,7 +18,12 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             report.error("mac-address-unusable", &interface.path, message);
         }
         match interface.kind {
-            Kind::Bond(_) => bond(network, interface, report),
+            Kind::Bond(ref kind) => {
+                bond(network, interface, report);
+                bonds::check(network, interface, kind, report);
+            }
+            Kind::Veth(ref peer) => pair(network, interface, peer, report),
+            Kind::Ethernet => of_another_type(network, interface, report),
             Kind::Vrf(table) if interface.active => {
                 if let Some(first) = tables.insert(table, interface) {
                     let message = format!("looks in table {table}, as {} does ({})", first.name, first.path);
@@ -33,6 +42,64 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             report.warning("parent-down", &interface.path, message);
         }
     }
+}
+
+/// The NICs that documents know by their MAC addresses: none has one of a group.
+fn nics(network: &Network<'_>, report: &mut Report) {
+    let boot = network.host.boot_mac.map(|mac| (mac, &network.host.places.boot_mac));
+    let listed = network.host.nics.iter().map(|nic| (nic.mac, &nic.path));
+    let identified = network.topology.interfaces.iter().filter_map(|interface| match interface.device {
+        Device::Mac(mac) => Some((mac, &interface.path)),
+        _ => None,
+    });
+    let mut said = BTreeSet::new();
+    for (mac, path) in boot.into_iter().chain(listed).chain(identified) {
+        if (mac.is_group() || mac.is_zero()) && said.insert(mac) {
+            report.error("mac-address-unusable", path, format!("is {mac}, which no NIC has"));
+        }
+    }
+}
+
+/// The two ends of a pair name each other.
+fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut Report) {
+    let path = interface.path.key("veth").key("peer");
+    if peer == interface.name {
+        let message = format!("is {peer}, the interface itself; the other end of a pair has a name of its own");
+        report.error("veth-peer", &path, message);
+    } else if let Some(other) = network.interface(peer)
+        && let Kind::Veth(theirs) = &other.kind
+        && *theirs != interface.name
+    {
+        let message =
+            format!("is {peer}, whose own peer is {theirs} ({}); the two ends of a pair name each other", other.path);
+        report.error("veth-peer", &path, message);
+    }
+}
+
+/// A NIC with a name that only a profile of another type makes.
+fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    if interface.device != Device::Name {
+        return;
+    }
+    let Some(made) = references::made_by(&interface.name) else { return };
+    // Of a port without an entry of its own, or without a type, it is said where it is named.
+    let path = match network.host.network.as_nmstate() {
+        None => interface.path.key("connection").key("type"),
+        Some(document) => {
+            let interfaces = document.value.get("interfaces").and_then(Value::as_sequence);
+            let mut entries = interfaces.into_iter().flatten();
+            let entry = entries.find(|entry| entry.get("name").and_then(Value::as_str) == Some(&interface.name));
+            if entry.is_none_or(|entry| entry.get("type").is_none()) {
+                return;
+            }
+            interface.path.key("type")
+        }
+    };
+    let message = format!(
+        "is ethernet, and only an interface of type {made} has a name like {}; is type: {made} meant?",
+        interface.name
+    );
+    report.warning("type-unlike-name", &path, message);
 }
 
 /// A bond without a port that comes up has no link.

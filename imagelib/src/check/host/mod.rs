@@ -1,10 +1,12 @@
 //! The network of one host by itself. One file per subject.
 
 mod addresses;
+mod bonds;
 mod connectivity;
 mod default_routes;
 mod dns;
 mod gateways;
+mod hostname;
 mod links;
 mod loops;
 mod mtu;
@@ -35,6 +37,7 @@ pub(super) fn check(checked: CheckedHost<'_>, report: &mut Report) {
         default_routes::check,
         dns::check,
         connectivity::check,
+        hostname::check,
     ] {
         rules(&network, report);
     }

@@ -16,16 +16,35 @@ const DEPTH: usize = 32;
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut mtus = Mtus { network, known: BTreeMap::new() };
     for interface in &network.topology.interfaces {
-        let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
+        by_itself(network, interface, report);
         if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan { .. }, Some(mtu), Some(parent)) =
-            (&interface.kind, interface.mtu, parent)
+            (&interface.kind, interface.mtu, interface.kind.parent().filter(|parent| !parent.is_empty()))
         {
-            on_parent(network, interface, mtu, parent, mtus.of(parent, 0), report);
+            match network.interface(parent) {
+                Some(parent) => on_parent(network, interface, mtu, parent, mtus.of(parent, 0), report),
+                None => on_unlisted(network, interface, mtu, parent, report),
+            }
         }
         let controller = interface.controller.as_deref().and_then(|name| network.interface(name));
         if let Some(controller) = controller {
             on_port(interface, controller, &mut mtus, report);
         }
+    }
+}
+
+/// What no interface of its kind can have, whatever it stands on: `ETH_MIN_MTU`, `ETH_MAX_MTU` and `IPOIB_CM_MTU`. The kernel
+/// does not bound the MTU of a dummy, and NetworkManager sets that of a VRF by itself.
+fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    let most = match interface.kind {
+        Kind::Infiniband(_) => 65_520,
+        Kind::Dummy | Kind::Vrf(_) | Kind::Loopback | Kind::Other(_) => return,
+        _ => 65_535,
+    };
+    // NetworkManager takes 0 for an MTU that nobody says.
+    let Some(mtu) = interface.mtu.filter(|mtu| *mtu != 0) else { return };
+    if !(68..=most).contains(&mtu) {
+        let message = format!("is {mtu}, and the kernel takes 68 to {most} for an interface of this type");
+        report.error("mtu-unusable", &place(network, interface), message);
     }
 }
 
@@ -106,6 +125,20 @@ fn on_parent(
         let message = format!(
             "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{header_said}; give \
              it {needed} {given}"
+        );
+        report.warning("mtu-above-parent", &place(network, interface), message);
+    }
+}
+
+/// A NIC that has no entry of its own keeps the MTU that its driver gives it.
+fn on_unlisted(network: &Network<'_>, interface: &Interface, mtu: u32, parent: &str, report: &mut Report) {
+    let header = if matches!(interface.kind, Kind::Vxlan { .. }) { VXLAN } else { 0 };
+    let needed = mtu.saturating_add(header);
+    if needed > USUAL {
+        let message = format!(
+            "is {mtu}, and {parent}, on which {} stands, has no entry that gives it an MTU, so it has {USUAL} as a rule; add an \
+             entry for {parent} with mtu: {needed}",
+            interface.name
         );
         report.warning("mtu-above-parent", &place(network, interface), message);
     }

@@ -1,10 +1,11 @@
 //! Routes: that they are used, and that it is clear which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use super::Network;
 use crate::report::Report;
-use crate::topology::{Route, RouteKind};
+use crate::topology::{Interface, Kind, Method, Route, RouteKind};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for route in &network.topology.routes {
@@ -22,6 +23,61 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         }
     }
     compete(network, report);
+    sources(network, report);
+    unread_tables(network, report);
+}
+
+/// The kernel sets no route with a source that is not the host's (`fib_valid_prefsrc`, `ip6_route_info_create`).
+fn sources(network: &Network<'_>, report: &mut Report) {
+    for route in network.topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
+        let Some(source) = route.source else { continue };
+        let path = if network.is_nmstate() { route.path.key("source") } else { route.path.clone() };
+        if source.is_ipv4() != route.destination.addr().is_ipv4() {
+            let message =
+                format!("is {source}, and {} is of the other family: the kernel refuses the route", route.destination);
+            report.error("route-source-not-own", &path, message);
+            continue;
+        }
+        // Each interface makes its own link-local address, and what the network gives may be any.
+        let is_local = source.is_loopback() || matches!(source, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        let has = |interface: &Interface| {
+            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            ip.addresses.iter().any(|address| address.network.addr() == source)
+        };
+        let may_have = |interface: &Interface| {
+            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            has(interface) || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+        };
+        if is_local || network.active().any(may_have) {
+            continue;
+        }
+        let down = network.topology.interfaces.iter().find(|interface| has(interface));
+        let but = down.map_or_else(String::new, |down| format!(" while {} is down ({})", down.name, down.path));
+        let message = format!("is {source}, which is no address of the host{but}: the kernel refuses the route");
+        report.error("route-source-not-own", &path, message);
+    }
+}
+
+/// Tables with a default route that no rule and no VRF leads to.
+fn unread_tables(network: &Network<'_>, report: &mut Report) {
+    let mut read: BTreeSet<u32> = network.topology.rules.iter().map(|rule| rule.table).collect();
+    read.extend(network.topology.interfaces.iter().filter_map(|interface| match interface.kind {
+        Kind::Vrf(table) => Some(table),
+        _ => None,
+    }));
+    // The rules that every host has lead to default, main and local.
+    read.extend(253..=255);
+    for route in network.topology.routes.iter().filter(|route| route.is_default() && route.kind == RouteKind::Unicast) {
+        let table = network.table_of(route);
+        let comes_up = network.interface(route.interface.as_deref().unwrap_or_default()).is_some_and(|i| i.active);
+        if comes_up && read.insert(table) {
+            let message = format!(
+                "is a default route in table {table}, and no rule leads there, so the host never looks at it; add a rule \
+                 with route-table: {table}, or remove table-id"
+            );
+            report.warning("route-table-without-rule", &route.path, message);
+        }
+    }
 }
 
 /// Routes to one destination with one metric: which one the host takes is chance.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Network;
 use crate::report::Report;
-use crate::topology::{Interface, Kind};
+use crate::topology::{Interface, Kind, Vlan};
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut seen: BTreeMap<(&str, u16, Option<&str>), &Interface> = BTreeMap::new();
@@ -14,6 +14,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             let message = "has id 0, which is no VLAN: its frames are those of the parent, with a priority";
             report.warning("vlan-id-zero", &interface.path, message);
         }
+        named_otherwise(network, interface, vlan, report);
         if let Some(parent) = network.interface(&vlan.parent)
             && let Some(controller) = parent.controller.as_deref().and_then(|name| network.interface(name))
             && matches!(controller.kind, Kind::Bond(_))
@@ -38,6 +39,35 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// A VLAN whose name says another identifier, or another interface below, than its settings.
+fn named_otherwise(network: &Network<'_>, interface: &Interface, vlan: &Vlan, report: &mut Report) {
+    let path = interface.path.key("vlan");
+    let Some((parent, id)) = said_by(&interface.name) else { return };
+    if id != vlan.id {
+        let message = format!("is {}, and the name {} says {id}", vlan.id, interface.name);
+        report.warning("vlan-unlike-name", &path.key("id"), message);
+    }
+    let named = parent.and_then(|parent| network.interface(parent)).filter(|named| named.name != vlan.parent);
+    if let Some(named) = named {
+        let message =
+            format!("is {}, and the name {} says {} ({})", vlan.parent, interface.name, named.name, named.path);
+        let key = if network.is_nmstate() { "base-iface" } else { "parent" };
+        report.warning("vlan-unlike-name", &path.key(key), message);
+    }
+}
+
+/// What the name of a VLAN says: the interface below, and the identifier. Small numbers behind `vlan` may count the VLANs.
+fn said_by(name: &str) -> Option<(Option<&str>, u16)> {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (parent, id) = match name.rsplit_once('.') {
+        Some((parent, id)) if parent != "vlan" => (Some(parent), id),
+        _ => (None, name.strip_prefix("vlan")?.trim_start_matches(['.', '-', '_'])),
+    };
+    let is_whole = (parent.is_some() || id.len() > 2) && is_number(id);
+    let id: u16 = id.parse().ok().filter(|id| is_whole && (1..=4094).contains(id))?;
+    Some((parent, id))
 }
 
 /// The protocol of a VLAN's tags, where the document says it: one identifier may be there with each.

@@ -152,4 +152,32 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Give one of each family for both, or for neither.",
         example: None,
     },
+    Explanation {
+        code: "gateway-unlike-others",
+        title: "one host with another gateway than all others of its network",
+        consequence: "If it is a mistake, the host is not reached from outside of its network.",
+        mend: "Write the gateway of the others. If the host is meant to differ, there is nothing to fix.",
+        example: None,
+    },
+    Explanation {
+        code: "mtu-unlike-others",
+        title: "one host with another MTU than all others of its network or role",
+        consequence: "Hosts of one network need one MTU: packets that are larger than the smallest one get lost, and connections hang as soon as they carry data.",
+        mend: "Write the MTU of the others. If the host is meant to differ, there is nothing to fix.",
+        example: None,
+    },
+    Explanation {
+        code: "name-servers-unlike-others",
+        title: "one host with other name servers than all others of its network or role",
+        consequence: "If it is a mistake, the host finds no names, or others than its neighbours.",
+        mend: "Write the name servers of the others. If the host is meant to differ, there is nothing to fix.",
+        example: None,
+    },
+    Explanation {
+        code: "vlan-unlike-others",
+        title: "one host in another VLAN than all others of its network or role",
+        consequence: "Hosts of one network in different VLANs do not reach each other.",
+        mend: "Write the VLAN of the others. If the host is meant to differ, there is nothing to fix.",
+        example: None,
+    },
 ];

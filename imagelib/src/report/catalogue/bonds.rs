@@ -23,4 +23,25 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Write mac-address instead of copy-mac-from, and nothing is assumed.",
         example: None,
     },
+    Explanation {
+        code: "bond-min-links",
+        title: "a bond that needs more links than it has ports",
+        consequence: "The kernel takes the bond's carrier away as long as fewer ports than min_links are up. That is always: the bond never has a link.",
+        mend: "Write a min_links of at most the number of ports, or add the missing ports.",
+        example: None,
+    },
+    Explanation {
+        code: "bond-of-one-port",
+        title: "a bond with LACP and one port",
+        consequence: "The bond works, and has no second link to fall back on.",
+        mend: "List the other ports in link-aggregation.port. If one is meant, there is nothing to fix.",
+        example: None,
+    },
+    Explanation {
+        code: "bond-primary-unknown",
+        title: "a bond whose primary is no port of it",
+        consequence: "The bond takes another port as the active one, and never prefers the one that primary names.",
+        mend: "Write the name of one of the ports as primary.",
+        example: None,
+    },
 ];

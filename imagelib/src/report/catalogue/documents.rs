@@ -73,4 +73,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Let that program write the document first, or remove the tag.",
         example: None,
     },
+    Explanation {
+        code: "number-octal",
+        title: "a number with a zero before it, which readers of YAML 1.1 take for octal",
+        consequence: "dayone and nmstate take 010 for 10. kubectl, kustomize and the installer of OpenShift take it for 8: the cluster gets another number than the image.",
+        mend: "Write the number without the zero.",
+        example: None,
+    },
 ];

@@ -20,4 +20,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Set hostname.config in the NMState document, or give the object a name of at most 64 bytes.",
         example: None,
     },
+    Explanation {
+        code: "hostname-localhost",
+        title: "a host that is called localhost",
+        consequence: "NetworkManager takes localhost for no name, and asks DHCP and the DNS for another one. A cluster refuses a node of this name.",
+        mend: "Give the host a name of its own in hostname.config, or leave hostname out.",
+        example: None,
+    },
 ];

@@ -23,7 +23,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "mac-address-unusable",
         title: "a MAC address that no single interface can have",
-        consequence: "The kernel refuses to set it, and the interface does not come up.",
+        consequence: "No NIC has it, so a profile that looks for its NIC by it matches nothing. Of an address to set, the kernel \
+                      refuses it, and the interface does not come up.",
         mend: "Write an address of one interface: the lowest bit of its first byte is 0, and it is not all zeros. For one of \
                your own making let it begin with 02.",
         example: None,
@@ -83,6 +84,38 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         title: "a VRF whose table others use, too",
         consequence: "Routes of the one are found by the other: what the VRF was to keep apart is not apart.",
         mend: "Give each VRF a route-table-id of its own, other than 253 to 255.",
+        example: None,
+    },
+    Explanation {
+        code: "mtu-unusable",
+        title: "an MTU that no interface of the type can have",
+        consequence: "The kernel refuses it, and the interface keeps the MTU of its driver.",
+        mend: "Write an mtu of 68 to 65535, for a NIC as its data sheet and the switch allow: 1500, or 9000 for jumbo frames.",
+        example: None,
+    },
+    Explanation {
+        code: "type-unlike-name",
+        title: "a NIC with the name of a bond, bridge or VLAN",
+        consequence: "NetworkManager waits for a NIC of this name, and there is none: the interface and its addresses never come up.",
+        mend: "Write the type of the interface, with its own section (vlan, link-aggregation, bridge); or give the NIC its own name.",
+        example: Some(
+            "interfaces:\n- name: eth0.20\n  type: vlan\n  vlan: {base-iface: eth0, id: 20}\n  ipv4: {enabled: true, dhcp: true}\n",
+        ),
+    },
+    Explanation {
+        code: "veth-peer",
+        title: "a pair of interfaces whose ends do not name each other",
+        consequence: "The kernel makes both ends of a pair at once, and refuses a name that it has already: one of the interfaces is missing.",
+        mend: "Write in veth.peer of each end the name of the other end.",
+        example: Some(
+            "interfaces:\n- {name: veth0, type: veth, veth: {peer: veth1}, ipv4: {enabled: true, dhcp: true}}\n- {name: veth1, type: veth, veth: {peer: veth0}}\n",
+        ),
+    },
+    Explanation {
+        code: "vlan-unlike-name",
+        title: "a VLAN whose name says another id or another interface",
+        consequence: "The kernel uses the id and base-iface of the settings, whatever the name is: if the name is right, the host is in the wrong VLAN.",
+        mend: "Correct vlan.id, vlan.base-iface or the name.",
         example: None,
     },
 ];

@@ -40,4 +40,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         mend: "Name the host under nodeSelector, or hand over the host's own document as well.",
         example: Some("nodeSelector:\n  kubernetes.io/hostname: worker-0\n"),
     },
+    Explanation {
+        code: "machine-network-address",
+        title: "a machine network that is an address in one",
+        consequence: "The installer of OpenShift refuses it.",
+        mend: "Write the address of the network itself, with zeros behind the prefix: 192.0.2.0/24.",
+        example: None,
+    },
 ];

@@ -142,4 +142,11 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
              {destination: 0.0.0.0/0, next-hop-address: 198.51.100.1, next-hop-interface: eth1, metric: 200}\n",
         ),
     },
+    Explanation {
+        code: "search-domain-invalid",
+        title: "a search domain that is no name of a domain",
+        consequence: "systemd-resolved leaves it out. Other resolvers look for names in a domain that does not exist, and short names are not found.",
+        mend: "Write each domain as an entry of its own, such as example.com.",
+        example: None,
+    },
 ];

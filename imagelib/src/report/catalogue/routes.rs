@@ -50,4 +50,20 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
              next-hop-interface: eth0\n",
         ),
     },
+    Explanation {
+        code: "route-source-not-own",
+        title: "a route whose source is no address of the host",
+        consequence: "The kernel refuses the route: it is missing on the host.",
+        mend: "Write one of the host's own addresses as source, or remove source.",
+        example: None,
+    },
+    Explanation {
+        code: "route-table-without-rule",
+        title: "a default route in a table that no rule leads to",
+        consequence: "The host looks only into tables that a routing rule names, and into the main one: it never uses this route.",
+        mend: "Add a routing rule with this route-table, or remove table-id, which puts the route into the main table.",
+        example: Some(
+            "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}\nroute-rules:\n  config:\n  - {ip-from: 192.0.2.0/24, route-table: 100, priority: 100}\nroutes:\n  config:\n  - destination: 0.0.0.0/0\n    next-hop-address: 192.0.2.1\n    next-hop-interface: eth0\n    table-id: 100\n",
+        ),
+    },
 ];

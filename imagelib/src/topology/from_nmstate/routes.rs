@@ -70,6 +70,7 @@ fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: Documen
         interface: interface.map(|name| names.name(name).to_owned()),
         gateway: gateway.filter(|gateway| !gateway.is_unspecified()),
         gateway_path: path.key("next-hop-address"),
+        source: text(route, "source").and_then(|source| source.parse().ok()),
         metric: small(get(route, "metric")).filter(|metric| !is_usual(metric)),
         table: of_vrf.unwrap_or_else(|| table(get(route, "table-id"))),
         path,

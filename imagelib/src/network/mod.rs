@@ -35,6 +35,7 @@ mod release;
 pub(crate) mod routes;
 mod rules;
 mod settings;
+mod verify;
 
 use std::borrow::Cow;
 

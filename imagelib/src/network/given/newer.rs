@@ -184,6 +184,12 @@ fn integer(value: &str) -> Option<u32> {
     }
 }
 
+/// Whether the key is one of those that came after 1.30.
+pub(super) fn is_known_key(group: &str, key: &str) -> bool {
+    let group = groups::canonical(group);
+    KEYS.iter().any(|row| row.is(group, key))
+}
+
 /// Reports everything in the profile at `path` that the release lacks.
 pub(super) fn check(keys: &GroupedKeys<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
     for group in keys.groups() {

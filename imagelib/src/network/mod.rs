@@ -31,6 +31,7 @@ pub(crate) mod other_names;
 mod pattern;
 mod ports;
 mod references;
+mod refusals;
 mod release;
 pub(crate) mod routes;
 mod rules;
@@ -126,8 +127,10 @@ fn reported<T>(
         let interfaces = checked.interfaces(path);
         let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
-        drop(interfaces);
         check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
+        let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
+        checks.append_unsaid(refusals);
+        drop(interfaces);
         Some((checked, network))
     });
     let refused = report.has_errors() || checks.has_errors();

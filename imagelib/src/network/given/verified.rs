@@ -1,9 +1,30 @@
 //! What NetworkManager does not take of a profile, where nothing else was said of it.
 
-use super::newer;
+use super::{groups, newer};
 use crate::network::keyfile_format::GroupedKeys;
 use crate::network::verify::{self, Effect};
 use crate::report::{DocumentPath, Report, Severity};
+
+/// Types and groups of which dayone checks each value, and not whether the values suit each other.
+const NOT_VERIFIED: [&str; 17] = [
+    "6lowpan",
+    "802-11-olpc-mesh",
+    "802-11-wireless",
+    "802-11-wireless-security",
+    "adsl",
+    "bluetooth",
+    "cdma",
+    "geneve",
+    "gsm",
+    "ppp",
+    "pppoe",
+    "tc",
+    "team",
+    "team-port",
+    "vpn",
+    "wireguard",
+    "wpan",
+];
 
 /// Reports what NetworkManager refuses or ignores in the profile at `path`.
 pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
@@ -18,7 +39,15 @@ pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
             Effect::Dropped => report.warning("keyfile-value-unused", &at, problem.message),
         }
     }
-    for group in keys.groups().iter().filter(|group| super::groups::is_group(group.name)) {
+    let kind = keys.get("connection", "type").map(|entry| groups::canonical(entry.raw().trim_end()));
+    let at_type = kind.filter(|kind| NOT_VERIFIED.contains(kind)).map(|kind| (kind, path.key("connection").key("type")));
+    let mut names = keys.groups().iter().map(|group| group.name);
+    let group = names.find(|name| NOT_VERIFIED.contains(&groups::canonical(name)));
+    if let Some((kind, at)) = at_type.or_else(|| Some((groups::canonical(group?), path.key(group?)))) {
+        let message = format!("is {kind}, of which dayone does not know all that NetworkManager refuses; try the profile on a host");
+        report.warning("keyfile-not-verified", &at, message);
+    }
+    for group in keys.groups().iter().filter(|group| groups::is_group(group.name)) {
         for entry in group.entries() {
             if !verify::is_known_key(group.name, entry.key) && !newer::is_known_key(group.name, entry.key) {
                 let message = "is no key that NetworkManager knows there, and is ignored";

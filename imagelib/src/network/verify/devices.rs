@@ -146,6 +146,10 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
         return;
     }
     let mode = profile.number(GROUP, "mode").unwrap_or(0);
+    if profile.kind() == "802-3-ethernet" && !matches!(mode, 10 | 11) {
+        let message = "is for tunnels, and this profile is of type ethernet: NetworkManager refuses the whole profile; remove it";
+        return profile.problem(GROUP, None, Effect::Refused, message.to_owned());
+    }
     if !(1..=11).contains(&mode) {
         return profile.wrong(GROUP, "mode", Effect::Refused, "a number from 1 to 11");
     }

@@ -49,21 +49,16 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     check_ipv6(profile);
 }
 
-/// The addresses of a family.
-#[derive(Clone, Copy, Default)]
-struct Addresses {
-    count: usize,
-}
-
-fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) -> Addresses {
-    let mut found = Addresses::default();
-    let Some(entries) = profile.group(group).map(super::Group::entries) else { return found };
+/// How many addresses there are, right or wrong.
+fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) -> usize {
+    let mut count = 0;
+    let Some(entries) = profile.group(group).map(super::Group::entries) else { return count };
     let is_address_key = |key: &str| is_numbered(key, "address") || is_numbered(key, "addresses");
     let mut inline = None;
     for entry in entries.iter().filter(|entry| is_address_key(entry.key)) {
         let Some(text) = profile.text(group, entry.key).filter(|text| !text.is_empty()) else { continue };
+        count += 1;
         if is_profile_address(&text, is_v6) {
-            found.count += 1;
             let gateway = Fields::of(&text, false).and_then(|fields| fields.gateway);
             inline = inline.or(gateway.map(|gateway| (entry.key, gateway.to_owned())));
         } else {
@@ -74,7 +69,7 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
     let own = profile.text(group, "gateway").map(|gateway| ("gateway", gateway.into_owned()));
     if let Some((key, gateway)) = inline.or(own) {
         let family = if is_v6 { "IPv6" } else { "IPv4" };
-        if found.count == 0 {
+        if count == 0 {
             profile.refuse(group, key, "is set, and there is no address", "add address1=, or remove the gateway");
         } else if !is_address(&gateway, is_v6) {
             let what = format!("has the gateway {}, which is no {family} address", quoted(&gateway));
@@ -83,7 +78,7 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
             profile.dropped(group, key, "never-default is true, and NetworkManager leaves the gateway out");
         }
     }
-    found
+    count
 }
 
 /// Whether an address of a profile is one that NetworkManager reads.
@@ -133,7 +128,7 @@ fn field<'t>(rest: &mut Option<&'t str>, belongs: impl Fn(char) -> bool) -> Resu
     Ok(Some(field))
 }
 
-fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool, addresses: Addresses) {
+fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool, addresses: usize) {
     let methods: &[&str] = if is_v6 {
         &["auto", "dhcp", "manual", "link-local", "shared", "ignore", "disabled"]
     } else {
@@ -145,7 +140,7 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
     if !methods.contains(&&*method) {
         return profile.wrong(group, "method", Effect::Refused, &format!("one of {}", methods.join(", ")));
     }
-    if method == "manual" && addresses.count == 0 {
+    if method == "manual" && addresses == 0 {
         profile.refuse(group, "method", "is manual, and there is no address", "add address1=");
     }
     let without_servers: &[&str] = if is_v6 { &["ignore", "link-local", "disabled"] } else { &["link-local", "shared", "disabled"] };
@@ -157,7 +152,7 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
             }
         }
     }
-    if without_servers.contains(&&*method) && method != "shared" && addresses.count > 0 {
+    if without_servers.contains(&&*method) && method != "shared" && addresses > 0 {
         let what = format!("is {method}, and there are addresses");
         profile.refuse(group, "method", &what, "write manual, or remove the addresses");
     }

@@ -54,7 +54,8 @@ pub(super) struct Problem {
 
 /// Everything in a profile that NetworkManager does not take, in no particular order.
 pub(super) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
-    let mut profile = Profile { keys, problems: Vec::new() };
+    let groups = keys.groups().iter().map(|group| (canonical(group.name), group)).collect();
+    let mut profile = Profile { groups, problems: Vec::new() };
     profile.check_values();
     texts::check(&mut profile);
     connection::check(&mut profile);
@@ -90,15 +91,15 @@ pub(super) fn is_known_key(group: &str, key: &str) -> bool {
 
 /// A profile that is looked at, and what was found.
 struct Profile<'k, 'a> {
-    keys: &'k GroupedKeys<'a>,
+    /// The groups, by NetworkManager's own names for them.
+    groups: Vec<(&'a str, &'k Group<'a>)>,
     problems: Vec<Problem>,
 }
 
 impl<'k, 'a> Profile<'k, 'a> {
     /// The group by NetworkManager's own name for it; of two, the one that the file opens last.
     fn group(&self, name: &str) -> Option<&'k Group<'a>> {
-        let groups = self.keys.groups().iter().rev();
-        groups.into_iter().find(|group| canonical(group.name) == name)
+        self.groups.iter().rev().find(|(canonical, _)| *canonical == name).map(|(_, group)| *group)
     }
 
     fn has(&self, group: &str) -> bool {
@@ -137,9 +138,8 @@ impl<'k, 'a> Profile<'k, 'a> {
                 Cow::Owned(kind) => Cow::Owned(canonical(&kind).to_owned()),
             };
         }
-        let bases = self.keys.groups().iter().map(|group| canonical(group.name));
-        let bases: Vec<&'a str> = bases.filter(|name| groups::is_type(name)).collect();
-        Cow::Borrowed(bases.first().copied().unwrap_or_default())
+        let mut bases = self.groups.iter().map(|(name, _)| *name).filter(|name| groups::is_type(name));
+        Cow::Borrowed(bases.next().unwrap_or_default())
     }
 
     /// The controller and the kind of port, by the old or the new names of the keys.
@@ -185,8 +185,7 @@ impl<'k, 'a> Profile<'k, 'a> {
 
     /// Checks every value of a property that has a kind by itself.
     fn check_values(&mut self) {
-        for group in self.keys.groups() {
-            let name = canonical(group.name);
+        for (name, group) in self.groups.clone() {
             for entry in group.entries() {
                 // Of entries with one key, the last one counts.
                 let counts = group.get(entry.key).is_some_and(|last| last.line == entry.line);

@@ -82,6 +82,14 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "keyfile-not-verified",
+        title: "a kind of profile that dayone does not check as a whole",
+        consequence: "dayone checks each value, and NetworkManager may still refuse the profile because two values do not suit each \
+                      other.",
+        mend: "Load the profile on a host with the same NetworkManager before you boot others with it.",
+        example: None,
+    },
+    Explanation {
         code: "keyfile-port-incomplete",
         title: "a port of nobody knows what",
         consequence: "NetworkManager refuses the profile.",

@@ -55,20 +55,27 @@ pub fn change(document: &mut Value, random: &mut Random) {
     }
 }
 
-/// How many plain values there are.
+/// What a document is built of; with another value here it is another document, or none.
+const STRUCTURE: [&str; 4] = ["type", "state", "identifier", "enabled"];
+
+/// How many plain values there are that may be changed.
 fn count(value: &Value) -> usize {
     match value {
         Value::Sequence(list) => list.iter().map(count).sum(),
-        Value::Mapping(map) => map.values().map(count).sum(),
+        Value::Mapping(map) => map.iter().map(|(key, value)| count_of(key, value)).sum(),
         _ => 1,
     }
+}
+
+fn count_of(key: &Value, value: &Value) -> usize {
+    if key.as_str().is_some_and(|key| STRUCTURE.contains(&key)) { 0 } else { count(value) }
 }
 
 /// Goes to the plain value of this number. True where its holder is to leave it out.
 fn visit(value: &mut Value, place: &mut usize, random: &mut Random) -> bool {
     let leave_out = match value {
         Value::Sequence(list) => {
-            let Some(index) = child(list.iter(), place) else { return false };
+            let Some(index) = child(list.iter().map(count), place) else { return false };
             let leave_out = visit(&mut list[index], place, random);
             if leave_out {
                 list.remove(index);
@@ -76,9 +83,9 @@ fn visit(value: &mut Value, place: &mut usize, random: &mut Random) -> bool {
             leave_out && list.is_empty()
         }
         Value::Mapping(map) => {
-            let Some(index) = child(map.values(), place) else { return false };
+            let Some(index) = child(map.iter().map(|(key, value)| count_of(key, value)), place) else { return false };
             let key = map.keys().nth(index).expect("there it is").clone();
-            let is_name = matches!(key.as_str(), Some("name" | "type"));
+            let is_name = key.as_str() == Some("name");
             let leave_out = visit(&mut map[&key], place, random);
             if leave_out && !is_name {
                 map.remove(&key);
@@ -94,10 +101,9 @@ fn visit(value: &mut Value, place: &mut usize, random: &mut Random) -> bool {
     leave_out
 }
 
-/// Which of these values holds the plain value of this number, which is then counted from its first.
-fn child<'v>(values: impl Iterator<Item = &'v Value>, place: &mut usize) -> Option<usize> {
-    for (index, value) in values.enumerate() {
-        let count = count(value);
+/// Which of some values, of which these are the counts, holds the plain value of this number, which is then counted from its first.
+fn child(counts: impl Iterator<Item = usize>, place: &mut usize) -> Option<usize> {
+    for (index, count) in counts.enumerate() {
         if *place < count {
             return Some(index);
         }
@@ -109,9 +115,9 @@ fn child<'v>(values: impl Iterator<Item = &'v Value>, place: &mut usize) -> Opti
 fn other(value: &Value, random: &mut Random) -> Value {
     let number = |text: &str| text.parse::<i64>().expect("a number").into();
     match value {
-        Value::Bool(value) if random.below(4) > 0 => (!value).into(),
-        Value::Number(_) if random.below(10) > 0 => number(random.of(NUMBERS)),
-        _ if random.below(5) == 0 => number(random.of(NUMBERS)),
+        Value::Bool(value) if random.below(40) > 0 => (!value).into(),
+        Value::Number(_) if random.below(40) > 0 => number(random.of(NUMBERS)),
+        _ if random.below(8) == 0 => number(random.of(NUMBERS)),
         _ => random.of(WORDS).into(),
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::fs;
 
 use acceptance::arbitrary::{Random, change};
 use acceptance::golden::{cases, host};
@@ -164,9 +164,10 @@ fn what_libnm_ignores_without_a_word_has_no_effect() {
             let found = libnm_of(debian, &keyfiles);
             assert_eq!(found["with"]["settings"], found["without"]["settings"], "{debian}: {line}");
             let report = of_profile(&with, release_of(debian).parse().unwrap());
-            let is_said = report.findings().iter().any(|finding| {
-                matches!(finding.code, "keyfile-value-invalid" | "keyfile-key-unknown")
-            });
+            let is_said = report
+                .findings()
+                .iter()
+                .any(|finding| matches!(finding.code, "keyfile-value-invalid" | "keyfile-key-unknown"));
             assert!(is_said, "{debian}: {line}: {:?}", report.findings());
         }
     }
@@ -223,11 +224,18 @@ fn not_refused_by_libnm(refused: &[(serde_yaml::Value, Vec<(&'static str, String
         keyfiles.extend(files.map(|(name, content)| (format!("{number}/{name}"), content)));
     }
     let found = problems("bookworm", &keyfiles);
-    let with_problems: BTreeSet<usize> =
-        found.iter().filter(|(_, p)| !p.is_empty()).map(|(name, _)| name.split('/').next().unwrap().parse().unwrap()).collect();
+    let with_problems: BTreeSet<usize> = found
+        .iter()
+        .filter(|(_, p)| !p.is_empty())
+        .map(|(name, _)| name.split('/').next().unwrap().parse().unwrap())
+        .collect();
     let asked: BTreeSet<usize> = found.keys().map(|name| name.split('/').next().unwrap().parse().unwrap()).collect();
     let taken = asked.difference(&with_problems).map(|number| &refused[*number]);
     let known = |text: &str| STRICTER.iter().any(|(part, _)| text.contains(part)) || text.contains("sr-iov.vfs");
     let taken = taken.filter(|(_, errors)| !errors.iter().any(|(_, text)| known(text)));
-    taken.map(|(document, errors)| format!("libnm takes it, dayone: {errors:?}\n{}", serde_yaml::to_string(document).unwrap())).collect()
+    taken
+        .map(|(document, errors)| {
+            format!("libnm takes it, dayone: {errors:?}\n{}", serde_yaml::to_string(document).unwrap())
+        })
+        .collect()
 }

@@ -4,7 +4,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{descend, elements, number, text, Step};
+use super::document::{Step, descend, elements, number, text};
 use super::interfaces::Interface;
 use super::keyfile_format::GroupedKeys;
 use super::mac::ports;
@@ -190,7 +190,8 @@ impl<'a> Profile<'a> {
         let route = self.keys.get(group, base)?.text().ok()?;
         let destination = route.split(',').next()?;
         let routes = elements(self.document, &["routes", "config"]);
-        let index = routes.iter().position(|route| route.get("destination").and_then(Value::as_str) == Some(destination));
+        let index =
+            routes.iter().position(|route| route.get("destination").and_then(Value::as_str) == Some(destination));
         Some(index.map_or_else(|| at.clone(), |index| at.index(index)))
     }
 }

@@ -75,7 +75,7 @@ fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
         ("192.0.2.10/24", "192.0.2/24", at("ipv4.address1 is \"192.0.2/24,192.0.2.1\", which is no ipv4 address")),
         ("24,192.0.2.1", "24,gateway", at("ipv4.address1 is \"192.0.2.10/24,gateway\": behind the comma")),
         ("method=manual", "method=static", at("ipv4.method is \"static\"")),
-        ("method=manual", "method=disabled", at("ipv4.method is disabled, and there are addresses")),
+        ("dns=192.0.2.53;\nmethod=manual", "method=disabled", at("ipv4.method is disabled, and there are addresses")),
         ("method=manual", "gateway=192.0.2.1", at("ipv4.method is missing")),
         ("address1=192.0.2.10/24,192.0.2.1\n", "", at("ipv4.method is manual and there is no address")),
     ] {

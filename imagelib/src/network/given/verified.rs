@@ -40,11 +40,14 @@ pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
         }
     }
     let kind = keys.get("connection", "type").map(|entry| groups::canonical(entry.raw().trim_end()));
-    let at_type = kind.filter(|kind| NOT_VERIFIED.contains(kind)).map(|kind| (kind, path.key("connection").key("type")));
+    let at_type =
+        kind.filter(|kind| NOT_VERIFIED.contains(kind)).map(|kind| (kind, path.key("connection").key("type")));
     let mut names = keys.groups().iter().map(|group| group.name);
     let group = names.find(|name| NOT_VERIFIED.contains(&groups::canonical(name)));
     if let Some((kind, at)) = at_type.or_else(|| Some((groups::canonical(group?), path.key(group?)))) {
-        let message = format!("is {kind}, of which dayone does not know all that NetworkManager refuses; try the profile on a host");
+        let message = format!(
+            "is {kind}, of which dayone does not know all that NetworkManager refuses; try the profile on a host"
+        );
         report.warning("keyfile-not-verified", &at, message);
     }
     for group in keys.groups().iter().filter(|group| groups::is_group(group.name)) {

@@ -165,12 +165,14 @@ fn check_mode(options: &mut Options<'_, '_, '_>, mode: &str) {
         let what = format!("is {}, and a bond of mode {mode} has no primary port", quoted(&primary));
         options.refuse("primary", &what, "remove it, or set the mode to active-backup, balance-tlb or balance-alb");
     }
-    if let Some(rate) = options.get("lacp_rate").filter(|rate| mode != "802.3ad" && !matches!(rate.as_str(), "0" | "slow"))
+    if let Some(rate) =
+        options.get("lacp_rate").filter(|rate| mode != "802.3ad" && !matches!(rate.as_str(), "0" | "slow"))
     {
         let what = format!("is {}, and a bond of mode {mode} has no LACP", quoted(&rate));
         options.refuse("lacp_rate", &what, "remove it, or set the mode to 802.3ad");
     }
-    if let Some(active) = options.get("lacp_active").filter(|active| mode != "802.3ad" && !matches!(active.as_str(), "1" | "on"))
+    if let Some(active) =
+        options.get("lacp_active").filter(|active| mode != "802.3ad" && !matches!(active.as_str(), "1" | "on"))
     {
         let what = format!("is {}, and a bond of mode {mode} has no LACP", quoted(&active));
         options.refuse("lacp_active", &what, "remove it, or set the mode to 802.3ad");

@@ -1,12 +1,11 @@
 //! `[connection]`, and what the types of connections need of it.
 
-use super::values::{is_uuid, is_address};
+use super::values::{is_address, is_uuid};
 use super::{Effect, Profile};
 use crate::network::document::quoted;
 
 /// Types of which NetworkManager makes an interface itself, which must have a name.
-const NEED_NAME: [&str; 9] =
-    ["bond", "bridge", "team", "vrf", "dummy", "veth", "wireguard", "hsr", "ipvlan"];
+const NEED_NAME: [&str; 9] = ["bond", "bridge", "team", "vrf", "dummy", "veth", "wireguard", "hsr", "ipvlan"];
 
 /// Numbers with a meaning each: the key, the least and the greatest.
 const RANGES: [(&str, i128, i128); 6] = [
@@ -58,7 +57,12 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         ("ip-ping-addresses", !timeout && !pings.is_empty(), "ip-ping-timeout"),
     ] {
         if is_alone {
-            profile.refuse("connection", key, &format!("is set, and {other} is not"), &format!("add {other}, or remove it"));
+            profile.refuse(
+                "connection",
+                key,
+                &format!("is set, and {other} is not"),
+                &format!("add {other}, or remove it"),
+            );
         }
     }
     check_port(profile);

@@ -19,13 +19,9 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         return;
     }
     let is_on = |profile: &Profile<'_, '_>, flags: &str| profile.number("dcb", flags).unwrap_or(0) & 1 != 0;
-    for key in [
-        "app-fcoe-flags",
-        "app-iscsi-flags",
-        "app-fip-flags",
-        "priority-flow-control-flags",
-        "priority-group-flags",
-    ] {
+    for key in
+        ["app-fcoe-flags", "app-iscsi-flags", "app-fip-flags", "priority-flow-control-flags", "priority-group-flags"]
+    {
         if profile.number("dcb", key).is_some_and(|flags| flags & 1 == 0 && flags != 0) {
             profile.wrong("dcb", key, Effect::Refused, "0, or a sum with 1 (enable)");
         }

@@ -1,6 +1,6 @@
 //! The groups of virtual interfaces, of InfiniBand, and the small ones.
 
-use super::values::{decimal_within, is_ipv6, is_address};
+use super::values::{decimal_within, is_address, is_ipv6};
 use super::{Effect, Profile};
 use crate::network::document::quoted;
 
@@ -21,7 +21,12 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     }
     let passthru = profile.number("macvlan", "mode") == Some(4);
     if profile.flag("macvlan", "promiscuous") == Some(false) && !passthru {
-        profile.refuse("macvlan", "promiscuous", "is false, and the mode is not passthru (4)", "remove it, or set mode to 4");
+        profile.refuse(
+            "macvlan",
+            "promiscuous",
+            "is false, and the mode is not passthru (4)",
+            "remove it, or set mode to 4",
+        );
     }
     if profile.has("tun") && !matches!(profile.number("tun", "mode").unwrap_or(1), 1 | 2) {
         profile.wrong("tun", "mode", Effect::Refused, "1 (tun) or 2 (tap)");
@@ -44,7 +49,12 @@ fn check_parents(profile: &mut Profile<'_, '_>) {
     for group in ["vlan", "macvlan", "macsec", "ipvlan"] {
         let may_be_found = by_address && group != "ipvlan" || profile.entry(group, "parent").is_some();
         if profile.has(group) && !may_be_found {
-            profile.refuse(group, "parent", "is missing", "write the name of the interface below, or the UUID of its profile");
+            profile.refuse(
+                group,
+                "parent",
+                "is missing",
+                "write the name of the interface below, or the UUID of its profile",
+            );
         }
     }
 }
@@ -99,7 +109,12 @@ fn check_macsec(profile: &mut Profile<'_, '_>) {
             }
         }
         1 if !profile.has("802-1x") => {
-            profile.refuse("macsec", "mode", "is 1 (EAP), and there is no group [802-1x]", "add the group, or set mode to 0");
+            profile.refuse(
+                "macsec",
+                "mode",
+                "is 1 (EAP), and there is no group [802-1x]",
+                "add the group, or set mode to 0",
+            );
         }
         1 => {}
         _ => profile.wrong("macsec", "mode", Effect::Refused, "0 (PSK) or 1 (EAP)"),
@@ -126,13 +141,16 @@ fn check_infiniband(profile: &mut Profile<'_, '_>) {
     let Some(parent) = parent else {
         if profile.entry("infiniband", "mac-address").is_none() {
             let what = "is there, and nothing says of which interface it is a partition";
-            profile.refuse("infiniband", "p-key", what, "name the interface below");
+            let fix = "name the interface below (base-iface in NMState, parent in a keyfile)";
+            profile.refuse("infiniband", "p-key", what, fix);
         }
         return;
     };
     let name = format!("{parent}.{:04x}", key | 0x8000);
     let plain = format!("{parent}.{key:04x}");
-    if let Some(found) = profile.text("connection", "interface-name").filter(|found| **found != name && **found != plain) {
+    if let Some(found) =
+        profile.text("connection", "interface-name").filter(|found| **found != name && **found != plain)
+    {
         let what = format!("is {}, and this partition can be called {} only", quoted(&found), quoted(&name));
         profile.refuse("connection", "interface-name", &what, "give it this name");
     }
@@ -147,7 +165,8 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
     }
     let mode = profile.number(GROUP, "mode").unwrap_or(0);
     if profile.kind() == "802-3-ethernet" && !matches!(mode, 10 | 11) {
-        let message = "is for tunnels, and this profile is of type ethernet: NetworkManager refuses the whole profile; remove it";
+        let message =
+            "is for tunnels, and this profile is of type ethernet: NetworkManager refuses the whole profile; remove it";
         return profile.problem(GROUP, None, Effect::Refused, message.to_owned());
     }
     if !(1..=11).contains(&mode) {

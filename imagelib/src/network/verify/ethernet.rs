@@ -14,7 +14,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
             profile.wrong(GROUP, key, Effect::Refused, "a list of MAC addresses");
         }
     }
-    if profile.entry(GROUP, "s390-subchannels").is_some() && !matches!(profile.list(GROUP, "s390-subchannels").len(), 2 | 3)
+    if profile.entry(GROUP, "s390-subchannels").is_some()
+        && !matches!(profile.list(GROUP, "s390-subchannels").len(), 2 | 3)
     {
         profile.wrong(GROUP, "s390-subchannels", Effect::Refused, "a list of two or three subchannels");
     }
@@ -28,7 +29,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     }
     if let Some(mask) = profile.text(GROUP, "generate-mac-address-mask") {
         let mut words = mask.split_ascii_whitespace().peekable();
-        let is_mask = mask.is_empty() || (words.peek().is_some() && words.all(|mac| hardware_address(mac, 6).is_some()));
+        let is_mask =
+            mask.is_empty() || (words.peek().is_some() && words.all(|mac| hardware_address(mac, 6).is_some()));
         if !is_mask {
             profile.wrong(GROUP, "generate-mac-address-mask", Effect::Refused, "MAC addresses between blanks");
         }

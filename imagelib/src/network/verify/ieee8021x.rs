@@ -35,7 +35,9 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         check_method(profile, method);
     }
     let flags = profile.number(GROUP, "phase1-auth-flags").unwrap_or(0);
-    let both = [(0x2, 0x20), (0x4, 0x40), (0x8, 0x80), (0x10, 0x100)].into_iter().any(|(off, on)| flags & off != 0 && flags & on != 0);
+    let both = [(0x2, 0x20), (0x4, 0x40), (0x8, 0x80), (0x10, 0x100)]
+        .into_iter()
+        .any(|(off, on)| flags & off != 0 && flags & on != 0);
     if flags & !0x1ff != 0 || both {
         let expected = "a sum of known bits that does not enable and disable one version of TLS";
         profile.wrong(GROUP, "phase1-auth-flags", Effect::Refused, expected);
@@ -49,7 +51,9 @@ fn check_method(profile: &mut Profile<'_, '_>, method: &str) {
     let missing = |profile: &Profile<'_, '_>, key: &str| profile.text(GROUP, key).is_none_or(|text| text.is_empty());
     match method {
         "tls" => {
-            for (key, what) in [("client-cert", "the client's certificate"), ("private-key", "the client's private key")] {
+            for (key, what) in
+                [("client-cert", "the client's certificate"), ("private-key", "the client's private key")]
+            {
                 if missing(profile, key) {
                     let problem = format!("is missing, and the method tls needs {what}");
                     profile.refuse(GROUP, key, &problem, "write the path of the file on the host");
@@ -63,11 +67,17 @@ fn check_method(profile: &mut Profile<'_, '_>, method: &str) {
                 profile.refuse(GROUP, "identity", &problem, "add identity");
             }
             if matches!(method, "peap" | "ttls") {
-                let there = ["phase2-auth", "phase2-autheap"].into_iter().filter(|key| profile.entry(GROUP, key).is_some());
-                if there.count() != 1 {
-                    let problem = format!("must be there for the method {method}, and phase2-autheap must not, or the other way");
-                    profile.refuse(GROUP, "phase2-auth", &problem, "write one of the two, such as mschapv2");
-                }
+                let there =
+                    ["phase2-auth", "phase2-autheap"].into_iter().filter(|key| profile.entry(GROUP, key).is_some());
+                let (problem, fix) = match there.count() {
+                    0 => (
+                        format!("is missing, and {method} needs a method inside its tunnel"),
+                        "add one, such as mschapv2",
+                    ),
+                    1 => return,
+                    _ => ("stands beside phase2-autheap".to_owned(), "remove one of the two"),
+                };
+                profile.refuse(GROUP, "phase2-auth", &problem, fix);
             }
         }
     }

@@ -13,7 +13,10 @@ pub(super) const FAMILIES: [(&str, bool); 2] = [("ipv4", false), ("ipv6", true)]
 /// without.
 pub(super) fn is_numbered_key(key: &str) -> bool {
     let base = key.strip_suffix("_options").filter(|base| base.starts_with("route")).unwrap_or(key);
-    is_numbered(base, "address") || is_numbered(base, "addresses") || is_route_key(base) || is_numbered(base, "routing-rule")
+    is_numbered(base, "address")
+        || is_numbered(base, "addresses")
+        || is_route_key(base)
+        || is_numbered(base, "routing-rule")
 }
 
 pub(super) fn is_route_key(key: &str) -> bool {
@@ -62,7 +65,8 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
             let gateway = Fields::of(&text, false).and_then(|fields| fields.gateway);
             inline = inline.or(gateway.map(|gateway| (entry.key, gateway.to_owned())));
         } else {
-            let expected = if is_v6 { "an address such as 2001:db8::10/64" } else { "an address such as 192.0.2.10/24" };
+            let expected =
+                if is_v6 { "an address such as 2001:db8::10/64" } else { "an address such as 192.0.2.10/24" };
             profile.wrong(group, entry.key, Effect::Ignored, expected);
         }
     }
@@ -143,7 +147,8 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
     if method == "manual" && addresses == 0 {
         profile.refuse(group, "method", "is manual, and there is no address", "add address1=");
     }
-    let without_servers: &[&str] = if is_v6 { &["ignore", "link-local", "disabled"] } else { &["link-local", "shared", "disabled"] };
+    let without_servers: &[&str] =
+        if is_v6 { &["ignore", "link-local", "disabled"] } else { &["link-local", "shared", "disabled"] };
     if without_servers.contains(&&*method) {
         for key in ["dns", "dns-search"] {
             if !profile.list(group, key).is_empty() {
@@ -166,7 +171,11 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
 fn check_servers(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
     let servers = profile.list(group, "dns");
     if let Some(server) = servers.iter().find(|server| !is_server(server, is_v6)) {
-        let what = format!("has {}, which is no {} address of a name server", quoted(server), if is_v6 { "IPv6" } else { "IPv4" });
+        let what = format!(
+            "has {}, which is no {} address of a name server",
+            quoted(server),
+            if is_v6 { "IPv6" } else { "IPv4" }
+        );
         let message = format!("{what}: NetworkManager ignores it");
         profile.problem(group, Some("dns"), Effect::Ignored, message);
     }
@@ -175,7 +184,8 @@ fn check_servers(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool
 /// `ADDRESS`, `ADDRESS#NAME`, and since 1.52 a URI.
 fn is_server(text: &str, is_v6: bool) -> bool {
     let uri = ["dns+tls://", "dns+udp://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
-    let (address, name) = uri.unwrap_or(text).split_once('#').map_or((uri.unwrap_or(text), None), |(a, n)| (a, Some(n)));
+    let (address, name) =
+        uri.unwrap_or(text).split_once('#').map_or((uri.unwrap_or(text), None), |(a, n)| (a, Some(n)));
     if name.is_some_and(str::is_empty) {
         return false;
     }
@@ -211,18 +221,28 @@ fn check_dhcp(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
     check_shared(profile, group, is_v6);
     let servers = profile.list(group, "dhcp-reject-servers");
     if !servers.is_empty() && (is_v6 || servers.iter().any(|server| !is_network(server, false))) {
-        profile.wrong(group, "dhcp-reject-servers", Effect::Refused, "a list of IPv4 addresses or networks, and only in [ipv4]");
+        profile.wrong(
+            group,
+            "dhcp-reject-servers",
+            Effect::Refused,
+            "a list of IPv4 addresses or networks, and only in [ipv4]",
+        );
     }
 }
 
 /// What NetworkManager hands out to others.
 fn check_shared(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
     if let Some(range) = profile.text(group, "shared-dhcp-range") {
-        let ends = range.split_once(',').and_then(|(first, last)| {
-            Some((first.parse::<Ipv4Addr>().ok()?, last.parse::<Ipv4Addr>().ok()?))
-        });
+        let ends = range
+            .split_once(',')
+            .and_then(|(first, last)| Some((first.parse::<Ipv4Addr>().ok()?, last.parse::<Ipv4Addr>().ok()?)));
         if is_v6 || !ends.is_some_and(|(first, last)| first <= last) {
-            profile.wrong(group, "shared-dhcp-range", Effect::Refused, "FIRST,LAST: two IPv4 addresses, and only in [ipv4]");
+            profile.wrong(
+                group,
+                "shared-dhcp-range",
+                Effect::Refused,
+                "FIRST,LAST: two IPv4 addresses, and only in [ipv4]",
+            );
         }
     }
     let lease = profile.number(group, "shared-dhcp-lease-time").filter(|lease| *lease != 0);
@@ -248,7 +268,8 @@ fn is_iaid(text: &str) -> bool {
 fn is_duid(text: &str) -> bool {
     let words = ["lease", "llt", "ll", "stable-llt", "stable-ll", "stable-uuid"];
     let length = text.split(':').count();
-    words.contains(&text) || ((3..=130).contains(&length) && !text.contains('-') && hardware_address(text, length).is_some())
+    words.contains(&text)
+        || ((3..=130).contains(&length) && !text.contains('-') && hardware_address(text, length).is_some())
 }
 
 fn check_ipv4(profile: &mut Profile<'_, '_>) {
@@ -256,7 +277,9 @@ fn check_ipv4(profile: &mut Profile<'_, '_>) {
     let method = profile.text(GROUP, "method").unwrap_or_default();
     if let Some(value) = profile.number(GROUP, "link-local") {
         let what = match (value, &*method) {
-            (0..=4, _) if value == 3 && method == "disabled" => Some("enables link-local addresses, and the method is disabled"),
+            (0..=4, _) if value == 3 && method == "disabled" => {
+                Some("enables link-local addresses, and the method is disabled")
+            }
             (2, "link-local") => Some("disables link-local addresses, and the method is link-local"),
             (3, _) if profile.kind() == "loopback" => Some("enables link-local addresses of a loopback"),
             (0..=4, _) => None,
@@ -306,7 +329,8 @@ fn check_ipv6(profile: &mut Profile<'_, '_>) {
     }
     if let Some(token) = profile.text(GROUP, "token") {
         let host = token.parse::<Ipv6Addr>().ok().map(|address| address.octets());
-        let is_token = host.is_some_and(|bytes| bytes.iter().take(8).all(|b| *b == 0) && bytes.iter().skip(8).any(|b| *b != 0));
+        let is_token =
+            host.is_some_and(|bytes| bytes.iter().take(8).all(|b| *b == 0) && bytes.iter().skip(8).any(|b| *b != 0));
         if !mode.is_none_or(|mode| mode == Some(0)) {
             profile.refuse(GROUP, "token", "is set, and addr-gen-mode is not eui64", "set addr-gen-mode to eui64");
         } else if !is_token {

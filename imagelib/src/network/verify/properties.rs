@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Flag,
-    Integer { least: i128, greatest: i128 },
+    Integer {
+        least: i128,
+        greatest: i128,
+    },
     OneOf(Vec<i128>),
     /// The sum of bits of this mask.
     Bits(i128),

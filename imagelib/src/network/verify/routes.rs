@@ -48,7 +48,8 @@ fn option(name: &str, value: &str, is_v6: bool) -> Option<bool> {
     let number = |greatest| decimal_within(value, 0, greatest).is_some();
     Some(match name {
         "advmss" | "cwnd" | "initcwnd" | "initrwnd" | "mtu" | "rto_min" | "table" | "window" => number(GREATEST),
-        "lock-advmss" | "lock-cwnd" | "lock-initcwnd" | "lock-initrwnd" | "lock-mtu" | "lock-window" | "onlink" | "quickack" => {
+        "lock-advmss" | "lock-cwnd" | "lock-initcwnd" | "lock-initrwnd" | "lock-mtu" | "lock-window" | "onlink"
+        | "quickack" => {
             ["true", "yes", "on", "1", "false", "no", "off", "0"].iter().any(|word| value.eq_ignore_ascii_case(word))
         }
         "scope" | "tos" => number(255) && !is_v6,
@@ -67,7 +68,8 @@ fn check_options(profile: &mut Profile<'_, '_>, group: &str, key: &str, route: &
     for item in text.split(',').filter(|item| !item.is_empty()) {
         let (name, value) = item.split_once('=').unwrap_or((item, ""));
         if option(name, value, is_v6) != Some(true) {
-            let message = format!("has {}, which is no option of such a route: NetworkManager ignores it", quoted(item));
+            let message =
+                format!("has {}, which is no option of such a route: NetworkManager ignores it", quoted(item));
             return profile.problem(group, Some(key), Effect::Ignored, message);
         }
         options.push((name, value));
@@ -75,14 +77,18 @@ fn check_options(profile: &mut Profile<'_, '_>, group: &str, key: &str, route: &
     let get = |wanted: &str| options.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
     let kind = get("type").unwrap_or("unicast");
     let route = profile.text(group, route).unwrap_or_default();
-    let has_gateway = Fields::of(&route, true).and_then(|fields| fields.gateway).is_some_and(|gateway| !gateway.is_empty());
+    let has_gateway =
+        Fields::of(&route, true).and_then(|fields| fields.gateway).is_some_and(|gateway| !gateway.is_empty());
     if matches!(kind, "blackhole" | "unreachable" | "prohibit" | "throw") && has_gateway {
         let what = format!("has the type {kind}, and the route has a gateway");
         profile.refuse(group, key, &what, "remove one of the two");
     } else if kind != "unicast" && get("weight").is_some_and(|weight| decimal_within(weight, 1, GREATEST).is_some()) {
         let what = format!("has a weight, and a route of type {kind} has none");
         profile.refuse(group, key, &what, "remove the weight");
-    } else if kind == "local" && !is_v6 && get("scope").is_some_and(|scope| !matches!(decimal_within(scope, 0, 255), Some(254 | 255))) {
+    } else if kind == "local"
+        && !is_v6
+        && get("scope").is_some_and(|scope| !matches!(decimal_within(scope, 0, 255), Some(254 | 255)))
+    {
         profile.refuse(group, key, "has the type local, and a scope other than host (254)", "remove the scope");
     }
 }
@@ -112,8 +118,18 @@ fn rule(text: &str, is_v6: bool) -> Result<(), String> {
         }
         let type_of = |word: &str| {
             let types = [
-                "unicast", "local", "nat", "broadcast", "brd", "anycast", "multicast", "prohibit", "unreachable", "blackhole",
-                "xresolve", "throw",
+                "unicast",
+                "local",
+                "nat",
+                "broadcast",
+                "brd",
+                "anycast",
+                "multicast",
+                "prohibit",
+                "unreachable",
+                "blackhole",
+                "xresolve",
+                "throw",
             ];
             types.contains(&word) || decimal_within(word, 0, 255).is_some()
         };
@@ -124,7 +140,9 @@ fn rule(text: &str, is_v6: bool) -> Result<(), String> {
             "tos" => &|value| u8::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).is_ok(),
             "ipproto" => &|value| decimal_within(value, 0, 255).is_some(),
             "sport" | "dport" => &is_ports,
-            "fwmark" => &|value| value.split('/').count() <= 2 && value.split('/').all(|part| within(part, 0, GREATEST)),
+            "fwmark" => {
+                &|value| value.split('/').count() <= 2 && value.split('/').all(|part| within(part, 0, GREATEST))
+            }
             "iif" | "oif" => &|value| !value.is_empty(),
             "suppress_prefixlength" => &|value| within(value, 0, if is_v6 { 128 } else { 32 }),
             "uidrange" => &is_range,
@@ -153,7 +171,9 @@ fn rule(text: &str, is_v6: bool) -> Result<(), String> {
         return Err("has no priority".to_owned());
     }
     let to_table = action.is_none_or(|action| matches!(action, "unicast" | "1"));
-    if !to_table && !action.is_some_and(|action| matches!(action, "blackhole" | "unreachable" | "prohibit" | "6" | "7" | "8")) {
+    if !to_table
+        && !action.is_some_and(|action| matches!(action, "blackhole" | "unreachable" | "prohibit" | "6" | "7" | "8"))
+    {
         return Err("has a type that is not blackhole, prohibit or unreachable".to_owned());
     }
     if to_table && table.is_some_and(|table| integer(table) == Some(0)) {

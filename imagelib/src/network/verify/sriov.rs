@@ -1,8 +1,8 @@
 //! `[sriov]`: the virtual functions of a NIC.
 
-use super::values::{decimal_within, hardware_address};
-use super::Profile;
 use super::Effect;
+use super::Profile;
+use super::values::{decimal_within, hardware_address};
 use crate::network::document::quoted;
 
 const GROUP: &str = "sriov";
@@ -13,7 +13,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     let total = profile.number(GROUP, "total-vfs").unwrap_or(0);
     for entry in group.entries() {
         let Some(index) = entry.key.strip_prefix("vf.") else { continue };
-        let Some(index) = decimal_within(index, 0, GREATEST).filter(|_| index.bytes().all(|b| b.is_ascii_digit())) else {
+        let Some(index) = decimal_within(index, 0, GREATEST).filter(|_| index.bytes().all(|b| b.is_ascii_digit()))
+        else {
             let message = "is no function: NetworkManager ignores it; write vf. and a number".to_owned();
             profile.problem(GROUP, Some(entry.key), Effect::Ignored, message);
             continue;
@@ -25,7 +26,12 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         match problem(&attributes) {
             Some(Wrong::Refused(what)) => profile.refuse(GROUP, entry.key, &what, "correct it"),
             Some(Wrong::Ignored(what)) => {
-                profile.problem(GROUP, Some(entry.key), Effect::Ignored, format!("{what}: NetworkManager ignores the function"));
+                profile.problem(
+                    GROUP,
+                    Some(entry.key),
+                    Effect::Ignored,
+                    format!("{what}: NetworkManager ignores the function"),
+                );
             }
             None if index >= total => {
                 let what = format!("is a function behind the last one: total-vfs is {total}, and the first is 0");
@@ -61,7 +67,9 @@ fn problem(attributes: &str) -> Option<Wrong> {
             }
             ("vlans", Some(vlans)) => {
                 if !vlans.split(';').all(is_vlan) {
-                    return ignored("which is no VLAN from 0 to 4095 with a priority from 0 to 4294967295 and a protocol");
+                    return ignored(
+                        "which is no VLAN from 0 to 4095 with a priority from 0 to 4294967295 and a protocol",
+                    );
                 }
             }
             ("mac", Some(_)) => {}
@@ -74,7 +82,9 @@ fn problem(attributes: &str) -> Option<Wrong> {
     if let (Some(least), Some(greatest)) = rates
         && least > greatest
     {
-        return Some(Wrong::Refused(format!("has the min-tx-rate {least}, which is more than max-tx-rate ({greatest})")));
+        return Some(Wrong::Refused(format!(
+            "has the min-tx-rate {least}, which is more than max-tx-rate ({greatest})"
+        )));
     }
     None
 }

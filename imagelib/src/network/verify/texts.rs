@@ -37,7 +37,12 @@ const fn not_empty(group: &'static str, key: &'static str) -> Row {
 }
 
 const fn parent(group: &'static str) -> Row {
-    is(group, "parent", |text| is_kernel_name(text) || is_uuid(text), "the name of an interface, or the UUID of a profile")
+    is(
+        group,
+        "parent",
+        |text| is_kernel_name(text) || is_uuid(text),
+        "the name of an interface, or the UUID of a profile",
+    )
 }
 
 const ETHERNET: &str = "802-3-ethernet";

@@ -193,6 +193,15 @@ impl Report {
         self.names.append(&mut other.names);
     }
 
+    /// Appends the findings of `other`, but for those at a place of which an error says more exactly what is wrong, there or inside
+    /// it, or of all that it stands in.
+    pub(crate) fn append_unsaid(&mut self, other: Report) {
+        let errors: Vec<DocumentPath> =
+            self.findings.iter().filter(|f| f.severity == Severity::Error).map(|f| f.path.clone()).collect();
+        let is_said = |path: &DocumentPath| errors.iter().any(|error| error.is_inside(path) || path.is_inside(error));
+        self.findings.extend(other.findings.into_iter().filter(|finding| !is_said(&finding.path)));
+    }
+
     /// Whether any finding is an error.
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)

@@ -26,6 +26,9 @@ def read(content):
     keyfile = GLib.KeyFile()
     try:
         keyfile.load_from_data(content, len(content.encode()), GLib.KeyFileFlags.NONE)
+        # As the daemon does, which calls a profile without an id by its file's name.
+        if not keyfile.has_group("connection") or "id" not in keyfile.get_keys("connection")[0]:
+            keyfile.set_string("connection", "id", "a")
         connection = NM.keyfile_read(keyfile, DIRECTORY, NM.KeyfileHandlerFlags.NONE, handler, None)
         connection.normalize(None)
         connection.verify()

@@ -1,5 +1,6 @@
 //! What the acceptance tests share: finding the peers, making bases, running the binary.
 
+pub mod arbitrary;
 pub mod bases;
 pub mod bmc;
 pub mod boots;

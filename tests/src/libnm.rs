@@ -27,6 +27,12 @@ pub fn release_of(debian: &str) -> String {
     run_text(python_with(debian).args(["-c", script])).trim().to_owned()
 }
 
+/// The properties of libnm's settings as the release that a Debian has describes them: `tests/peers/libnm_properties.py`.
+pub fn properties_of(debian: &str) -> BTreeMap<String, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/libnm_properties.py");
+    serde_json::from_str(&run_text(python_with(debian).arg(script))).expect("JSON")
+}
+
 fn python() -> Command {
     Command::new("/usr/bin/python3")
 }

@@ -239,8 +239,8 @@ pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
         Some("it is longer than 15 bytes")
     } else if matches!(name, "." | ".." | "all" | "default" | "bonding_masters") {
         Some("it is reserved")
-    } else if name.contains(['/', ':']) {
-        Some("it holds '/' or ':'")
+    } else if name.contains(['/', ':', '%']) {
+        Some("it holds '/', ':' or '%'")
     } else if name.contains(|c: char| c.is_ascii_whitespace()) {
         Some("it holds a blank")
     } else {

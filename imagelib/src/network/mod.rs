@@ -32,10 +32,12 @@ pub(crate) mod other_names;
 mod pattern;
 mod ports;
 pub(crate) mod references;
+mod refusals;
 mod release;
 pub(crate) mod routes;
 mod rules;
 mod settings;
+mod verify;
 
 use std::borrow::Cow;
 
@@ -126,8 +128,10 @@ fn reported<T>(
         let interfaces = checked.interfaces(path);
         let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
-        drop(interfaces);
         check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
+        let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
+        checks.append_unsaid(refusals);
+        drop(interfaces);
         Some((checked, network))
     });
     let refused = report.has_errors() || checks.has_errors();

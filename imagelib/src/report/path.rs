@@ -47,6 +47,11 @@ impl DocumentPath {
         Self(format!("{}[{index}]", self.0))
     }
 
+    /// Whether this path is `other`, or leads to something in it.
+    pub(crate) fn is_inside(&self, other: &Self) -> bool {
+        self.0.strip_prefix(&other.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+
     /// What a finding's sentence begins with: with its colon, where the path is a whole document.
     pub(crate) fn as_subject(&self) -> &str {
         &self.0

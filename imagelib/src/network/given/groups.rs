@@ -72,7 +72,7 @@ const OTHERS: [&str; 26] = [
 ];
 
 /// NetworkManager's own name of a type or group.
-pub(super) fn canonical(name: &str) -> &str {
+pub(in crate::network) fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, canonical)| canonical)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn alias(canonical: &str) -> Option<&'static str> {
 }
 
 /// Whether there are connections of this type.
-pub(super) fn is_type(canonical: &str) -> bool {
+pub(in crate::network) fn is_type(canonical: &str) -> bool {
     [&WITH_GROUP[..], &WITHOUT_GROUP, &RARE].concat().contains(&canonical)
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::profile::Reader;
 use crate::network::document::quoted;
+use crate::network::verify::is_profile_address;
 use crate::report::{DocumentPath, Report};
 
 struct Family {
@@ -86,12 +87,8 @@ fn check_method(reader: &Reader<'_, '_>, family: &Family, addresses: usize, repo
             report.error("keyfile-method", &at, message);
         }
         None if reader.keys().get(family.group, "method").is_none() => {
-            let keys = reader.keys().group(family.group).map_or(0, |group| group.entries().len());
-            // An empty group is no setting.
-            if keys > 0 {
-                let message = "is missing: NetworkManager refuses the profile; write auto, manual or disabled";
-                report.error("keyfile-method", &at, message);
-            }
+            let message = "is missing: NetworkManager refuses the profile; write auto, manual or disabled";
+            report.error("keyfile-method", &at, message);
         }
         _ => {}
     }
@@ -122,6 +119,7 @@ fn check_addresses(value: &str, family: &Family, at: &DocumentPath, report: &mut
     if value.contains(';') {
         return;
     }
+    let is_read = is_profile_address(value, family.is_v6);
     let (address, gateway) = value.split_once(',').map_or((value, None), |(address, gateway)| (address, Some(gateway)));
     let (ip, length) = address.split_once('/').map_or((address, None), |(ip, length)| (ip, Some(length)));
     let is_length = |text: &str| text.trim().parse().is_ok_and(|length: u8| length <= family.length);
@@ -135,7 +133,7 @@ fn check_addresses(value: &str, family: &Family, at: &DocumentPath, report: &mut
     } else {
         None
     };
-    if let Some(wrong) = wrong {
+    if let Some(wrong) = wrong.filter(|_| !is_read) {
         report.error("keyfile-address-invalid", at, format!("{wrong}; NetworkManager ignores it"));
     } else if length.is_none() {
         let message = format!(

@@ -3,11 +3,12 @@
 //! Checked is what is certain: what NetworkManager refuses, and what it ignores with a line in a log that nobody reads.
 //! Sources: `nm-settings-keyfile(5)`, `nm-settings(5)`; and libnm 1.42, which the acceptance tests ask about each rule.
 
-mod groups;
+pub(super) mod groups;
 mod ip;
 mod newer;
 mod profile;
 mod together;
+mod verified;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub(super) fn convert(
             Ok(keys) => {
                 profile::check(&keys, &document.path, &mut report);
                 newer::check(&keys, release, &document.path, &mut report);
+                verified::check(&keys, &document.path, &mut report);
                 profiles.push((document, keys));
             }
             Err(error) => {

@@ -95,6 +95,7 @@ const KEYS: &[Key] = &[
     new("ipv4|ipv6", "required-timeout", Since::carried_back(34, 32, 4)),
     new("ipv4|ipv6", "auto-route-ext-gw", Since::new(42)),
     new("ipv4|ipv6", "replace-local-rule", Since::carried_back(44, 42, 2)),
+    new("ipv4|ipv6", "dhcp-iaid", Since::new(42)).refused().when(|_, value| !is_old_iaid(value)),
     new("ipv4", "dhcp-dscp", Since::new(46)),
     new("ipv4|ipv6", "dhcp-send-release", Since::new(48)),
     new("ipv4|ipv6", "dhcp-send-hostname-v2", Since::new(52)),
@@ -172,6 +173,13 @@ fn has(group: &Group<'_>, key: &str) -> bool {
     group.get(key).is_some_and(|entry| !entry.raw().trim_end().is_empty())
 }
 
+/// Whether 1.30 takes the number of an identity association: a word, or a number without leading zeros. 1.42 takes bytes as well;
+/// which release between was the first is not known.
+fn is_old_iaid(value: &str) -> bool {
+    matches!(value, "mac" | "perm-mac" | "ifname" | "stable")
+        || (value.bytes().all(|b| b.is_ascii_digit()) && (value == "0" || !value.starts_with('0')))
+}
+
 /// An option of a route: `name=value`, between commas.
 fn route_option<'a>(options: &'a str, wanted: &str) -> Option<&'a str> {
     options.split(',').find_map(|option| option.trim().split_once('=').filter(|(name, _)| *name == wanted)).map(|o| o.1)
@@ -182,6 +190,12 @@ fn integer(value: &str) -> Option<u32> {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => value.parse().ok(),
     }
+}
+
+/// Whether the key is one of those that came after 1.30.
+pub(super) fn is_known_key(group: &str, key: &str) -> bool {
+    let group = groups::canonical(group);
+    KEYS.iter().any(|row| row.is(group, key))
 }
 
 /// Reports everything in the profile at `path` that the release lacks.

@@ -141,6 +141,7 @@ fn check_activation(reader: &Reader<'_, '_>, report: &mut Report) {
 /// The keys that say of what a connection is a port, by their old and new names.
 const CONTROLLER: [&str; 2] = ["master", "controller"];
 const PORT_TYPE: [&str; 2] = ["slave-type", "port-type"];
+const PORT_GROUPS: [&str; 3] = ["bond-port", "bridge-port", "team-port"];
 const PORT_TYPES: [&str; 6] = ["bond", "bridge", "team", "vrf", "ovs-bridge", "ovs-port"];
 
 fn check_controller(reader: &Reader<'_, '_>, report: &mut Report) {
@@ -149,6 +150,8 @@ fn check_controller(reader: &Reader<'_, '_>, report: &mut Report) {
         found.filter(|(_, value)| !value.is_empty())
     };
     match (first(CONTROLLER), first(PORT_TYPE)) {
+        // NetworkManager sees from the group what the profile is a port of.
+        (Some(_), None) if PORT_GROUPS.iter().any(|group| reader.keys.group(group).is_some()) => {}
         (Some((key, _)), None) => {
             let message =
                 "is there without slave-type: NetworkManager refuses the profile; add slave-type=bond or bridge";

@@ -75,7 +75,7 @@ fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
         ("192.0.2.10/24", "192.0.2/24", at("ipv4.address1 is \"192.0.2/24,192.0.2.1\", which is no ipv4 address")),
         ("24,192.0.2.1", "24,gateway", at("ipv4.address1 is \"192.0.2.10/24,gateway\": behind the comma")),
         ("method=manual", "method=static", at("ipv4.method is \"static\"")),
-        ("method=manual", "method=disabled", at("ipv4.method is disabled, and there are addresses")),
+        ("dns=192.0.2.53;\nmethod=manual", "method=disabled", at("ipv4.method is disabled, and there are addresses")),
         ("method=manual", "gateway=192.0.2.1", at("ipv4.method is missing")),
         ("address1=192.0.2.10/24,192.0.2.1\n", "", at("ipv4.method is manual and there is no address")),
     ] {
@@ -92,7 +92,7 @@ fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
 #[test]
 fn what_is_odd_is_a_warning() {
     let any = "[connection]\nid=a\nid=b\ntype=ethernet\npermissions=user:joe;\n[ip4]\nmethod=auto\n[802-1x]\neap=peap;\n\
-               identity=a\npassword-flags=1\n[ipv4]\nmethod=manual\naddress1=192.0.2.1\n";
+               identity=a\nphase2-auth=mschapv2\npassword-flags=1\n[ipv4]\nmethod=manual\naddress1=192.0.2.1\n";
     let found = findings(&[("a.nmconnection", any)]);
     for said in [
         "connection.id is there twice: what line 2 says",

@@ -54,6 +54,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "keyfile-key-unknown",
+        title: "a key that NetworkManager does not know",
+        consequence: "The line has no effect. A release later than 1.58 may know the key.",
+        mend: "Correct the key's name, or move the line into the group that has such a key.",
+        example: None,
+    },
+    Explanation {
         code: "keyfile-method",
         title: "a method of a profile's addresses that does not go",
         consequence: "NetworkManager refuses the whole profile, and the interface stays without configuration.",
@@ -75,6 +82,14 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "keyfile-not-verified",
+        title: "a kind of profile that dayone does not check as a whole",
+        consequence: "dayone checks each value, and NetworkManager may still refuse the profile because two values do not suit each \
+                      other.",
+        mend: "Load the profile on a host with the same NetworkManager before you boot others with it.",
+        example: None,
+    },
+    Explanation {
         code: "keyfile-port-incomplete",
         title: "a port of nobody knows what",
         consequence: "NetworkManager refuses the profile.",
@@ -86,6 +101,13 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         title: "an address without the length of its prefix",
         consequence: "NetworkManager takes /24, or /64 for IPv6, with a line in its log.",
         mend: "Write the length: 192.0.2.10/24.",
+        example: None,
+    },
+    Explanation {
+        code: "keyfile-refused",
+        title: "a setting for which NetworkManager refuses the whole profile",
+        consequence: "NetworkManager does not load the profile, and the interface stays without configuration.",
+        mend: "Correct the setting: the finding says what NetworkManager takes.",
         example: None,
     },
     Explanation {
@@ -133,8 +155,15 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "keyfile-value-invalid",
         title: "a value that NetworkManager cannot read",
-        consequence: "It is ignored, with a line in NetworkManager's log, and what is usual holds.",
-        mend: "Write true or false: yes, no and False are not understood.",
+        consequence: "NetworkManager ignores the value with a line in its log, and uses the default instead.",
+        mend: "Write a value that NetworkManager takes: the finding says which. Flags are true or false, not yes or no.",
+        example: None,
+    },
+    Explanation {
+        code: "keyfile-value-unused",
+        title: "a value that has no effect together with the others",
+        consequence: "NetworkManager loads the profile without the value.",
+        mend: "Remove the value, or change the setting that it depends on: the finding says which.",
         example: None,
     },
 ];

@@ -4,6 +4,27 @@ use super::Explanation;
 
 pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
+        code: "profile-refused",
+        title: "a setting for which NetworkManager refuses the interface's whole profile",
+        consequence: "nmstate writes the profile and NetworkManager does not load it: the interface stays without configuration.",
+        mend: "Correct the setting: the finding says what NetworkManager takes.",
+        example: None,
+    },
+    Explanation {
+        code: "value-ignored",
+        title: "a value that NetworkManager cannot read",
+        consequence: "NetworkManager ignores the value with a line in its log, and uses the default instead.",
+        mend: "Write a value that NetworkManager takes: the finding says which.",
+        example: None,
+    },
+    Explanation {
+        code: "value-unused",
+        title: "a value that has no effect together with the others",
+        consequence: "NetworkManager configures the interface without the value.",
+        mend: "Remove the value, or change the setting that it depends on: the finding says which.",
+        example: None,
+    },
+    Explanation {
         code: "dispatch-script",
         title: "dispatcher scripts in the network document",
         consequence: "Keyfiles cannot carry scripts: they are missing on the host.",

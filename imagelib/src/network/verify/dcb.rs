@@ -1,0 +1,60 @@
+//! `[dcb]`: data center bridging.
+
+use super::values::integer;
+use super::{Effect, Profile};
+
+/// Lists with a number for each of the eight priorities: the key, that of its flags, the greatest number, another one that is
+/// allowed, and the sum that there must be.
+const LISTS: [(&str, &str, i128, i128, Option<i128>); 6] = [
+    ("priority-flow-control", "priority-flow-control-flags", 1, 0, None),
+    ("priority-group-id", "priority-group-flags", 7, 15, None),
+    ("priority-group-bandwidth", "priority-group-flags", 100, 0, Some(100)),
+    ("priority-bandwidth", "priority-group-flags", 100, 0, None),
+    ("priority-strict-bandwidth", "priority-group-flags", 1, 0, None),
+    ("priority-traffic-class", "priority-group-flags", 7, 0, None),
+];
+
+pub(super) fn check(profile: &mut Profile<'_, '_>) {
+    if !profile.has("dcb") {
+        return;
+    }
+    let is_on = |profile: &Profile<'_, '_>, flags: &str| profile.number("dcb", flags).unwrap_or(0) & 1 != 0;
+    for key in
+        ["app-fcoe-flags", "app-iscsi-flags", "app-fip-flags", "priority-flow-control-flags", "priority-group-flags"]
+    {
+        if profile.number("dcb", key).is_some_and(|flags| flags & 1 == 0 && flags != 0) {
+            profile.wrong("dcb", key, Effect::Refused, "0, or a sum with 1 (enable)");
+        }
+    }
+    for (key, flags) in [
+        ("app-fcoe-priority", "app-fcoe-flags"),
+        ("app-iscsi-priority", "app-iscsi-flags"),
+        ("app-fip-priority", "app-fip-flags"),
+    ] {
+        if profile.number("dcb", key).is_some_and(|priority| priority >= 0) && !is_on(profile, flags) {
+            profile.refuse("dcb", key, &format!("is set, and {flags} does not enable it"), "add 1 to the flags");
+        }
+    }
+    for (key, flags, greatest, other, sum) in LISTS {
+        let is_on = is_on(profile, flags);
+        let Some(entry) = profile.entry("dcb", key) else {
+            if sum.is_some() && is_on {
+                profile.refuse("dcb", key, "is missing, and the sum must be 100", "add it");
+            }
+            continue;
+        };
+        let items = entry.raw().trim_end().trim_end_matches(';').split(';');
+        let numbers: Option<Vec<i128>> = items.map(integer).collect();
+        let Some(numbers) = numbers.filter(|numbers| numbers.len() == 8) else {
+            profile.wrong("dcb", key, Effect::Ignored, "a list of eight numbers");
+            continue;
+        };
+        if !is_on && numbers.iter().any(|number| *number != 0) {
+            profile.refuse("dcb", key, &format!("is set, and {flags} does not enable it"), "add 1 to the flags");
+        } else if numbers.iter().any(|number| *number > greatest && *number != other) {
+            profile.wrong("dcb", key, Effect::Refused, &format!("a list of eight numbers up to {greatest}"));
+        } else if is_on && sum.is_some_and(|sum| numbers.iter().sum::<i128>() != sum) {
+            profile.wrong("dcb", key, Effect::Refused, "a list of eight numbers of which the sum is 100");
+        }
+    }
+}

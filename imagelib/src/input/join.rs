@@ -174,10 +174,19 @@ impl Hosts {
     }
 
     /// The hosts with a network, in the order of their documents. Of the others is said why they have none.
-    pub(super) fn finish(mut self, report: &mut Report) -> Vec<HostSpec> {
+    pub(super) fn finish(mut self, report: &mut Report) -> Finished {
         self.all.sort_by_key(|host| host.order);
-        self.all.into_iter().filter_map(|host| host.part.finish(report)).collect()
+        let all = self.all.len();
+        let hosts: Vec<HostSpec> = self.all.into_iter().filter_map(|host| host.part.finish(report)).collect();
+        Finished { left_out: hosts.len() < all, hosts }
     }
+}
+
+/// All hosts, put together.
+pub(super) struct Finished {
+    pub(super) hosts: Vec<HostSpec>,
+    /// Whether documents describe others, which have no network.
+    pub(super) left_out: bool,
 }
 
 /// The hosts of `names` that `name` may mean, where one of the two names is short.

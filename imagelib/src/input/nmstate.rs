@@ -2,6 +2,7 @@
 
 use serde_yaml::Value;
 
+use super::object::report_wrong_type;
 use super::stream::kind_of;
 use super::yaml::{self, Budget};
 use crate::host::NmstateDocument;
@@ -28,6 +29,10 @@ pub(super) fn embedded(
     };
     match (documents.pop(), documents.len()) {
         (Some(value @ Value::Mapping(_)), 0) => Some(NmstateDocument::new(value, path.embedded_document())),
+        (Some(other @ Value::Tagged(_)), 0) => {
+            report_wrong_type(&other, path, "NMState", report);
+            None
+        }
         (None, _) => {
             report.error("nmstate-empty", path, "is empty; the network of a host belongs here");
             None

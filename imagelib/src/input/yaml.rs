@@ -4,15 +4,17 @@
 //! text pass its own limit) nor what its scanner spends on nested brackets, which grows with the square of their
 //! number. Nor do its messages keep a document's values to themselves.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserializer;
-use serde::de::{DeserializeSeed, EnumAccess, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde_yaml::mapping::Entry;
 use serde_yaml::{Mapping, Value};
 
 use super::brackets;
 use super::division;
+use super::flaw::Flaw;
 use super::limits::Limits;
 use super::shares;
 use crate::members::get;
@@ -20,6 +22,9 @@ use crate::report::LineColumn;
 
 /// How many bytes of a long stream one thread reads at a time: enough that to begin costs nothing beside it.
 const STREAM: usize = 128 << 10;
+
+/// What `serde`'s errors say of a scalar that does not fit its tag.
+const MISFIT: &str = "invalid value: ";
 
 /// How many bytes are looked at together, and none by itself.
 const AT_ONCE: usize = 256;
@@ -192,8 +197,6 @@ fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Probl
     let said = error.to_string();
     let message = if at == Some('\t') {
         "is not YAML: a tab where YAML wants spaces".to_owned()
-    } else if said.contains("invalid value: ") || said.contains("invalid type: ") {
-        "is not YAML: a value does not fit its tag".to_owned()
     } else if said.contains("recursion limit exceeded") {
         "is nested more than 128 levels deep".to_owned()
     } else if said.contains("repetition limit exceeded") {
@@ -216,15 +219,17 @@ fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Probl
 struct Builder<'a> {
     budget: RefCell<&'a mut Budget>,
     problem: RefCell<Option<Problem>>,
+    /// Whether the parser has got as far as the content of the value that was begun last.
+    entered: Cell<bool>,
 }
 
 impl<'a> Builder<'a> {
     fn new(budget: &'a mut Budget) -> Self {
-        Self { budget: RefCell::new(budget), problem: RefCell::new(None) }
+        Self { budget: RefCell::new(budget), problem: RefCell::new(None), entered: Cell::new(false) }
     }
 
     fn seed(&self) -> Seed<'_, 'a> {
-        Seed { builder: self, taken: None }
+        Seed { builder: self }
     }
 
     fn check<E: serde::de::Error>(&self, result: Result<(), Problem>) -> Result<(), E> {
@@ -240,28 +245,15 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Builds one value; a key, where `taken` holds the keys before it.
+/// Builds one value.
 #[derive(Clone, Copy)]
 struct Seed<'b, 'a> {
     builder: &'b Builder<'a>,
-    taken: Option<&'b Mapping>,
 }
 
 impl Seed<'_, '_> {
-    /// `value`, unless it is a key that is taken: refused here, at the key, so that the error says its line.
     fn finish<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        let is_taken = |taken: &Mapping| match &value {
-            Value::String(key) => get(taken, key).is_some(),
-            other => taken.contains_key(other),
-        };
-        if self.taken.is_some_and(is_taken) {
-            let key = match &value {
-                Value::String(key) => key.chars().take(80).collect(),
-                _ => "that is not text".to_owned(),
-            };
-            let problem = Problem::new("duplicate-key", format!("has the key {key:?} twice in one mapping"));
-            self.builder.check(Err(problem))?;
-        }
+        self.builder.entered.set(true);
         Ok(value)
     }
 }
@@ -271,7 +263,12 @@ impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         self.builder.node()?;
-        deserializer.deserialize_any(self)
+        self.builder.entered.set(false);
+        match deserializer.deserialize_any(self) {
+            // A scalar that does not fit its tag (`!!int one`) fails before its content gets here, and has been read past.
+            Err(error) if !self.builder.entered.get() && error.to_string().contains(MISFIT) => Ok(Flaw::Misfit.mark()),
+            result => result,
+        }
     }
 }
 
@@ -302,6 +299,14 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
         self.finish(Value::Number(value.into()))
     }
 
+    fn visit_i128<E: serde::de::Error>(self, _: i128) -> Result<Value, E> {
+        self.finish(Flaw::Number.mark())
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, _: u128) -> Result<Value, E> {
+        self.finish(Flaw::Number.mark())
+    }
+
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.finish(Value::Number(value.into()))
     }
@@ -313,6 +318,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.builder.entered.set(true);
         let mut sequence = Vec::new();
         while let Some(value) = access.next_element_seed(self.builder.seed())? {
             sequence.push(value);
@@ -321,38 +327,40 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.builder.entered.set(true);
         let mut mapping = Mapping::new();
-        while let Some(key) = access.next_key_seed(Seed { builder: self.builder, taken: Some(&mapping) })? {
+        while let Some(key) = access.next_key_seed(self.builder.seed())? {
             let value = access.next_value_seed(self.builder.seed())?;
-            mapping.insert(key, value);
+            match mapping.entry(key) {
+                Entry::Vacant(entry) => drop(entry.insert(value)),
+                Entry::Occupied(mut entry) => drop(entry.insert(Flaw::Twice.mark())),
+            }
         }
-        self.finish(Value::Mapping(merged(mapping)))
+        self.finish(merged(mapping))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
-        let (tag, _) = access.variant::<String>()?;
-        let tag: String = tag.chars().take(80).collect();
-        let message = match tag.as_str() {
-            "vault" => {
-                "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it before".to_owned()
-            }
-            _ => format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}")),
-        };
-        self.builder.check(Err(Problem::new("unknown-tag", message)))?;
-        Err(A::Error::custom("stopped"))
+        self.builder.entered.set(true);
+        let (tag, content) = access.variant::<String>()?;
+        // What stands there counts, and is not kept: without its tag it would be another value.
+        content.newtype_variant_seed(self.builder.seed())?;
+        self.finish(Flaw::Tag(tag).mark())
     }
 }
 
 /// `mapping` with YAML 1.1's merge key `<<` resolved, as `kubectl` does: keys of its own win, then the earlier merge.
-/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it.
-fn merged(mut mapping: Mapping) -> Mapping {
+/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it. With one that is flawed,
+/// nobody knows what the mapping holds.
+fn merged(mut mapping: Mapping) -> Value {
     let mergeable = match get(&mapping, "<<") {
         Some(Value::Mapping(_)) => true,
+        Some(Value::Sequence(all)) if all.iter().any(|one| Flaw::of(one).is_some()) => return Flaw::Merge.mark(),
         Some(Value::Sequence(all)) => all.iter().all(Value::is_mapping),
+        Some(Value::Tagged(_)) => return Flaw::Merge.mark(),
         _ => false,
     };
     if !mergeable {
-        return mapping;
+        return Value::Mapping(mapping);
     }
     let sources = match mapping.shift_remove("<<") {
         Some(Value::Sequence(sources)) => sources,
@@ -366,7 +374,7 @@ fn merged(mut mapping: Mapping) -> Mapping {
             }
         }
     }
-    mapping
+    Value::Mapping(mapping)
 }
 
 /// The boolean that a text is to YAML 1.1, and no longer to YAML 1.2.

@@ -200,8 +200,9 @@ fn check<'a>(
     let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(&document, path, report);
     interfaces::check_duplicates(&interfaces, &nmstate.origins, report);
+    let carriers = references::carriers(&searched);
     for interface in &interfaces {
-        families::check(interface, report);
+        families::check(interface, interface.names().any(|name| carriers.contains(name)), report);
         settings::check(interface, report);
     }
     references::check(&searched, &interfaces, &host.nics, path, report);

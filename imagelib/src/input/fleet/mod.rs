@@ -104,7 +104,7 @@ impl Fleet {
             Some(hosts) => source::table(&hosts, tables, report),
             None => Err(spec.wrong("hosts", "fleet-hosts-missing", source::WANTED, report)),
         };
-        let Some(template) = spec.mapping("template", report)? else {
+        let Some(template) = spec.whole_mapping("template", report)? else {
             let message = "is missing; what all hosts have in common belongs there: name, network, …";
             return Err(spec.wrong("template", "fleet-template-missing", message, report));
         };

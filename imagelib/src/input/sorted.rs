@@ -23,7 +23,7 @@ use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
-use crate::report::{DocumentPath, Report, Severity};
+use crate::report::{DocumentPath, LineColumn, Report, Severity};
 
 /// How many documents of hosts a thread reads at a time.
 const DOCUMENTS_AT_ONCE: usize = 32;
@@ -85,7 +85,10 @@ impl<'a> Sorted<'a> {
         let mut sorted = Self::default();
         let mut documents = Vec::new();
         let mut unreadable = false;
-        for text in texts {
+        // Of a single text it is known which is empty.
+        let mut only = None;
+        for (number, text) in texts.into_iter().enumerate() {
+            only = (number == 0).then(|| text.top());
             if let Err(problem) = sorted.take(text, &mut documents, budget, report) {
                 unreadable = true;
                 let message = if problem.code == "invalid-yaml" && text.begins_as_inventory(budget) {
@@ -97,7 +100,8 @@ impl<'a> Sorted<'a> {
                 } else {
                     format!("the input {problem}")
                 };
-                report.error_in_text(problem.code, &text.top(), message, problem.position);
+                // What is wrong with the whole text is at its beginning, so that it is said of which file.
+                report.error_in_text(problem.code, &text.top(), message, problem.position.or(Some(LineColumn::FIRST)));
             }
         }
         if unreadable {
@@ -106,7 +110,10 @@ impl<'a> Sorted<'a> {
         sorted.any_host |= !sorted.keyfiles.is_empty();
         if documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty() && report.is_empty() {
             let message = format!("the input holds no document; understood are {UNDERSTOOD}");
-            report.error("no-document", &DocumentPath::root(), message);
+            match only {
+                Some(top) => report.error_in_text("no-document", &top, message, Some(LineColumn::FIRST)),
+                None => report.error("no-document", &DocumentPath::root(), message),
+            }
             return None;
         }
         for document in documents {

@@ -163,8 +163,12 @@ pub(super) fn stream(text: &str, budget: &mut Budget) -> Result<Vec<Value>, Prob
 
 pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
     let text = str::from_utf8(text).map_err(|error| {
-        let line = text.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        Problem::new("not-utf-8", format!("is not UTF-8 text: byte {} (in line {line})", error.valid_up_to()))
+        let before = text.get(..error.valid_up_to()).unwrap_or_default();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count()) + 1;
+        let message = format!("is not UTF-8 text: byte {}", error.valid_up_to());
+        Problem { position: Some(LineColumn { line, column }), ..Problem::new("not-utf-8", message) }
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Most texts are ASCII without anything odd, which is seen at once.

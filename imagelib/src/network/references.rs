@@ -43,10 +43,13 @@ pub(super) fn check(
         document.each(at, &mut |steps, value| {
             let Some(name) = value.as_str() else { return };
             if kernel && aliases.contains(name) {
-                let listed = nics.iter().any(|nic| nic.name == name);
-                // Without its primary port, a bond comes up and chooses another.
-                let harmless = at.last() == Some(&"primary");
-                let severity = if harmless || listed { Severity::Warning } else { Severity::Error };
+                // Without its primary port, a bond comes up and chooses another. In the lists of agent-config and
+                // NMStateConfig, names are nearly always those of the kernel.
+                let severity = match at.last() {
+                    Some(&"primary") => Severity::Warning,
+                    Some(&"iif") if nics.iter().any(|nic| nic.name == name) => Severity::Warning,
+                    _ => Severity::Error,
+                };
                 let message = match nics.iter().find(|nic| nic.name == name) {
                     Some(nic) => format!(
                         "is {}, by which {} means the NIC {}; here only the kernel's own name for the NIC works, so {}",

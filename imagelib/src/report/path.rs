@@ -52,6 +52,12 @@ impl DocumentPath {
         &self.0
     }
 
+    /// Whether it is at `top`, or inside that.
+    pub(crate) fn is_inside(&self, top: &Self) -> bool {
+        let rest = self.0.strip_prefix(&top.0);
+        rest.is_some_and(|rest| rest.is_empty() || top.0.is_empty() || rest.starts_with(['.', '[', ':', ' ']))
+    }
+
     /// Every path that this one is inside, itself first and the root last, each with what leads from it to this one.
     pub(super) fn tops(&self) -> impl Iterator<Item = (Self, &str)> {
         let cuts = (0..=self.0.len()).rev().filter_map(|at| Some((self.0.get(..at)?, self.0.get(at..)?)));

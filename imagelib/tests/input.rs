@@ -171,7 +171,7 @@ fn what_cannot_be_a_file_of_text_is_refused() {
     let cases: [(&[u8], &str); 8] = [
         (b"", "error: the input holds no document"),
         (b"\xef\xbb\xbf", "error: the input holds no document"),
-        (b"a: \xff", "error: the input is not UTF-8 text: byte 3 (in line 1)"),
+        (b"a: \xff", "error: the input is not UTF-8 text: byte 3 (line 1, column 4)"),
         (b"interfaces: []\nb: \0\n", "error: the input holds the control character U+0000 (line 2, column 4)"),
         (b"\xff\xfea\0", "error: the input is not UTF-8 text"),
         (

@@ -140,7 +140,8 @@ fn a_rule_by_the_name_of_a_listed_nic_is_a_warning() {
         path: DocumentPath::document("list"),
     };
     let (network, report) = convert(&HostSpec { nics: vec![nic], ..HostSpec::with_network(document) });
-    let found: Vec<String> = report.findings().iter().map(|found| format!("{} {}", found.severity, found.code)).collect();
+    let found: Vec<String> =
+        report.findings().iter().map(|found| format!("{} {}", found.severity, found.code)).collect();
     assert_eq!(found, ["warning alias-as-kernel-name"], "{}", lines(&report));
     assert!(network.unwrap().keyfiles[0].content.contains("iif eth0"));
 }

@@ -26,7 +26,11 @@ fn host(name: &str, [address, route]: [&str; 2]) -> Host {
 fn what_the_explanations_say_of_gateways_happens() {
     // Each with the routes that the host has in the end.
     let cases = [
-        ("off-link-default", ["192.0.2.10/24", "0.0.0.0/0,198.51.100.1"], vec!["198.51.100.1", "default via 198.51.100.1"]),
+        (
+            "off-link-default",
+            ["192.0.2.10/24", "0.0.0.0/0,198.51.100.1"],
+            vec!["198.51.100.1", "default via 198.51.100.1"],
+        ),
         ("off-link-network", ["192.0.2.10/24", "203.0.113.0/24,198.51.100.1"], vec![]),
         ("host-default", ["192.0.2.10/24", "0.0.0.0/0,192.0.2.10"], vec![]),
         ("host-network", ["192.0.2.10/24", "203.0.113.0/24,192.0.2.10"], vec![]),
@@ -46,11 +50,14 @@ fn what_the_explanations_say_of_gateways_happens() {
         let report = &found[*name];
         let mut routes = report.routes("eth0");
         // NetworkManager writes the routes of addresses itself.
-        routes.retain(|route| !address.starts_with(route.split("::").next().unwrap()) && !route.starts_with("192.0.2.0/"));
+        routes.retain(|route| {
+            !address.starts_with(route.split("::").next().unwrap()) && !route.starts_with("192.0.2.0/")
+        });
         routes.retain(|route| !route.starts_with("fe80") && !route.starts_with("2001:db8:1::/"));
         routes.sort();
         if routes != *expected || !report.addresses("eth0").iter().any(|own| own == address) {
-            wrong += &format!("{name}: {routes:?}, {:?}\n{}\n", report.addresses("eth0"), report.lines("log").join("\n"));
+            wrong +=
+                &format!("{name}: {routes:?}, {:?}\n{}\n", report.addresses("eth0"), report.lines("log").join("\n"));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -163,9 +163,8 @@ fn read(
         let message = "is missing: it names the Secret with the BMC's username and password";
         return Err(holder.wrong(key, "bmc-secret-not-named", message, report));
     };
-    let secret = secrets
-        .find(name, namespace)
-        .map_err(|message| holder.wrong(key, "bmc-secret-missing", message, report))?;
+    let secret =
+        secrets.find(name, namespace).map_err(|message| holder.wrong(key, "bmc-secret-missing", message, report))?;
     let mut text = |key| {
         let (bytes, path) = secret.get(key, budget, report)?;
         // An editor, or echo, has put a line end behind many a password.

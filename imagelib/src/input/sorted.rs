@@ -392,12 +392,7 @@ impl<'a> Sorted<'a> {
         }
     }
 
-    fn report_no_host(
-        &self,
-        severity: Severity,
-        without_hosts: Option<(DocumentPath, String)>,
-        report: &mut Report,
-    ) {
+    fn report_no_host(&self, severity: Severity, without_hosts: Option<(DocumentPath, String)>, report: &mut Report) {
         let (path, message) = match without_hosts {
             Some(found) => found,
             None if self.any_host => {

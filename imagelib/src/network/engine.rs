@@ -68,13 +68,7 @@ pub(super) fn diagnose(document: &Value, values: usize, bad: Bad, path: &Documen
 }
 
 /// Reports a refusal of the whole document, at the smallest part without which nmstate does not say it.
-fn report_one(
-    document: &Value,
-    refusal: &Refusal,
-    path: &DocumentPath,
-    attempts: &mut Attempts,
-    report: &mut Report,
-) {
+fn report_one(document: &Value, refusal: &Refusal, path: &DocumentPath, attempts: &mut Attempts, report: &mut Report) {
     match refusal {
         Refusal::Panic => report.error(
             "nmstate-defect",
@@ -98,7 +92,7 @@ fn refused(document: &Value, steps: &[Step<'_>], refusal: &Refusal, path: &Docum
     let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1024).collect();
     let is_about_value = match refusal {
         Refusal::Schema(message) => !message.starts_with("unknown field"),
-        _ => message.to_ascii_lowercase().contains("invalid"),
+        _ => message.to_ascii_lowercase().contains("invalid "),
     };
     let value = shown(document, steps).filter(|value| is_about_value && !line.contains(value.trim_matches('"')));
     let subject = match value {

@@ -166,7 +166,8 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
         bad.interfaces.iter().filter_map(|index| document::text(entries.get(*index)?.as_mapping()?, "name")).collect();
     let mut found = found.at_origins(&moved);
     found.retain(|finding| {
-        let is_of_bad = || bad.interfaces.iter().any(|index| finding.path.is_inside(&path.key("interfaces").index(*index)));
+        let is_of_bad =
+            || bad.interfaces.iter().any(|index| finding.path.is_inside(&path.key("interfaces").index(*index)));
         finding.severity == Severity::Error && !is_of_bad() && !lost.iter().any(|name| finding.message.contains(name))
     });
     checks.append(found.at_origins(origins));

@@ -12,7 +12,7 @@ use super::mac::ports;
 use crate::host::MacAddress;
 use crate::report::{DocumentPath, Origins, Report, Severity};
 
-/// The types of controllers.
+/// The types of controllers that stay such without what is wrong with them.
 const CONTROLLERS: [&str; 3] = ["bond", "linux-bridge", "vrf"];
 
 /// The parts of a document that have errors, by their places in its lists.
@@ -73,7 +73,10 @@ fn member_of(path: &DocumentPath, top: &DocumentPath) -> String {
 pub(super) fn reduced(document: &Mapping, bad: &Bad, path: &DocumentPath) -> (Mapping, Origins) {
     let mut reduced = document.clone();
     let mut origins = Origins::default();
-    let in_controller = port_names(document);
+    // A bad controller of another type is no longer one.
+    let in_controller = port_names(document, |index, entry| {
+        !bad.interfaces.contains(&index) || text(entry, "type").is_some_and(|kind| CONTROLLERS.contains(&kind))
+    });
     let mut lost: BTreeSet<String> = BTreeSet::new();
     if let Some(Value::Sequence(entries)) = reduced.get_mut("interfaces") {
         for (_, entry) in entries.iter_mut().enumerate().filter(|(index, _)| bad.interfaces.contains(index)) {
@@ -99,12 +102,7 @@ pub(super) fn reduced(document: &Mapping, bad: &Bad, path: &DocumentPath) -> (Ma
 }
 
 /// Keeps some elements of the list at `path`, and notes where they come from.
-fn keep(
-    list: &mut Vec<Value>,
-    path: &DocumentPath,
-    origins: &mut Origins,
-    is_left: impl Fn(usize, &Value) -> bool,
-) {
+fn keep(list: &mut Vec<Value>, path: &DocumentPath, origins: &mut Origins, is_left: impl Fn(usize, &Value) -> bool) {
     let all = std::mem::take(list);
     let left = all.into_iter().enumerate().filter(|(index, item)| is_left(*index, item));
     for (index, item) in left {
@@ -115,11 +113,12 @@ fn keep(
     }
 }
 
-/// The names of interfaces that are ports, of controllers that have them as stubs, too.
-pub(super) fn port_names(document: &Mapping) -> BTreeSet<&str> {
+/// The names of interfaces that are ports of those controllers that count.
+pub(super) fn port_names(document: &Mapping, counts: impl Fn(usize, &Mapping) -> bool) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
-    for entry in elements(document, &["interfaces"]).iter().filter_map(Value::as_mapping) {
-        if text(entry, "type").is_some_and(|kind| CONTROLLERS.contains(&kind)) {
+    for (index, entry) in elements(document, &["interfaces"]).iter().enumerate() {
+        let Some(entry) = entry.as_mapping() else { continue };
+        if counts(index, entry) {
             names.extend(ports(entry));
         }
         if text(entry, "controller").is_some_and(|controller| !controller.is_empty()) {

@@ -1,6 +1,7 @@
 //! What is said of many hosts of a fleet, and is one mistake in what they have in common.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::{Finding, Report, Severity};
 
@@ -14,10 +15,21 @@ struct Key {
     message: String,
 }
 
+/// How many of the other hosts are named.
+const NAMED: usize = 8;
+
+/// A finding, and the other hosts of which the same is to be said.
+struct Others {
+    finding: usize,
+    count: usize,
+    /// The first of them.
+    names: Vec<String>,
+}
+
 /// Findings about hosts of fleets: the first of each kind, and how many more say the same.
 #[derive(Default)]
 pub(crate) struct Repeated {
-    seen: BTreeMap<Key, (usize, usize)>,
+    seen: BTreeMap<Key, Others>,
 }
 
 impl Repeated {
@@ -28,10 +40,17 @@ impl Repeated {
         let mut any = false;
         for finding in from.findings {
             let index = into.findings.len();
-            if let Some(key) = key(&finding) {
-                let (_, more) = *self.seen.entry(key).and_modify(|(_, more)| *more += 1).or_insert((index, 0));
-                if more > 0 {
-                    continue;
+            if let Some((key, host)) = key(&finding) {
+                match self.seen.entry(key) {
+                    Entry::Vacant(entry) => drop(entry.insert(Others { finding: index, count: 0, names: Vec::new() })),
+                    Entry::Occupied(mut entry) => {
+                        let others = entry.get_mut();
+                        others.count += 1;
+                        if others.names.len() < NAMED {
+                            others.names.push(host);
+                        }
+                        continue;
+                    }
                 }
             }
             any |= finding.severity == Severity::Error;
@@ -42,26 +61,31 @@ impl Repeated {
 
     /// Says in `report`, to which the findings were added, how many hosts each is about.
     pub(crate) fn count(self, report: &mut Report) {
-        for (index, more) in self.seen.into_values().filter(|(_, more)| *more > 0) {
-            if let Some(finding) = report.findings.get_mut(index) {
-                let hosts = if more == 1 { "host" } else { "hosts" };
-                finding.message = format!("{}; the same for {more} more {hosts} of the fleet", finding.message);
+        for Others { finding, count, names } in self.seen.into_values().filter(|others| others.count > 0) {
+            if let Some(finding) = report.findings.get_mut(finding) {
+                let hosts = if count == 1 { "host" } else { "hosts" };
+                let further = if count > names.len() { ", …" } else { "" };
+                let names = names.join(", ");
+                finding.message =
+                    format!("{}; the same for {count} more {hosts} of the fleet: {names}{further}", finding.message);
             }
         }
     }
 }
 
-/// None where the finding is not about a host of a fleet: `HostFleet/rack (worker-0, hosts.csv line 2): spec.template…`.
-fn key(finding: &Finding) -> Option<Key> {
+/// What a finding says, and of which host; none where that is not one of a fleet: `HostFleet/rack (worker-0, hosts.csv line
+/// 2): spec.template…`.
+fn key(finding: &Finding) -> Option<(Key, String)> {
     let path = finding.path.as_subject();
     let end = path.strip_prefix("HostFleet/").and_then(|_| path.find("):"))?;
     let (host, way) = path.split_at_checked(end + 2)?;
-    path.get(..end)?.find(" (")?;
-    Some(Key {
+    let name = path.get(..end)?.split_once(" (")?.1.split(", ").next()?.to_owned();
+    let key = Key {
         is_error: finding.severity == Severity::Error,
         code: finding.code,
         way: way.to_owned(),
         // Places in the host's own document.
         message: finding.message.replace(host, ""),
-    })
+    };
+    Some((key, name))
 }

@@ -55,7 +55,9 @@ pub enum DefinitionError {
     #[error("base '{0}': a path is empty")]
     EmptyPath(BaseName),
     /// A URL where a path belongs.
-    #[error("base '{name}': {url:?} is a URL, and dayone reads bases from files: download it, and give the file's path")]
+    #[error(
+        "base '{name}': {url:?} is a URL, and dayone reads bases from files: download it, and give the file's path"
+    )]
     Url {
         /// The base.
         name: BaseName,
@@ -184,7 +186,9 @@ impl BasePaths {
 /// Whether a path was meant as a URL: `https://example.com/live.iso`.
 pub fn is_url(path: &Path) -> bool {
     let scheme = path.to_str().and_then(|path| path.split_once("://")).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)))
+    scheme.is_some_and(|scheme| {
+        !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
 }
 
 /// By which part of a base's text its delivery profile is given.
@@ -343,7 +347,10 @@ mod tests {
             ("a=iso:x,profile:debian", "no delivery profile \"debian\""),
             ("a=iso:x,profile:dracut,profile:coreos", "twice"),
             ("a=kernel:/a,b,initrd:i", "comma"),
-            ("a=https://example.com/live.iso", "\"https://example.com/live.iso\" is a URL, and dayone reads bases from files"),
+            (
+                "a=https://example.com/live.iso",
+                "\"https://example.com/live.iso\" is a URL, and dayone reads bases from files",
+            ),
             ("a=kernel:http://example.com/k,initrd:i", "is a URL"),
         ] {
             let error = bad.parse::<BaseDefinition>().unwrap_err().to_string();

@@ -35,7 +35,7 @@ impl<'a, 'n> Apart<'a, 'n> {
         let interfaces = map.map_or(&[][..], |map| elements(map, &["interfaces"]));
         let names = interfaces.iter().enumerate();
         let by_name = names.filter_map(|(index, entry)| Some((text(entry.as_mapping()?, "name")?, index))).collect();
-        let in_controller = map.map(port_names).unwrap_or_default();
+        let in_controller = map.map(|map| port_names(map, |_, _| true)).unwrap_or_default();
         Self { document, path, attempts, interfaces, by_name, in_controller }
     }
 
@@ -57,15 +57,13 @@ impl<'a, 'n> Apart<'a, 'n> {
         }
         for (index, route) in elements(map, &["routes", "config"]).iter().enumerate() {
             if !bad.routes.contains(&index)
-                && !self.is_by_lost(route, "next-hop-interface", &bad)
-                && self.part(CONFIG_OF_ROUTES, index, route, (&bad, BTreeSet::new()), report) {
+                && self.part(CONFIG_OF_ROUTES, index, route, (&bad, BTreeSet::new()), report)
+            {
                 bad.routes.insert(index);
             }
         }
         for (index, rule) in elements(map, &["route-rules", "config"]).iter().enumerate() {
-            if !bad.rules.contains(&index)
-                && !self.is_by_lost(rule, "iif", &bad)
-                && self.part(CONFIG_OF_RULES, index, rule, (&bad, BTreeSet::new()), report) {
+            if !bad.rules.contains(&index) && self.part(CONFIG_OF_RULES, index, rule, (&bad, BTreeSet::new()), report) {
                 bad.rules.insert(index);
             }
         }
@@ -81,9 +79,9 @@ impl<'a, 'n> Apart<'a, 'n> {
     }
 
     /// Whether a part refers to a bad interface: what nmstate says of it may be said of that.
-    fn is_by_lost(&self, part: &Value, key: &str, bad: &Bad) -> bool {
-        let by = part.get(key).and_then(Value::as_str);
-        by.is_some_and(|by| self.lost(bad).any(|name| name == by))
+    fn is_by_lost(&self, part: &Value, bad: &Bad) -> bool {
+        let by = |key: &str| part.get(key).and_then(Value::as_str);
+        self.lost(bad).any(|name| by("next-hop-interface") == Some(name) || by("iif") == Some(name))
     }
 
     /// What is wrong between parts that are right by themselves, once the others are replaced.
@@ -172,8 +170,11 @@ impl<'a, 'n> Apart<'a, 'n> {
             Self::beside(others, list, Value::Sequence(vec![part.clone()]))
         };
         let path = list.iter().fold(self.path.clone(), |path, key| path.key(key)).index(index);
-        let mut reported = 0;
+        let (mut reported, by_lost) = (0, !is_interface && self.is_by_lost(part, bad));
         while let (Some(Err(refusal)), true) = (self.attempts.generate(&document), reported < MISTAKES) {
+            if by_lost && !matches!(refusal, Refusal::Schema(_)) {
+                break;
+            }
             let way = locate(&document, &refusal, self.attempts);
             let inside = way.strip_prefix(steps.as_slice());
             // What is not in the part may be for want of the others, and is seen with these.
@@ -217,9 +218,11 @@ impl<'a, 'n> Apart<'a, 'n> {
             let holder = Mapping::from_iter([(Value::from("name"), Value::from(HOLDER))]);
             interfaces.push(stub(&holder, &BTreeSet::new()).into());
         }
-        let inside = way.iter().skip(1).rev().fold(value, |value, key| {
-            Value::Mapping(Mapping::from_iter([(Value::from(*key), value)]))
-        });
+        let inside = way
+            .iter()
+            .skip(1)
+            .rev()
+            .fold(value, |value, key| Value::Mapping(Mapping::from_iter([(Value::from(*key), value)])));
         let first = way.first().copied().unwrap_or_default();
         Value::Mapping(Mapping::from_iter([
             (Value::from(first), inside),

@@ -4,6 +4,7 @@ mod catalogue;
 mod origins;
 mod path;
 mod position;
+mod repeated;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ pub use catalogue::{Explanation, explain, explanations};
 pub use origins::Origins;
 pub use path::DocumentPath;
 pub use position::{LineColumn, Position};
+pub(crate) use repeated::Repeated;
 
 /// How much a [`Finding`] weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -164,6 +166,11 @@ impl Report {
         for position in self.findings.iter_mut().filter_map(|finding| finding.position.as_mut()) {
             position.file.get_or_insert_with(|| file.to_owned());
         }
+    }
+
+    /// Keeps only some findings.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&Finding) -> bool) {
+        self.findings.retain(keep);
     }
 
     /// Takes the findings of a kind out, which have been settled since.

@@ -111,6 +111,33 @@ fn good_fleets_give_their_hosts() {
     assert!(cases().len() > 5);
 }
 
+/// A mistake of the template is one finding, however many hosts there are, and those of rows stay apart.
+#[test]
+fn a_mistake_of_the_template_is_said_once_with_the_number_of_hosts() {
+    let fleet = |mac: &str, mtu: &str| {
+        let rows: String = (0..1000).map(|n| format!("    - {{name: worker-{n}, mtu: {n}x}}\n")).collect();
+        format!(
+            "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  hosts:\n    values:\n\
+             {rows}  template:\n    bootMACAddress: {mac}\n    network: {{interfaces: [{{name: eth0, type: ethernet, state: up, mtu: \
+             {mtu}, ipv4: {{enabled: true, dhcp: true}}}}]}}\n"
+        )
+    };
+    let checked = |text: &str| {
+        let report = imagelib::check::convert_all(imagelib::input::read(text.as_bytes())).report;
+        let errors = report.findings().iter().filter(|finding| finding.severity.to_string() == "error");
+        errors.map(|finding| format!("{} {}", finding.code, finding.message)).collect::<Vec<_>>()
+    };
+    let of_input = checked(&fleet("52:54:00:12:34", "1500"));
+    assert_eq!(of_input.len(), 1, "{of_input:#?}");
+    assert!(of_input[0].contains("; the same for 999 more hosts of the fleet: worker-1, worker-2, "), "{of_input:#?}");
+    let of_network = checked(&fleet("52:54:00:12:34:56", "big"));
+    let same: Vec<_> = of_network.iter().filter(|line| line.contains("999 more hosts of the fleet")).collect();
+    assert_eq!(same.len(), 1, "{of_network:#?}");
+    assert!(same[0].starts_with("nmstate-schema is \"big\", which nmstate refuses"), "{same:#?}");
+    let of_rows = checked(&fleet("52:54:00:12:34:56", "'${mtu}'"));
+    assert!(of_rows.iter().filter(|line| line.starts_with("nmstate-schema")).count() > 100, "{}", of_rows.len());
+}
+
 #[test]
 fn bad_fleets_give_their_findings() {
     let mut wrong = Vec::new();

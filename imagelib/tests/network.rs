@@ -128,6 +128,24 @@ fn every_bad_document_is_refused_with_its_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A rule by the name of a NIC that a list knows works where the kernel calls the NIC so: it is no error.
+#[test]
+fn a_rule_by_the_name_of_a_listed_nic_is_a_warning() {
+    let yaml = "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\nroute-rules: {config: \
+                [{iif: eth0, priority: 5, route-table: 254, ip-from: 192.0.2.0/24}]}\n";
+    let document = NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root());
+    let nic = imagelib::host::NamedNic {
+        name: "eth0".to_owned(),
+        mac: "52:54:00:00:00:01".parse().unwrap(),
+        path: DocumentPath::document("list"),
+    };
+    let (network, report) = convert(&HostSpec { nics: vec![nic], ..HostSpec::with_network(document) });
+    let found: Vec<String> =
+        report.findings().iter().map(|found| format!("{} {}", found.severity, found.code)).collect();
+    assert_eq!(found, ["warning alias-as-kernel-name"], "{}", lines(&report));
+    assert!(network.unwrap().keyfiles[0].content.contains("iif eth0"));
+}
+
 /// The documents of `fixtures/nmstate` that came out of larger ones still say what those say.
 #[test]
 fn extracted_documents_are_what_the_originals_hold() {

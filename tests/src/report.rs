@@ -61,6 +61,17 @@ impl Report {
         routes.map(|route| format!("{} {}", text(&route["gateway"]), text(&route["dev"]))).collect()
     }
 
+    /// All routes that an interface has, such as `10.0.0.0/8 via 192.0.2.1`, but for those of its own addresses.
+    pub fn routes(&self, interface: &str) -> Vec<String> {
+        let routes = list(&self.0["routes"]).chain(list(&self.0["routes6"]));
+        let routes = routes.filter(|route| route["dev"] == interface && route["protocol"] != "kernel");
+        let written = routes.map(|route| match route["gateway"].as_str() {
+            Some(gateway) => format!("{} via {gateway}", text(&route["dst"])),
+            None => text(&route["dst"]).to_owned(),
+        });
+        written.collect()
+    }
+
     /// The connections of NetworkManager, without that of the loopback interface that it makes itself.
     pub fn connections(&self) -> Vec<Connection> {
         let lines = list(&self.0["connections"]).map(text);

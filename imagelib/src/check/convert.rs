@@ -5,7 +5,7 @@ use crate::host::{Cluster, HostSpec};
 use crate::input::Input;
 use crate::network::{self, HostNetwork, NetworkManagerVersion};
 use crate::parallel;
-use crate::report::Report;
+use crate::report::{Repeated, Report};
 use crate::topology::Topology;
 
 /// How many hosts a thread converts at a time.
@@ -33,14 +33,16 @@ pub fn convert_all(input: Input) -> Converted {
 /// [`convert_all`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
 pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
     let Input { hosts, cluster, mut report } = input;
-    let is_complete = !report.has_errors();
+    let is_complete = is_complete(&report);
     report.append(network::release_findings(release));
     let converted = parallel::each(&hosts, HOSTS_AT_ONCE, |host| network::attempt(host, release));
     let mut networks = Vec::with_capacity(hosts.len());
+    let mut repeated = Repeated::default();
     for (network, findings) in converted {
-        report.append(findings);
+        repeated.add(&mut report, findings);
         networks.push(network);
     }
+    repeated.count(&mut report);
     check_fleet(&hosts, &networks, cluster.as_ref(), is_complete, &mut report);
     let networks = networks.into_iter().map(Result::ok);
     Converted { hosts: hosts.into_iter().zip(networks).collect(), cluster, report }
@@ -52,10 +54,16 @@ pub fn between_hosts(input: &Input) -> Report {
     let mut report = Report::new();
     if input.hosts.len() > 1 || input.cluster.is_some() {
         let networks: Vec<_> = parallel::each(&input.hosts, HOSTS_AT_ONCE, |host| network::attempt(host, None).0);
-        let is_complete = !input.report.has_errors();
+        let is_complete = is_complete(&input.report);
         check_fleet(&input.hosts, &networks, input.cluster.as_ref(), is_complete, &mut report);
     }
     report
+}
+
+/// Whether all hosts that the documents describe were read: of one that was left out nothing is known.
+fn is_complete(report: &Report) -> bool {
+    const LEFT_OUT: [&str; 2] = ["host-without-network", "network-secret-not-named"];
+    !report.has_errors() && !report.findings().iter().any(|finding| LEFT_OUT.contains(&finding.code))
 }
 
 /// Checks those hosts against each other that could be read; `is_complete` says that the documents hold no others.

@@ -63,7 +63,7 @@ fn host(fields: &Fields<'_>, report: &mut Report) -> Result<HostPart, Reported> 
     let hostname = fields.parsed::<HostName>("hostname", report);
     let role = fields.text("role", report);
     let bmc = bmc::inline(fields, report);
-    let root_device_hints = fields.mapping("rootDeviceHints", report);
+    let root_device_hints = fields.whole_mapping("rootDeviceHints", report);
     let nics = nics(fields, report);
     let network = network(fields, report);
     let at = |key| fields.path.key(key);

@@ -46,7 +46,7 @@ pub(super) fn part(
     let architecture = spec.parsed::<Architecture>("architecture", report);
     let boot_mode = spec.parsed::<BootMode>("bootMode", report);
     let bmc = bmc(&spec, namespace, secrets, budget, report);
-    let root_device_hints = spec.mapping("rootDeviceHints", report);
+    let root_device_hints = spec.whole_mapping("rootDeviceHints", report);
     let network = network(&spec, namespace, secrets, budget, report);
     let at = |key| spec.path.key(key);
     let whole = || {
@@ -125,14 +125,17 @@ fn network(
 
 fn without_network(spec: &Fields<'_>) -> WithoutNetwork {
     let beside = if spec.mapping.contains_key("networkData") {
-        "; spec.networkData is for the installed system and is not read"
+        " (dayone does not read spec.networkData, which is for the installed system)"
     } else {
         ""
     };
     WithoutNetwork {
-        severity: Severity::Error,
+        severity: Severity::Warning,
         code: "network-secret-not-named",
         path: spec.path.key(NETWORK_SECRET),
-        message: format!("is missing: it names the Secret whose key {NMSTATE} holds the network{beside}"),
+        message: format!(
+            "is missing: it names the Secret whose key {NMSTATE} holds the network{beside}. The host has no network for its \
+             first boot, and is left out"
+        ),
     }
 }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_yaml::Value;
 
+use super::flaw::wrong_type;
 use super::object::{Fields, Reported};
 use super::part::HostPart;
 use super::secret::Secrets;
-use super::stream::kind_of;
 use super::yaml::Budget;
 use crate::host::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
 use crate::report::{DocumentPath, Report};
@@ -39,8 +39,34 @@ pub(super) fn bmc(
     Ok(Some(BmcSpec {
         address: address.to_owned(),
         credentials_name: name.map(str::to_owned),
-        credentials: credentials(&bmc, name, namespace, secrets, budget),
+        credentials: credentials(&bmc, CREDENTIALS, name, namespace, secrets, budget),
         disable_certificate_verification: disable_certificate_verification.unwrap_or_default(),
+    }))
+}
+
+/// The BMC of a node of a site: its address and the name of the Secret stand in the node itself.
+///
+/// The operators verify no BMC's certificate. A document that does not ask for that does not get it here.
+pub(super) fn of_node(
+    node: &Fields<'_>,
+    namespace: Option<&str>,
+    secrets: &Secrets,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<Option<BmcSpec>, Reported> {
+    const NAME: &str = "bmcCredentialsName";
+    let address = node.text("bmcAddress", report);
+    let reference = node.mapping(NAME, report)?;
+    let name = reference.map_or(Ok(None), |reference| reference.text("name", report))?;
+    if let Some(name) = name {
+        secrets.mark_used(name, namespace);
+    }
+    let Some(address) = address? else { return Ok(None) };
+    Ok(Some(BmcSpec {
+        address: address.to_owned(),
+        credentials_name: name.map(str::to_owned),
+        credentials: credentials(node, NAME, name, namespace, secrets, budget),
+        disable_certificate_verification: false,
     }))
 }
 
@@ -69,7 +95,7 @@ fn written(bmc: &Fields<'_>, key: &str) -> Result<String, NoCredentials> {
     let what = match bmc.mapping.get(key) {
         Some(Value::String(text)) if !text.is_empty() => return Ok(text.clone()),
         None | Some(Value::Null | Value::String(_)) => "is missing".to_owned(),
-        Some(other) => format!("is {}; a text belongs here", kind_of(other)),
+        Some(other) => wrong_type(other, "a text").1,
     };
     Err(NoCredentials(format!("{} {what}", bmc.path.key(key))))
 }
@@ -108,22 +134,25 @@ pub(super) fn one_a_host(all: Vec<(HostBmc, DocumentPath)>, report: &mut Report)
     hosts.into_iter().filter_map(bmc).collect()
 }
 
+/// What the Secret `name` holds, which the member `key` of `holder` names.
 fn credentials(
-    bmc: &Fields<'_>,
+    holder: &Fields<'_>,
+    key: &str,
     name: Option<&str>,
     namespace: Option<&str>,
     secrets: &Secrets,
     budget: &mut Budget,
 ) -> Result<BmcCredentials, NoCredentials> {
     let mut report = Report::new();
-    read(bmc, name, namespace, secrets, budget, &mut report).map_err(|Reported| {
+    read(holder, key, name, namespace, secrets, budget, &mut report).map_err(|Reported| {
         let sentence = report.findings().first().map(ToString::to_string);
         NoCredentials(sentence.unwrap_or_default())
     })
 }
 
 fn read(
-    bmc: &Fields<'_>,
+    holder: &Fields<'_>,
+    key: &str,
     name: Option<&str>,
     namespace: Option<&str>,
     secrets: &Secrets,
@@ -132,11 +161,10 @@ fn read(
 ) -> Result<BmcCredentials, Reported> {
     let Some(name) = name else {
         let message = "is missing: it names the Secret with the BMC's username and password";
-        return Err(bmc.wrong(CREDENTIALS, "bmc-secret-not-named", message, report));
+        return Err(holder.wrong(key, "bmc-secret-not-named", message, report));
     };
-    let secret = secrets
-        .find(name, namespace)
-        .map_err(|message| bmc.wrong(CREDENTIALS, "bmc-secret-missing", message, report))?;
+    let secret =
+        secrets.find(name, namespace).map_err(|message| holder.wrong(key, "bmc-secret-missing", message, report))?;
     let mut text = |key| {
         let (bytes, path) = secret.get(key, budget, report)?;
         // An editor, or echo, has put a line end behind many a password.

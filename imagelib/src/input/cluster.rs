@@ -50,12 +50,22 @@ pub(super) fn machine_networks(
     report: &mut Report,
 ) -> Result<Vec<(IpNet, DocumentPath)>, Reported> {
     let Some(networking) = holder.mapping("networking", report)? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for network in networking.mappings("machineNetwork", report)? {
-        found.extend(cidr(&network, "cidr", report)?);
-    }
+    let mut found = networks(&networking, "machineNetwork", report)?;
     if found.is_empty() {
         found.extend(cidr(&networking, "machineCIDR", report)?);
+    }
+    Ok(found)
+}
+
+/// The networks in the list at `key`, each with its `cidr`.
+pub(super) fn networks(
+    holder: &Fields<'_>,
+    key: &str,
+    report: &mut Report,
+) -> Result<Vec<(IpNet, DocumentPath)>, Reported> {
+    let mut found = Vec::new();
+    for network in holder.mappings(key, report)? {
+        found.extend(cidr(&network, "cidr", report)?);
     }
     Ok(found)
 }

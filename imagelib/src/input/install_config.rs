@@ -109,7 +109,7 @@ fn host(fields: &Fields<'_>, report: &mut Report) -> Result<HostPart, Reported> 
     let boot_mac = fields.parsed::<MacAddress>("bootMACAddress", report);
     let boot_mode = fields.parsed::<BootMode>("bootMode", report);
     let bmc = bmc::inline(fields, report);
-    let root_device_hints = fields.mapping("rootDeviceHints", report);
+    let root_device_hints = fields.whole_mapping("rootDeviceHints", report);
     let network = network(fields, report);
     let at = |key| fields.path.key(key);
     Ok(HostPart {
@@ -127,7 +127,7 @@ fn host(fields: &Fields<'_>, report: &mut Report) -> Result<HostPart, Reported> 
 
 /// NMState that stands as it is under `networkConfig`.
 pub(super) fn network(host: &Fields<'_>, report: &mut Report) -> Result<Option<NmstateDocument>, Reported> {
-    let found = host.mapping("networkConfig", report)?;
+    let found = host.whole_mapping("networkConfig", report)?;
     Ok(found.map(|fields| NmstateDocument::new(Value::Mapping(fields.mapping.clone()), fields.path)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::nmstate_config;
 use super::object::listed;
 use super::part::HostPart;
 use crate::host::{HostSpec, MacAddress};
@@ -46,7 +47,12 @@ impl Hosts {
             for (order, part) in left {
                 match self.find(&part, way) {
                     Found::None => unmatched.push((order, part)),
-                    Found::One(index) => self.absorb(index, order, part, report),
+                    Found::One(index) => {
+                        if way == By::Mac {
+                            self.report_joined(index, &part, report);
+                        }
+                        self.absorb(index, order, part, report);
+                    }
                     Found::Taken(name) => {
                         let message = format!(
                             "has a MAC address of the host {name}, as another {} has; remove one, for which is meant \
@@ -68,6 +74,24 @@ impl Hosts {
         }
         for (order, part) in left {
             self.push(order, part, report);
+        }
+    }
+
+    /// Says that a part is about a host of another name. `NMStateConfig`s are meant to find their hosts so, and their names
+    /// are nobody's.
+    fn report_joined(&self, index: usize, part: &HostPart, report: &mut Report) {
+        let Some(host) = self.all.get(index).map(|host| &host.part) else { return };
+        let Some(mac) = part.macs().find(|mac| host.macs().any(|theirs| theirs == *mac)) else { return };
+        if let (Some((name, path)), Some(theirs)) = (&part.name, host.name())
+            && name != theirs
+            && part.shape != nmstate_config::KIND
+        {
+            let message = format!(
+                "is {name:?}, and {} calls a host with the same MAC address ({mac}) {theirs:?}: dayone takes the two for one \
+                 host, {theirs:?}",
+                host.path
+            );
+            report.warning("host-joined-by-mac", path, message);
         }
     }
 
@@ -174,10 +198,19 @@ impl Hosts {
     }
 
     /// The hosts with a network, in the order of their documents. Of the others is said why they have none.
-    pub(super) fn finish(mut self, report: &mut Report) -> Vec<HostSpec> {
+    pub(super) fn finish(mut self, report: &mut Report) -> Finished {
         self.all.sort_by_key(|host| host.order);
-        self.all.into_iter().filter_map(|host| host.part.finish(report)).collect()
+        let all = self.all.len();
+        let hosts: Vec<HostSpec> = self.all.into_iter().filter_map(|host| host.part.finish(report)).collect();
+        Finished { left_out: hosts.len() < all, hosts }
     }
+}
+
+/// All hosts, put together.
+pub(super) struct Finished {
+    pub(super) hosts: Vec<HostSpec>,
+    /// Whether documents describe others, which have no network.
+    pub(super) left_out: bool,
 }
 
 /// The hosts of `names` that `name` may mean, where one of the two names is short.

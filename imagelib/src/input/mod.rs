@@ -12,6 +12,7 @@ mod brackets;
 mod choose;
 mod cluster;
 mod division;
+mod flaw;
 mod fleet;
 mod gzip;
 mod install_config;
@@ -31,6 +32,7 @@ mod places;
 mod secret;
 mod shape;
 mod shares;
+mod site;
 mod sorted;
 mod stream;
 mod text;
@@ -54,7 +56,7 @@ use yaml::Budget;
 /// The shapes that describe hosts, for sentences.
 const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolver, …, without kind), OpenStack's network \
      data (a mapping with links, networks, services), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
-     (platform.baremetal), agent-config.yaml, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
+     (platform.baremetal), agent-config.yaml, ClusterInstance, SiteConfig, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
      profiles (.nmconnection)";
 
 /// What was found in a user's documents.
@@ -95,7 +97,8 @@ pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>
 /// its network.
 pub fn read_nmstate(text: &[u8], path: &DocumentPath) -> (Option<HostSpec>, Report) {
     let (mut budget, mut report) = (Budget::within(Limits::REQUEST), Report::new());
-    let document = nmstate::embedded(text, path, &mut budget, &mut report);
+    let document = nmstate::embedded(text, path, &mut budget, &mut report)
+        .filter(|document| flaw::report(&document.value, &document.path, &mut report).is_ok());
     (document.map(HostSpec::with_network), report)
 }
 
@@ -106,7 +109,8 @@ pub fn bare_nmstate(text: &Text<'_>, report: &mut Report) -> Option<(NmstateDocu
     let content = text.content(&mut budget).ok()?;
     let mut documents = stream::documents(text, &mut budget, &mut found).ok()?;
     let document = documents.pop().filter(|_| documents.is_empty() && found.is_empty())?;
-    if shape::of(&document.value) != Ok(shape::Shape::Nmstate) {
+    let is_nmstate = shape::of(&document.value) == Ok(shape::Shape::Nmstate);
+    if !is_nmstate || flaw::report_members(&document.value, &document.position, &mut found).is_err() {
         return None;
     }
     report.append(found);

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
+use super::flaw;
 use super::keyfiles;
 use super::network_data;
 use super::nmstate;
@@ -87,6 +88,7 @@ fn document(
         }
         // There is no other way to read it, and so nobody can have meant anything else.
         (NETWORK_DATA, Ok(Shape::Nmstate)) => {
+            flaw::report(&document.value, &document.path, report)?;
             let message = format!(
                 "is NMState, and taken as such; everybody else reads network_data.json under this key: call it {NMSTATE}"
             );
@@ -94,7 +96,10 @@ fn document(
             Ok(document)
         }
         (NETWORK_DATA, _) => network_data::translate(mapping, &document.path, report),
-        _ => Ok(document),
+        _ => {
+            flaw::report(&document.value, &document.path, report)?;
+            Ok(document)
+        }
     }
 }
 
@@ -119,7 +124,10 @@ fn unknown(
             report.warning("network-secret-key", &path, message);
             return match key {
                 NETWORK_DATA => network_data::translate(&mapping, &path, report),
-                _ => Ok(NmstateDocument::new(Value::Mapping(mapping), path)),
+                _ => {
+                    flaw::report_members(&mapping, &path, report)?;
+                    Ok(NmstateDocument::new(Value::Mapping(mapping), path))
+                }
             };
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_yaml::Value;
 
+use super::object::report_wrong_type;
 use super::octals;
 use super::stream::kind_of;
 use super::yaml::{self, Budget, Document};
@@ -32,6 +33,10 @@ pub(super) fn embedded(
             let path = path.embedded_document();
             octals::check(&mapping, &octals, &path, report);
             Some(NmstateDocument::new(Value::Mapping(mapping), path))
+        }
+        (Some(Document { value: other @ Value::Tagged(_), .. }), 0) => {
+            report_wrong_type(&other, path, "NMState", report);
+            None
         }
         (None, _) => {
             report.error("nmstate-empty", path, "is empty; the network of a host belongs here");

@@ -21,7 +21,7 @@ pub(super) fn part(object: &Object, report: &mut Report) -> Result<HostPart, Rep
         return Err(top.wrong("spec", "spec-missing", "is missing", report));
     };
     let nics = nics(&spec, report);
-    let Some(config) = spec.mapping("config", report)? else {
+    let Some(config) = spec.whole_mapping("config", report)? else {
         let message = "is missing: the host's network, as NMState, belongs there";
         return Err(spec.wrong("config", "network-missing", message, report));
     };

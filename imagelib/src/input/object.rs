@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use serde_yaml::{Mapping, Value};
 
+use super::flaw::{self, wrong_type};
 use super::octals::{self, Octal};
-use super::stream::{Document, kind_of};
+use super::stream::Document;
 use super::yaml;
 use crate::host::HostError;
 use crate::report::{DocumentPath, Report};
@@ -134,7 +135,8 @@ impl<'a> Fields<'a> {
     }
 
     fn wrong_type(&self, key: &str, value: &Value, wanted: &str, report: &mut Report) -> Reported {
-        self.wrong(key, "wrong-type", format!("is {}; {wanted} belongs here", kind_of(value)), report)
+        let (code, message) = wrong_type(value, wanted);
+        self.wrong(key, code, message, report)
     }
 
     /// The short text at `key`.
@@ -190,6 +192,15 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The mapping at `key`, which is passed on as it stands.
+    pub(super) fn whole_mapping(&self, key: &str, report: &mut Report) -> Result<Option<Fields<'a>>, Reported> {
+        let found = self.mapping(key, report)?;
+        if let Some(fields) = &found {
+            flaw::report_members(fields.mapping, &fields.path, report)?;
+        }
+        Ok(found)
+    }
+
     /// The list at `key`, each element with its place; empty where there is none.
     fn list(&self, key: &str, report: &mut Report) -> Result<Vec<(&'a Value, DocumentPath)>, Reported> {
         match self.mapping.get(key) {
@@ -208,7 +219,7 @@ impl<'a> Fields<'a> {
         for (item, path) in self.list(key, report)? {
             match item {
                 Value::Mapping(mapping) => all.push(Fields::new(mapping, path)),
-                other => report.error("wrong-type", &path, format!("is {}; a mapping belongs here", kind_of(other))),
+                other => report_wrong_type(other, &path, "a mapping", report),
             }
         }
         Ok(all)
@@ -220,11 +231,17 @@ impl<'a> Fields<'a> {
         for (item, path) in self.list(key, report)? {
             match item {
                 Value::String(text) => all.push((text.as_str(), path)),
-                other => report.error("wrong-type", &path, format!("is {}; a text belongs here", kind_of(other))),
+                other => report_wrong_type(other, &path, "a text", report),
             }
         }
         Ok(all)
     }
+}
+
+/// Reports that something else stands at `path` than belongs there.
+pub(super) fn report_wrong_type(value: &Value, path: &DocumentPath, wanted: &str, report: &mut Report) {
+    let (code, message) = wrong_type(value, wanted);
+    report.error(code, path, message);
 }
 
 /// The keys of `mapping` for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.

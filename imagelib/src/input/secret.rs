@@ -9,10 +9,10 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_yaml::Value;
 
+use super::flaw::wrong_type;
 use super::gzip;
 use super::limits::Limits;
 use super::object::{Object, Reported, keys, listed};
-use super::stream::kind_of;
 use super::yaml::Budget;
 use crate::report::{DocumentPath, Report};
 
@@ -147,8 +147,8 @@ impl Secret {
                 Some(other) => {
                     // The likeliest slip: NMState itself where its text belongs.
                     let wanted = if is_base64 { "its text in base64" } else { "its text, as in `nmstate: |`," };
-                    let message = format!("is {}; {wanted} belongs here", kind_of(other));
-                    return Err(fields.wrong(key, "wrong-type", message, report));
+                    let (code, message) = wrong_type(other, wanted);
+                    return Err(fields.wrong(key, code, message, report));
                 }
             }
         }

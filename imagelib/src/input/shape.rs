@@ -2,6 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::flaw::Flaw;
 use super::nmstate;
 use super::object::{keys, listed};
 
@@ -22,6 +23,12 @@ pub(super) enum Shape<'a> {
 
 /// What `document` is; otherwise the code of a finding and a sentence about the document.
 pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)> {
+    for key in ["kind", "apiVersion"] {
+        if let Some(flaw) = document.get(key).and_then(Flaw::of) {
+            let (code, message) = flaw.said();
+            return Err((code, format!("does not say what it is: its {key} {message}")));
+        }
+    }
     let kind = document.get("kind").and_then(Value::as_str);
     // Objects have members of any name; where there is an API version, the kind has been forgotten.
     let is_object = kind.is_some() || document.contains_key("apiVersion");

@@ -7,8 +7,9 @@ use serde_yaml::Value;
 use super::UNDERSTOOD;
 use super::bmc;
 use super::cluster::{self, Clusters};
+use super::flaw;
 use super::fleet::{self, NamedTables};
-use super::join::{By, Hosts};
+use super::join::{By, Finished, Hosts};
 use super::keyfiles;
 use super::node_network_policy::{self, Policies};
 use super::object::{self, Object, Reported};
@@ -16,12 +17,13 @@ use super::part::HostPart;
 use super::secret::{self, Secrets};
 use super::shape::{self, Shape};
 use super::shares;
+use super::site::{self, Site};
 use super::stream::{self, Document};
 use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, LineColumn, Report, Severity};
 
 /// How many documents of hosts a thread reads at a time.
 const DOCUMENTS_AT_ONCE: usize = 32;
@@ -35,6 +37,7 @@ enum HostDocument {
     AgentConfig(Document),
     NmstateConfig(Object),
     Policy(Object),
+    Site(Site),
     Fleet(Object),
 }
 
@@ -47,8 +50,9 @@ impl HostDocument {
             | Self::InstallConfig(document)
             | Self::AgentConfig(document) => document.check_octals(report),
             Self::BareMetalHost(object) | Self::NmstateConfig(object) | Self::Policy(object) | Self::Fleet(object) => {
-                object.check_octals(report)
+                object.check_octals(report);
             }
+            Self::Site(site) => site.object.check_octals(report),
         }
     }
 
@@ -95,7 +99,10 @@ impl<'a> Sorted<'a> {
         let mut sorted = Self::default();
         let mut documents = Vec::new();
         let mut unreadable = false;
-        for text in texts {
+        // Of a single text it is known which is empty.
+        let mut only = None;
+        for (number, text) in texts.into_iter().enumerate() {
+            only = (number == 0).then(|| text.top());
             if let Err(problem) = sorted.take(text, &mut documents, budget, report) {
                 unreadable = true;
                 let message = if problem.code == "invalid-yaml" && text.begins_as_inventory(budget) {
@@ -107,7 +114,8 @@ impl<'a> Sorted<'a> {
                 } else {
                     format!("the input {problem}")
                 };
-                report.error_in_text(problem.code, &text.top(), message, problem.position);
+                // What is wrong with the whole text is at its beginning, so that it is said of which file.
+                report.error_in_text(problem.code, &text.top(), message, problem.position.or(Some(LineColumn::FIRST)));
             }
         }
         if unreadable {
@@ -116,7 +124,10 @@ impl<'a> Sorted<'a> {
         sorted.any_host |= !sorted.keyfiles.is_empty();
         if documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty() && report.is_empty() {
             let message = format!("the input holds no document; understood are {UNDERSTOOD}");
-            report.error("no-document", &DocumentPath::root(), message);
+            match only {
+                Some(top) => report.error_in_text("no-document", &top, message, Some(LineColumn::FIRST)),
+                None => report.error("no-document", &DocumentPath::root(), message),
+            }
             return None;
         }
         for document in documents {
@@ -155,6 +166,9 @@ impl<'a> Sorted<'a> {
                     report.error("nmstate-second-document", &document.position, message);
                     return Err(Reported);
                 }
+                if shape == Shape::Nmstate {
+                    flaw::report_members(&document.value, &document.position, report)?;
+                }
                 let of = if shape == Shape::Nmstate { HostDocument::Nmstate } else { HostDocument::NetworkData };
                 self.hosts.push(of(document));
             }
@@ -177,16 +191,16 @@ impl<'a> Sorted<'a> {
     }
 
     fn add_object(&mut self, document: Document, kind: &str, report: &mut Report) -> Result<(), Reported> {
-        let mut read = |document, versions: &[&str]| Object::read(document, kind, versions, report);
+        let read = |document, versions: &[&str], report: &mut Report| Object::read(document, kind, versions, report);
         match kind {
             secret::KIND => {
-                let object = read(document, &secret::API_VERSIONS)?;
+                let object = read(document, &secret::API_VERSIONS, report)?;
                 self.secrets.add(object, report);
             }
-            cluster::KIND => self.clusters.push(read(document, &cluster::API_VERSIONS)?),
+            cluster::KIND => self.clusters.push(read(document, &cluster::API_VERSIONS, report)?),
             bare_metal_host::KIND => {
                 self.any_host = true;
-                let object = read(document, &bare_metal_host::API_VERSIONS)?;
+                let object = read(document, &bare_metal_host::API_VERSIONS, report)?;
                 if !self.names.insert(object.name.clone()) {
                     let message = "is there twice; hosts are told apart by their names alone, not by namespaces";
                     report.error("duplicate-object", &object.path, message);
@@ -200,15 +214,21 @@ impl<'a> Sorted<'a> {
             }
             nmstate_config::KIND => {
                 self.any_host = true;
-                self.hosts.push(HostDocument::NmstateConfig(read(document, &nmstate_config::API_VERSIONS)?));
+                self.hosts.push(HostDocument::NmstateConfig(read(document, &nmstate_config::API_VERSIONS, report)?));
             }
             node_network_policy::KIND => {
                 self.any_host = true;
-                self.hosts.push(HostDocument::Policy(read(document, &node_network_policy::API_VERSIONS)?));
+                let object = read(document, &node_network_policy::API_VERSIONS, report)?;
+                node_network_policy::check_version(&object, report);
+                self.hosts.push(HostDocument::Policy(object));
             }
             fleet::KIND => {
                 self.any_host = true;
-                self.hosts.push(HostDocument::Fleet(read(document, &fleet::API_VERSIONS)?));
+                self.hosts.push(HostDocument::Fleet(read(document, &fleet::API_VERSIONS, report)?));
+            }
+            _ if let Some((kind, versions)) = site::versions(kind) => {
+                self.any_host = true;
+                self.hosts.push(HostDocument::Site(Site { kind, object: read(document, versions, report)? }));
             }
             _ if beside::is_expected(&document.value, kind) => self.any_beside = true,
             _ => {
@@ -232,6 +252,7 @@ impl<'a> Sorted<'a> {
                 }
                 HostDocument::InstallConfig(document) => install_config::bmcs(&document, report),
                 HostDocument::AgentConfig(document) => agent_config::bmcs(&document, report),
+                HostDocument::Site(site) => site.bmcs(&self.secrets, budget, report),
                 HostDocument::Fleet(object) => fleet::bmcs(&object, &tables, &self.secrets, budget, report),
                 HostDocument::Nmstate(_)
                 | HostDocument::NetworkData(_)
@@ -257,8 +278,8 @@ impl<'a> Sorted<'a> {
         let mut clusters = Clusters::default();
         let mut policies = Policies::default();
         let (mut objects, mut installs, mut agents, mut networks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut fleets = Vec::new();
-        let mut without_hosts = None;
+        let (mut sites, mut fleets) = (Vec::new(), Vec::new());
+        let (mut without_hosts, mut any_agent_config) = (None, false);
         let (first_profile, has_nameless) = (self.hosts.len(), self.hosts.iter().any(|host| host.nameless().is_some()));
         let read = self.read_objects(&tables, DOCUMENTS_AT_ONCE, budget);
         for (order, (document, (parts, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
@@ -285,6 +306,7 @@ impl<'a> Sorted<'a> {
                 }
                 HostDocument::AgentConfig(document) => {
                     let Ok((parts, cluster)) = agent_config::read(&document, report) else { continue };
+                    any_agent_config = true;
                     clusters.add(agent_config::KIND, cluster, report);
                     agents.extend(parts.into_iter().map(|part| (order, part)));
                 }
@@ -292,6 +314,12 @@ impl<'a> Sorted<'a> {
                     networks.extend(nmstate_config::part(&object, report).ok().map(|part| (order, part)));
                 }
                 HostDocument::Policy(object) => policies.add(order, object, report),
+                HostDocument::Site(site) => {
+                    for cluster in site.cluster_facts(report).into_iter().flatten() {
+                        clusters.add(site.kind, cluster, report);
+                    }
+                    sites.extend(parts);
+                }
                 HostDocument::Fleet(_) => fleets.extend(parts),
             }
         }
@@ -300,17 +328,19 @@ impl<'a> Sorted<'a> {
                 clusters.add(cluster::KIND, cluster, report);
             }
         }
-        for machines in [objects, installs, agents, fleets] {
+        for machines in [objects, installs, agents, sites, fleets] {
             hosts.join(machines, [By::Name, By::Mac], report);
         }
         hosts.join(networks, [By::Mac, By::Name], report);
         let profiles = self.profiles(first_profile, has_nameless, report);
         hosts.join(profiles, [By::Name, By::Mac], report);
         policies.join(&mut hosts, report);
-        let found = hosts.finish(report);
+        let Finished { hosts: found, left_out } = hosts.finish(report);
         let cluster = clusters.finish(report);
         if found.is_empty() && !report.has_errors() {
-            self.report_no_host(without_hosts, report);
+            // An agent-config may leave its hosts out altogether: they use DHCP.
+            let severity = if left_out || any_agent_config { Severity::Warning } else { Severity::Error };
+            self.report_no_host(severity, without_hosts, report);
         }
         // Where a host could not be read, its Secret is not used either, and to say so would only distract.
         if !report.has_errors() {
@@ -352,6 +382,7 @@ impl<'a> Sorted<'a> {
                 HostDocument::BareMetalHost(object) => {
                     bare_metal_host::part(object, &self.secrets, budget, &mut report).map(|part| vec![part])
                 }
+                HostDocument::Site(site) => site.parts(&self.secrets, budget, &mut report),
                 HostDocument::Fleet(object) => fleet::parts(object, tables, &self.secrets, budget, &mut report),
                 _ => Ok(Vec::new()),
             };
@@ -376,7 +407,7 @@ impl<'a> Sorted<'a> {
         }
     }
 
-    fn report_no_host(&self, without_hosts: Option<(DocumentPath, String)>, report: &mut Report) {
+    fn report_no_host(&self, severity: Severity, without_hosts: Option<(DocumentPath, String)>, report: &mut Report) {
         let (path, message) = match without_hosts {
             Some(found) => found,
             None if self.any_host => {
@@ -387,6 +418,6 @@ impl<'a> Sorted<'a> {
                 (DocumentPath::root(), format!("the input holds {what}, but no host; hosts are {UNDERSTOOD}"))
             }
         };
-        report.error("no-host", &path, message);
+        report.add(severity, "no-host", &path, message);
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_yaml::{Mapping, Value};
 
+use super::flaw::{self, Flaw};
+use super::object::Reported;
 use super::octals::{self, Octal};
 use super::shape::{self, Shape};
 use super::text::Text;
@@ -49,6 +51,11 @@ fn take_apart(
     report: &mut Report,
 ) -> Result<(), Problem> {
     match value {
+        // What the list holds would be left out without a word.
+        Value::Mapping(mapping) if is_list(&mapping) && mapping.get("items").and_then(Flaw::of).is_some() => {
+            let items = mapping.get("items").unwrap_or(&Value::Null);
+            let _: Result<(), Reported> = flaw::report(items, &position.key("items"), report);
+        }
         Value::Mapping(mut mapping) => match item_kind(&mapping) {
             Some(kind) => {
                 let api_version = mapping.get("apiVersion").cloned();
@@ -74,6 +81,9 @@ fn take_apart(
             }
         }
         Value::Null => {}
+        flawed @ Value::Tagged(_) => {
+            let _: Result<(), Reported> = flaw::report(&flawed, &position, report);
+        }
         other => {
             let message = format!("is {}; a document is a mapping", kind_of(&other));
             report.error("document-not-mapping", &position, message);
@@ -83,6 +93,11 @@ fn take_apart(
         return Err(Problem::new("input-too-large", format!("holds more than {most} documents")));
     }
     Ok(())
+}
+
+/// Whether it is called a list, as lists of Kubernetes are.
+fn is_list(mapping: &Mapping) -> bool {
+    mapping.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
 }
 
 /// For a Kubernetes list, the kind that its items have if they do not say: empty for `List` itself.

@@ -4,15 +4,17 @@
 //! text pass its own limit) nor what its scanner spends on nested brackets, which grows with the square of their
 //! number. Nor do its messages keep a document's values to themselves.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserializer;
-use serde::de::{DeserializeSeed, EnumAccess, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde_yaml::mapping::Entry;
 use serde_yaml::{Mapping, Value};
 
 use super::brackets;
 use super::division;
+use super::flaw::Flaw;
 use super::limits::Limits;
 use super::octals::{Octal, OctalStep};
 use super::shares;
@@ -21,6 +23,9 @@ use crate::report::LineColumn;
 
 /// How many bytes of a long stream one thread reads at a time: enough that to begin costs nothing beside it.
 const STREAM: usize = 128 << 10;
+
+/// What `serde`'s errors say of a scalar that does not fit its tag.
+const MISFIT: &str = "invalid value: ";
 
 /// How many bytes are looked at together, and none by itself.
 const AT_ONCE: usize = 256;
@@ -167,8 +172,12 @@ pub(super) fn stream(text: &str, budget: &mut Budget) -> Result<Vec<Document>, P
 
 pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
     let text = str::from_utf8(text).map_err(|error| {
-        let line = text.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        Problem::new("not-utf-8", format!("is not UTF-8 text: byte {} (in line {line})", error.valid_up_to()))
+        let before = text.get(..error.valid_up_to()).unwrap_or_default();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count()) + 1;
+        let message = format!("is not UTF-8 text: byte {}", error.valid_up_to());
+        Problem { position: Some(LineColumn { line, column }), ..Problem::new("not-utf-8", message) }
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Most texts are ASCII without anything odd, which is seen at once.
@@ -201,8 +210,6 @@ fn problem(builder: Builder<'_>, error: &serde_yaml::Error, text: &str) -> Probl
     let said = error.to_string();
     let message = if at == Some('\t') {
         "is not YAML: a tab where YAML wants spaces".to_owned()
-    } else if said.contains("invalid value: ") || said.contains("invalid type: ") {
-        "is not YAML: a value does not fit its tag".to_owned()
     } else if said.contains("recursion limit exceeded") {
         "is nested more than 128 levels deep".to_owned()
     } else if said.contains("repetition limit exceeded") {
@@ -227,11 +234,19 @@ struct Builder<'a> {
     problem: RefCell<Option<Problem>>,
     text: &'a str,
     octals: RefCell<Vec<Octal>>,
+    /// Whether the parser has got as far as the content of the value that was begun last.
+    entered: Cell<bool>,
 }
 
 impl<'a> Builder<'a> {
     fn new(budget: &'a mut Budget, text: &'a str) -> Self {
-        Self { budget: RefCell::new(budget), problem: RefCell::new(None), text, octals: RefCell::new(Vec::new()) }
+        Self {
+            budget: RefCell::new(budget),
+            problem: RefCell::new(None),
+            text,
+            octals: RefCell::new(Vec::new()),
+            entered: Cell::new(false),
+        }
     }
 
     /// How many octals there are.
@@ -247,7 +262,7 @@ impl<'a> Builder<'a> {
     }
 
     fn seed(&self) -> Seed<'_, 'a> {
-        Seed { builder: self, taken: None }
+        Seed { builder: self, is_key: false }
     }
 
     fn check<E: serde::de::Error>(&self, result: Result<(), Problem>) -> Result<(), E> {
@@ -263,28 +278,16 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Builds one value; a key, where `taken` holds the keys before it.
+/// Builds one value, or one key of a mapping.
 #[derive(Clone, Copy)]
 struct Seed<'b, 'a> {
     builder: &'b Builder<'a>,
-    taken: Option<&'b Mapping>,
+    is_key: bool,
 }
 
 impl Seed<'_, '_> {
-    /// `value`, unless it is a key that is taken: refused here, at the key, so that the error says its line.
     fn finish<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        let is_taken = |taken: &Mapping| match &value {
-            Value::String(key) => get(taken, key).is_some(),
-            other => taken.contains_key(other),
-        };
-        if self.taken.is_some_and(is_taken) {
-            let key = match &value {
-                Value::String(key) => key.chars().take(80).collect(),
-                _ => "that is not text".to_owned(),
-            };
-            let problem = Problem::new("duplicate-key", format!("has the key {key:?} twice in one mapping"));
-            self.builder.check(Err(problem))?;
-        }
+        self.builder.entered.set(true);
         Ok(value)
     }
 }
@@ -294,7 +297,12 @@ impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         self.builder.node()?;
-        deserializer.deserialize_any(self)
+        self.builder.entered.set(false);
+        match deserializer.deserialize_any(self) {
+            // A scalar that does not fit its tag (`!!int one`) fails before its content gets here, and has been read past.
+            Err(error) if !self.builder.entered.get() && error.to_string().contains(MISFIT) => Ok(Flaw::Misfit.mark()),
+            result => result,
+        }
     }
 }
 
@@ -325,6 +333,14 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
         self.finish(Value::Number(value.into()))
     }
 
+    fn visit_i128<E: serde::de::Error>(self, _: i128) -> Result<Value, E> {
+        self.finish(Flaw::Number.mark())
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, _: u128) -> Result<Value, E> {
+        self.finish(Flaw::Number.mark())
+    }
+
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.finish(Value::Number(value.into()))
     }
@@ -337,7 +353,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
 
     /// What stands in the text as it is.
     fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<Value, E> {
-        if self.taken.is_none()
+        if !self.is_key
             && let Some(octal) = Octal::of(value, self.builder.text)
         {
             self.builder.octals.borrow_mut().push(octal);
@@ -346,6 +362,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.builder.entered.set(true);
         let mut sequence = Vec::new();
         let mut before = self.builder.noted();
         while let Some(value) = access.next_element_seed(self.builder.seed())? {
@@ -357,42 +374,44 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.builder.entered.set(true);
         let mut mapping = Mapping::new();
-        while let Some(key) = access.next_key_seed(Seed { builder: self.builder, taken: Some(&mapping) })? {
+        while let Some(key) = access.next_key_seed(Seed { builder: self.builder, is_key: true })? {
             let before = self.builder.noted();
             let value = access.next_value_seed(self.builder.seed())?;
             if let Value::String(key) = &key {
                 self.builder.led_to(before, || OctalStep::Key(key.clone()));
             }
-            mapping.insert(key, value);
+            match mapping.entry(key) {
+                Entry::Vacant(entry) => drop(entry.insert(value)),
+                Entry::Occupied(mut entry) => drop(entry.insert(Flaw::Twice.mark())),
+            }
         }
-        self.finish(Value::Mapping(merged(mapping)))
+        self.finish(merged(mapping))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
-        let (tag, _) = access.variant::<String>()?;
-        let tag: String = tag.chars().take(80).collect();
-        let message = match tag.as_str() {
-            "vault" => {
-                "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it before".to_owned()
-            }
-            _ => format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}")),
-        };
-        self.builder.check(Err(Problem::new("unknown-tag", message)))?;
-        Err(A::Error::custom("stopped"))
+        self.builder.entered.set(true);
+        let (tag, content) = access.variant::<String>()?;
+        // What stands there counts, and is not kept: without its tag it would be another value.
+        content.newtype_variant_seed(self.builder.seed())?;
+        self.finish(Flaw::Tag(tag).mark())
     }
 }
 
 /// `mapping` with YAML 1.1's merge key `<<` resolved, as `kubectl` does: keys of its own win, then the earlier merge.
-/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it.
-fn merged(mut mapping: Mapping) -> Mapping {
+/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it. With one that is flawed,
+/// nobody knows what the mapping holds.
+fn merged(mut mapping: Mapping) -> Value {
     let mergeable = match get(&mapping, "<<") {
         Some(Value::Mapping(_)) => true,
+        Some(Value::Sequence(all)) if all.iter().any(|one| Flaw::of(one).is_some()) => return Flaw::Merge.mark(),
         Some(Value::Sequence(all)) => all.iter().all(Value::is_mapping),
+        Some(Value::Tagged(_)) => return Flaw::Merge.mark(),
         _ => false,
     };
     if !mergeable {
-        return mapping;
+        return Value::Mapping(mapping);
     }
     let sources = match mapping.shift_remove("<<") {
         Some(Value::Sequence(sources)) => sources,
@@ -406,7 +425,7 @@ fn merged(mut mapping: Mapping) -> Mapping {
             }
         }
     }
-    mapping
+    Value::Mapping(mapping)
 }
 
 /// The boolean that a text is to YAML 1.1, and no longer to YAML 1.2.

@@ -18,6 +18,11 @@ const SECRET_KEYS: &[&str] = &["password", "private-key-password", "mka-cak", "p
 /// Keys whose value holds secrets and must be a mapping, lest nmstate's error quotes what stands there instead.
 const SECRET_SECTIONS: &[&str] = &["802.1x", "macsec", "libreswan"];
 
+/// Whether what stands at `key`, or inside it, is never quoted.
+pub(super) fn is_secret(key: &str) -> bool {
+    SECRET_KEYS.contains(&key) || SECRET_SECTIONS.contains(&key)
+}
+
 /// One step from a value to one inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step<'a> {

@@ -1,19 +1,20 @@
 //! The nmstate crate: the one place that calls it, and what turns its errors into findings.
 
+mod apart;
+mod hints;
+mod locate;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nmstate::NetworkState;
 use serde::Deserialize;
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
 
-use super::document::{Step, descend};
+use self::apart::Apart;
+use self::locate::{Attempts, locate};
+use super::document::{Step, descend, is_secret, quoted};
+use super::parts::Bad;
 use crate::report::{DocumentPath, Report};
-
-/// How often a document that nmstate refuses may be tried again in part, to find the place: the larger it is, the
-/// fewer times.
-fn max_attempts(values: usize) -> usize {
-    (1_000_000 / values.max(1)).clamp(4, 512)
-}
 
 /// What nmstate says about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +39,9 @@ fn generate(document: &Value) -> Result<Vec<(String, String)>, Refusal> {
 
 /// The profiles that nmstate makes of a document, or findings that say why it makes none.
 ///
-/// nmstate's errors carry no position. The place is found by leaving parts of the document out: where a part is
-/// missing and the error with it, there it is. `values` is how many values the document holds.
+/// nmstate's errors carry no position, and it stops at the first. So every interface, route and rule is shown to it by
+/// itself; what is wrong only between them is found by leaving parts of the document out: where a part is missing and the
+/// error with it, there it is. `values` is how many values the document holds.
 pub(crate) fn convert(
     document: &Value,
     values: usize,
@@ -50,147 +52,67 @@ pub(crate) fn convert(
         Ok(files) => return Some(files),
         Err(refusal) => refusal,
     };
-    let mut attempts = max_attempts(values);
-    match &refusal {
-        Refusal::Schema(message) => {
-            if !elementwise(document, path, &mut attempts, report) {
-                report.error("nmstate-schema", path, sentence(message));
-            }
-        }
-        Refusal::Generation(message) => {
-            let steps = locate(document, &refusal, &mut attempts);
-            report.error("nmstate-refused", &descend(path, &steps), sentence(message));
-        }
+    let before = report.findings().len();
+    let mut attempts = Attempts::for_document(values);
+    Apart::of(document, path, &mut attempts).report_all(Bad::default(), report);
+    if report.findings().len() == before {
+        report_one(document, &refusal, path, &mut attempts, report);
+    }
+    None
+}
+
+/// Reports what nmstate has against the parts of a document that has errors already, but for those that have these.
+pub(super) fn diagnose(document: &Value, values: usize, bad: Bad, path: &DocumentPath, report: &mut Report) {
+    let mut attempts = Attempts::for_document(values);
+    Apart::of(document, path, &mut attempts).report_all(bad, report);
+}
+
+/// Reports a refusal of the whole document, at the smallest part without which nmstate does not say it.
+fn report_one(document: &Value, refusal: &Refusal, path: &DocumentPath, attempts: &mut Attempts, report: &mut Report) {
+    match refusal {
         Refusal::Panic => report.error(
             "nmstate-defect",
             path,
             "makes the nmstate library fail (a defect of the library); please report it with this document",
         ),
+        refusal => {
+            let steps = locate(document, refusal, attempts);
+            refused(document, &steps, refusal, &descend(path, &steps), report);
+        }
     }
-    None
 }
 
-/// nmstate's message as the end of a sentence whose subject is a path.
-fn sentence(message: &str) -> String {
+/// Reports what nmstate says of the part of `document` that `steps` lead to, which stands at `path` for the user.
+fn refused(document: &Value, steps: &[Step<'_>], refusal: &Refusal, path: &DocumentPath, report: &mut Report) {
+    let (code, message) = match refusal {
+        Refusal::Schema(message) => ("nmstate-schema", message),
+        Refusal::Generation(message) => ("nmstate-refused", message),
+        Refusal::Panic => return,
+    };
     let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1024).collect();
-    format!("is refused by nmstate: {line}")
+    let is_about_value = match refusal {
+        Refusal::Schema(message) => !message.starts_with("unknown field"),
+        _ => message.to_ascii_lowercase().contains("invalid "),
+    };
+    let value = shown(document, steps).filter(|value| is_about_value && !line.contains(value.trim_matches('"')));
+    let subject = match value {
+        Some(value) => format!("is {value}, which nmstate refuses"),
+        None => "is refused by nmstate".to_owned(),
+    };
+    let hint = hints::belongs(document, steps, message).map(|place| format!("; {place}")).unwrap_or_default();
+    report.error(code, path, format!("{subject}: {line}{hint}"));
 }
 
-/// Lists of the document whose elements can be judged one by one.
-const LISTS: &[&[&str]] = &[&["interfaces"], &["routes", "config"], &["route-rules", "config"]];
-
-/// Checks a document of the wrong schema part by part, so that all its wrong parts are found and not only the
-/// first. False where each part is right by itself.
-fn elementwise(document: &Value, path: &DocumentPath, attempts: &mut usize, report: &mut Report) -> bool {
-    let Value::Mapping(map) = document else { return false };
-    let mut found = false;
-    for (key, value) in map {
-        let Value::String(name) = key else { continue };
-        let list = LISTS.iter().find_map(|way| match way {
-            [only] if only == name => value.as_sequence().map(|list| (vec![Step::Key(only)], list)),
-            [first, second] if first == name => {
-                let list = value.get(second).and_then(Value::as_sequence)?;
-                Some((vec![Step::Key(first), Step::Key(second)], list))
-            }
-            _ => None,
-        });
-        let parts: Vec<Vec<Step<'_>>> = match list {
-            Some((way, list)) => (0..list.len()).map(|i| [way.as_slice(), &[Step::Index(i)]].concat()).collect(),
-            None => Vec::new(),
-        };
-        let mut inside = false;
-        for part in parts {
-            inside |= judge(document, &part, path, attempts, report);
-        }
-        found |= inside;
-        if !inside {
-            found |= judge(document, &[Step::Key(name)], path, attempts, report);
-        }
+/// The value at the end of `steps` for a sentence, where it is a single one and no secret.
+fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
+    let keys = steps.iter().filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
+    if keys.into_iter().any(is_secret) {
+        return None;
     }
-    found
-}
-
-/// Whether the one part of the document at `steps` is of the wrong schema all by itself; then it is reported.
-fn judge(document: &Value, steps: &[Step<'_>], path: &DocumentPath, attempts: &mut usize, report: &mut Report) -> bool {
-    let Some(alone) = only(document, steps) else { return false };
-    let Err(error) = NetworkState::deserialize(&alone) else { return false };
-    let refusal = Refusal::Schema(error.to_string());
-    let inside = locate(&alone, &refusal, attempts);
-    // An element that is alone in its list stands first there.
-    let rest = inside.get(steps.len()..).unwrap_or_default();
-    let place = descend(&descend(path, steps), rest);
-    report.error("nmstate-schema", &place, sentence(&error.to_string()));
-    true
-}
-
-/// The document with nothing in it but the part at `steps`.
-fn only(document: &Value, steps: &[Step<'_>]) -> Option<Value> {
-    let Some((step, rest)) = steps.split_first() else { return Some(document.clone()) };
-    match (step, document) {
-        (Step::Key(key), Value::Mapping(map)) => {
-            let inside = only(map.get(*key)?, rest)?;
-            Some(Value::Mapping(Mapping::from_iter([(Value::from(*key), inside)])))
-        }
-        (Step::Index(index), Value::Sequence(list)) => Some(Value::Sequence(vec![only(list.get(*index)?, rest)?])),
+    match locate::at(document, steps)? {
+        Value::String(text) => Some(quoted(text)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
         _ => None,
-    }
-}
-
-/// The way to the smallest part of the document without which nmstate does not say `refusal`.
-fn locate<'a>(document: &'a Value, refusal: &Refusal, attempts: &mut usize) -> Vec<Step<'a>> {
-    let mut way: Vec<Step<'a>> = Vec::new();
-    let mut here = document;
-    loop {
-        let mut steps: Vec<(Step<'a>, &'a Value)> = match here {
-            Value::Mapping(map) => {
-                map.iter().filter_map(|(key, value)| Some((Step::Key(key.as_str()?), value))).collect()
-            }
-            Value::Sequence(list) => list.iter().enumerate().map(|(i, value)| (Step::Index(i), value)).collect(),
-            _ => return way,
-        };
-        // What refers to interfaces comes before them: without an interface, what refers to it fails as well.
-        steps.sort_by_key(|(step, _)| matches!(step, Step::Key("interfaces" | "name" | "type" | "state")));
-        let culprit = steps.into_iter().find(|(step, _)| {
-            if *attempts == 0 || matches!(step, Step::Key("name" | "type")) {
-                return false;
-            }
-            *attempts -= 1;
-            way.push(*step);
-            let rest = without(document, &way);
-            way.pop();
-            match (refusal, generate(&rest)) {
-                (Refusal::Generation(message), Err(Refusal::Generation(other))) => way.is_empty() && *message != other,
-                (Refusal::Schema(message), Err(Refusal::Schema(other))) => *message != other,
-                (Refusal::Generation(_), Ok(_)) | (Refusal::Schema(_), _) => true,
-                _ => false,
-            }
-        });
-        let Some((step, value)) = culprit else { return way };
-        way.push(step);
-        here = value;
-    }
-}
-
-/// The document without the part at `steps`.
-fn without(document: &Value, steps: &[Step<'_>]) -> Value {
-    let Some((step, rest)) = steps.split_first() else { return Value::Null };
-    match (step, document) {
-        (Step::Key(key), Value::Mapping(map)) => map
-            .iter()
-            .filter(|(name, _)| !(rest.is_empty() && name.as_str() == Some(key)))
-            .map(|(name, value)| {
-                let value = if name.as_str() == Some(key) { without(value, rest) } else { value.clone() };
-                (name.clone(), value)
-            })
-            .collect::<Mapping>()
-            .into(),
-        (Step::Index(index), Value::Sequence(list)) => list
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !(rest.is_empty() && i == index))
-            .map(|(i, value)| if i == *index { without(value, rest) } else { value.clone() })
-            .collect::<Vec<_>>()
-            .into(),
-        _ => document.clone(),
     }
 }

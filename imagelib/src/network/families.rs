@@ -14,15 +14,17 @@ use crate::report::{DocumentPath, Report};
 const OF_THE_KERNEL: [&str; 3] = ["lo", "ra", "kernel_ll"];
 
 /// Reports what is lost, and what NetworkManager refuses.
-pub(super) fn check(interface: &Interface<'_>, report: &mut Report) {
+///
+/// `carries` says whether other interfaces of the document stand on it: then it is there for them, and needs no address.
+pub(super) fn check(interface: &Interface<'_>, carries: bool, report: &mut Report) {
     for family in Family::BOTH {
         if let Some(ip) = mapping(interface.map, family.key()) {
-            check_one(ip, family, &interface.path.key(family.key()), report);
+            check_one(ip, family, carries, &interface.path.key(family.key()), report);
         }
     }
 }
 
-fn check_one(ip: &Mapping, family: Family, path: &DocumentPath, report: &mut Report) {
+fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, report: &mut Report) {
     let addresses = elements(ip, &["address"]);
     let wanted = !addresses.is_empty() || is_true(get(ip, "dhcp")) || is_true(get(ip, "autoconf"));
     if !is_true(get(ip, "enabled")) {
@@ -41,7 +43,7 @@ fn check_one(ip: &Mapping, family: Family, path: &DocumentPath, report: &mut Rep
     }
     if family == Family::V6 {
         check_automatic(ip, path, report);
-    } else if !wanted {
+    } else if !wanted && !carries {
         report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");
     }
     for (index, address) in addresses.iter().filter_map(Value::as_mapping).enumerate() {

@@ -30,7 +30,12 @@ pub(crate) struct Interface<'a> {
     pub(crate) identifier: Identifier,
 }
 
-impl Interface<'_> {
+impl<'a> Interface<'a> {
+    /// All names by which the document may refer to it.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        [self.name].into_iter().chain(text(self.map, "profile-name")).chain(alternative(self.map))
+    }
+
     /// Whether its name is only what the document calls it: the device has a name of its own, not known yet.
     pub(crate) fn is_alias(&self) -> bool {
         self.identifier != Identifier::Name
@@ -49,9 +54,7 @@ impl Interface<'_> {
 
 /// All names by which the document may refer to its interfaces.
 pub(super) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str> {
-    let profiles = interfaces.iter().filter_map(|interface| text(interface.map, "profile-name"));
-    let others = interfaces.iter().flat_map(|interface| alternative(interface.map));
-    interfaces.iter().map(|interface| interface.name).chain(profiles).chain(others).collect()
+    interfaces.iter().flat_map(Interface::names).collect()
 }
 
 /// Reads and checks the entries of `interfaces`. Those that get no profile are left out.

@@ -29,6 +29,7 @@ mod networkd_unit;
 mod newer;
 pub(crate) mod nics;
 pub(crate) mod other_names;
+mod parts;
 mod pattern;
 mod ports;
 pub(crate) mod references;
@@ -54,7 +55,7 @@ use crate::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use crate::members::get;
 use crate::network::pattern::Searched;
 use crate::network::release::Release;
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, Report, Severity};
 use crate::topology::{Topology, from_nmstate};
 
 /// The release of the nmstate crate that does the conversion, for every report: another one may write other
@@ -134,6 +135,9 @@ fn reported<T>(
         drop(interfaces);
         Some((checked, network))
     });
+    if network.is_none() {
+        check_the_rest(host, &document, &report, &mut checks);
+    }
     let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
     let converted = match network {
@@ -147,6 +151,31 @@ fn reported<T>(
     report.append(checks);
     report.append(about_form);
     (converted, report)
+}
+
+/// Checks what is left of a document without the parts that have errors, so that one mistake does not hide another. Only
+/// certain findings count, and none about an interface that has errors of its own.
+fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, checks: &mut Report) {
+    let NmstateDocument { value: Value::Mapping(map), path, origins } = document else { return };
+    let bad = parts::Bad::of(report, path);
+    if bad.elsewhere || bad.is_empty() {
+        return;
+    }
+    let (rest, moved) = parts::reduced(map, &bad, path);
+    let interfaces = interfaces::read(&rest, path, &mut Report::new());
+    let topology = from_nmstate::read(&rest, &interfaces, None, path);
+    let mut found = Report::new();
+    check::host(CheckedHost { host, topology: &topology }, &mut found);
+    let entries = document::elements(map, &["interfaces"]);
+    let lost: Vec<&str> =
+        bad.interfaces.iter().filter_map(|index| document::text(entries.get(*index)?.as_mapping()?, "name")).collect();
+    let mut found = found.at_origins(&moved);
+    found.retain(|finding| {
+        let is_of_bad =
+            || bad.interfaces.iter().any(|index| finding.path.is_inside(&path.key("interfaces").index(*index)));
+        finding.severity == Severity::Error && !is_of_bad() && !lost.iter().any(|name| finding.message.contains(name))
+    });
+    checks.append(found.at_origins(origins));
 }
 
 /// [`reported`], in a form that can be made of NMState only: `form` is what it is called.
@@ -205,8 +234,9 @@ fn check<'a>(
     let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());
     let interfaces = interfaces::read(&document, path, report);
     interfaces::check_duplicates(&interfaces, &nmstate.origins, report);
+    let carriers = references::carriers(&searched);
     for interface in &interfaces {
-        families::check(interface, report);
+        families::check(interface, interface.names().any(|name| carriers.contains(name)), report);
         settings::check(interface, report);
     }
     references::check(&searched, &interfaces, &host.nics, path, report);
@@ -215,6 +245,11 @@ fn check<'a>(
         boot_nic::check(&document, &interfaces, boot_mac, path, report);
     }
     if report.has_errors() {
+        let bad = parts::Bad::of(report, path);
+        let mut prepared = document.clone();
+        name_types(&mut prepared, &interfaces);
+        other_names::name_ports(&mut prepared, &interfaces);
+        engine::diagnose(&Value::Mapping(prepared.into_owned()), values, bad, path, report);
         return None;
     }
     if interfaces.is_empty() {

@@ -10,7 +10,7 @@ use super::interfaces::{Interface, kernel_name_problem, known_names};
 use super::misspelt::may_mean;
 use super::pattern::{Pattern, Searched};
 use crate::host::NamedNic;
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, Report, Severity};
 
 /// Where a name may stand for any interface of the document, one with a name of the document's own included.
 pub(super) const REFERENCES: &[Pattern] = &[
@@ -48,21 +48,29 @@ pub(super) fn check(
         document.each(at, &mut |steps, value| {
             let Some(name) = value.as_str() else { return };
             if kernel && aliases.contains(name) {
+                // Without its primary port, a bond comes up and chooses another. In the lists of agent-config and
+                // NMStateConfig, names are nearly always those of the kernel.
+                let severity = match at.last() {
+                    Some(&"primary") => Severity::Warning,
+                    Some(&"iif") if nics.iter().any(|nic| nic.name == name) => Severity::Warning,
+                    _ => Severity::Error,
+                };
                 let message = match nics.iter().find(|nic| nic.name == name) {
                     Some(nic) => format!(
-                        "is {}, which {} says is the NIC {}, whatever the kernel calls it; here the kernel needs its own \
-                         name: if this is it, take the NIC out of the list",
+                        "is {}, by which {} means the NIC {}; here only the kernel's own name for the NIC works, so {}",
                         quoted(name),
                         nic.path,
-                        nic.mac
+                        nic.mac,
+                        without(at)
                     ),
                     None => format!(
-                        "is {}, which is the document's name for a NIC that is identified otherwise; the kernel needs the \
-                         NIC's own name here: identify the NIC by name",
-                        quoted(name)
+                        "is {}, which is the document's name for a NIC that is identified otherwise; here only the kernel's own \
+                         name for the NIC works, so {}",
+                        quoted(name),
+                        without(at)
                     ),
                 };
-                report.error("alias-as-kernel-name", &descend(path, steps), message);
+                report.add(severity, "alias-as-kernel-name", &descend(path, steps), message);
             } else if let Some(problem) =
                 kernel_name_problem(name).filter(|_| !name.is_empty() && !known.contains(name))
             {
@@ -79,6 +87,24 @@ pub(super) fn check(
                 report.warning("reference-unknown", &descend(path, steps), message);
             }
         });
+    }
+}
+
+/// The names of interfaces that others stand on, such as a NIC below VLANs.
+pub(super) fn carriers<'a>(document: &Searched<'a>) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    for at in REFERENCES.iter().filter(|at| at.last() == Some(&"base-iface")) {
+        document.each(at, &mut |_, value| names.extend(value.as_str()));
+    }
+    names
+}
+
+/// What happens where the kernel calls the NIC otherwise.
+fn without(at: &Pattern) -> &'static str {
+    match at.last() {
+        Some(&"primary") => "where the kernel calls it otherwise, the bond comes up without a primary port",
+        Some(&"iif") => "where the kernel calls it otherwise, the rule matches nothing",
+        _ => "where the kernel calls it otherwise, the profile fails",
     }
 }
 

@@ -47,14 +47,15 @@ impl DocumentPath {
         Self(format!("{}[{index}]", self.0))
     }
 
-    /// Whether this path is `other`, or leads to something in it.
-    pub(crate) fn is_inside(&self, other: &Self) -> bool {
-        self.0.strip_prefix(&other.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    }
-
     /// What a finding's sentence begins with: with its colon, where the path is a whole document.
     pub(crate) fn as_subject(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it is at `top`, or inside that.
+    pub(crate) fn is_inside(&self, top: &Self) -> bool {
+        let rest = self.0.strip_prefix(&top.0);
+        rest.is_some_and(|rest| rest.is_empty() || top.0.is_empty() || rest.starts_with(['.', '[', ':', ' ']))
     }
 
     /// Every path that this one is inside, itself first and the root last, each with what leads from it to this one.

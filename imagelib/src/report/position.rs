@@ -27,6 +27,11 @@ pub struct LineColumn {
     pub column: usize,
 }
 
+impl LineColumn {
+    /// Where a text begins.
+    pub const FIRST: Self = Self { line: 1, column: 1 };
+}
+
 impl std::fmt::Display for Position {
     /// `worker-0.yaml:31:9`, or `line 31, column 9` without a file.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

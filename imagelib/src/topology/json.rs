@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{Device, Dns, Interface, Ip, Kind, Method, Route, Rule, Topology};
+use super::{Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, Route, Rule, Topology};
 
 impl Serialize for Topology {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -82,12 +82,17 @@ fn ip(ip: &Ip) -> Value {
     };
     let addresses = ip.addresses.iter();
     let addresses = addresses.map(|address| json!({"address": address.network.to_string(), "path": address.path}));
-    json!({
-        "method": method,
-        "addresses": addresses.collect::<Vec<_>>(),
-        "automatic_dns": ip.automatic_dns,
-        "automatic_gateway": ip.automatic_gateway,
-    })
+    let mut object = present([
+        ("method", json!(method)),
+        ("addresses", json!(addresses.collect::<Vec<_>>())),
+        ("automatic_dns", json!(ip.automatic_dns)),
+        ("automatic_gateway", json!(ip.automatic_gateway)),
+        ("automatic_metric", json!(ip.automatic_metric)),
+    ]);
+    if ip.automatic_table != MAIN_TABLE {
+        object.insert("automatic_table".to_owned(), json!(ip.automatic_table));
+    }
+    object.into()
 }
 
 fn route(route: &Route) -> Value {

@@ -1,6 +1,6 @@
 //! A topology as tables: interfaces, routes, rules, and whom the host asks for names.
 
-use super::{MAIN_TABLE, Route, RouteKind, Rule, Topology};
+use super::{Ip, MAIN_TABLE, Route, RouteKind, Rule, Topology};
 
 /// Rows of text under headings. Texts come from the user's documents, and may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +52,15 @@ impl Topology {
             vec![route.describe_destination(), via, interface, metric.unwrap_or_default(), table(route.table)]
         });
         let offered = self.interfaces.iter().flat_map(|interface| {
-            let offers = interface.offers().filter(|(ip, _)| ip.automatic_gateway);
-            offers.map(|(_, by)| vec!["default".to_owned(), format!("from {by}"), interface.name.clone()])
-        });
-        let offered = offered.map(|mut row| {
-            row.resize(5, String::new());
-            row
+            let has_place = |ip: &Ip| ip.automatic_metric.is_some() || ip.automatic_table != MAIN_TABLE;
+            // Other routes that are offered may go to a table of their own, too.
+            let offers = interface.offers().filter(move |(ip, _)| ip.automatic_gateway || has_place(ip));
+            offers.map(|(ip, by)| {
+                let what = if ip.automatic_gateway { "default" } else { "others offered" };
+                let metric = ip.automatic_metric.map(|metric| metric.to_string()).unwrap_or_default();
+                let (what, by) = (what.to_owned(), format!("from {by}"));
+                vec![what, by, interface.name.clone(), metric, table(ip.automatic_table)]
+            })
         });
         Table { headings: &["ROUTE TO", "VIA", "INTERFACE", "METRIC", "TABLE"], rows: written.chain(offered).collect() }
     }
@@ -102,6 +105,31 @@ fn table(number: u32) -> String {
 mod tests {
     use crate::report::DocumentPath;
     use crate::topology::Topology;
+
+    #[test]
+    fn where_offered_routes_go_is_told() {
+        let nic = |name: &str, rest: &str| {
+            format!(
+                "[connection]\nid={name}\ntype=ethernet\ninterface-name={name}\n[ipv4]\nmethod=auto\n{rest}\n[ipv6]\n\
+                 method=disabled\n"
+            )
+        };
+        let profiles = [
+            nic("eth0", "route-metric=50\nroute-table=100"),
+            nic("eth1", "never-default=true\nroute-table=101"),
+            nic("eth2", "never-default=true"),
+        ];
+        let topology = Topology::from_profiles(profiles.iter().map(|text| (DocumentPath::root(), text.as_str())), None);
+        let routes = topology.tables().into_iter().find(|table| table.headings[0] == "ROUTE TO").unwrap();
+        let rows: Vec<String> = routes.rows.iter().map(|row| row.join("|")).collect();
+        assert_eq!(rows, ["default|from DHCPv4|eth0|50|100", "others offered|from DHCPv4|eth1||101"]);
+        let picture = crate::topology::svg::Picture { topology: &topology, bmc: None, boot_mac: None }.to_svg();
+        assert!(picture.contains("routes with metric 50, table 100"), "{picture}");
+        let json = serde_json::to_value(&topology).unwrap();
+        let eth0 = &json["interfaces"][0]["ipv4"];
+        assert_eq!((&eth0["automatic_metric"], &eth0["automatic_table"]), (&50.into(), &100.into()));
+        assert!(json["interfaces"][2]["ipv4"].get("automatic_table").is_none());
+    }
 
     #[test]
     fn a_host_is_told_in_rows() {

@@ -1,6 +1,6 @@
 //! Parts of a topology in words, for tables and pictures.
 
-use super::{Device, Interface, Ip, Kind, Method, Route, RouteKind, Topology};
+use super::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
 
 /// How many ports are named one by one.
 const PORTS_NAMED: usize = 8;
@@ -71,6 +71,14 @@ impl Interface {
             all.push("link-local".to_owned());
         }
         all
+    }
+
+    /// Where the routes go that the network offers, if not where they usually go: `metric 50, table 100`.
+    pub(super) fn describe_automatic(ip: &Ip) -> Option<String> {
+        let metric = ip.automatic_metric.map(|metric| format!("metric {metric}"));
+        let table = Some(ip.automatic_table).filter(|table| *table != MAIN_TABLE).map(|table| format!("table {table}"));
+        let said: Vec<String> = metric.into_iter().chain(table).collect();
+        (!said.is_empty()).then(|| said.join(", "))
     }
 
     /// The families that get addresses from the network, and who offers them.

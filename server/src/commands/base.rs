@@ -11,6 +11,7 @@ use imagelib::source::Source;
 use super::failure::Failure;
 use crate::arguments::{BaseArgument, BaseFilesArgument};
 use crate::store::base_file::BaseFile;
+use crate::store::is_url;
 
 /// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).
 const ISO_IDENTIFIER: u64 = 16 * 2048 + 1;
@@ -53,6 +54,10 @@ impl OpenedBase {
 }
 
 fn open(path: &Path) -> Result<BaseFile, Failure> {
+    if is_url(path) {
+        let message = "a URL, and dayone reads bases from files: download it, and give the file's path";
+        return Err(Failure::System(format!("cannot open {}: it is {message}", path.display())));
+    }
     let file =
         BaseFile::open(path).map_err(|error| Failure::system(&format!("cannot open {}", path.display()), &error))?;
     // To the kernel an empty file is an initramfs; to people it is a download that failed.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use crate::arguments::InputFile;
+use crate::store::is_url;
 
 /// Where reading stops, of all files together. The library takes far less, and says so; this is for what never ends.
 const MOST: u64 = 512 << 20;
@@ -60,6 +61,12 @@ pub(super) fn read_one(file: &InputFile) -> Result<Vec<u8>, Failure> {
 fn read(file: &InputFile, left: &mut u64) -> Result<Vec<u8>, Failure> {
     if *left == 0 {
         return Err(Failure::Input(format!("cannot read {file}: all files before it have {} MiB already", MOST >> 20)));
+    }
+    if let InputFile::Path(path) = file
+        && is_url(path)
+    {
+        let message = "a URL, and dayone reads documents from files: download it, or pipe it into dayone (-)";
+        return Err(Failure::System(format!("cannot read {file}: it is {message}")));
     }
     let mut content = Vec::new();
     let result = match file {

@@ -54,6 +54,16 @@ pub enum DefinitionError {
     /// An empty path.
     #[error("base '{0}': a path is empty")]
     EmptyPath(BaseName),
+    /// A URL where a path belongs.
+    #[error(
+        "base '{name}': {url:?} is a URL, and dayone reads bases from files: download it, and give the file's path"
+    )]
+    Url {
+        /// The base.
+        name: BaseName,
+        /// What was given.
+        url: String,
+    },
     /// Two bases of one name.
     #[error("two bases are named '{0}'; give each a name of its own")]
     NameTwice(BaseName),
@@ -162,12 +172,23 @@ impl BasePaths {
         if files.values().any(|path| path.as_os_str().is_empty()) {
             return Err(DefinitionError::EmptyPath(name.clone()));
         }
+        if let Some(url) = files.values().find(|path| is_url(path)) {
+            return Err(DefinitionError::Url { name: name.clone(), url: url.display().to_string() });
+        }
         let has = |role| files.contains_key(&role);
         let iso = has(Role::Iso) && files.len() == 1;
         let starts = files.keys().any(|role| !matches!(role, Role::Kernel | Role::Initrd | Role::Rootfs));
         let several = !has(Role::Iso) && has(Role::Initrd) && (has(Role::Kernel) || !starts);
         if iso || several { Ok(Self(files)) } else { Err(DefinitionError::Combination(name.clone())) }
     }
+}
+
+/// Whether a path was meant as a URL: `https://example.com/live.iso`.
+pub fn is_url(path: &Path) -> bool {
+    let scheme = path.to_str().and_then(|path| path.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
 }
 
 /// By which part of a base's text its delivery profile is given.
@@ -326,6 +347,11 @@ mod tests {
             ("a=iso:x,profile:debian", "no delivery profile \"debian\""),
             ("a=iso:x,profile:dracut,profile:coreos", "twice"),
             ("a=kernel:/a,b,initrd:i", "comma"),
+            (
+                "a=https://example.com/live.iso",
+                "\"https://example.com/live.iso\" is a URL, and dayone reads bases from files",
+            ),
+            ("a=kernel:http://example.com/k,initrd:i", "is a URL"),
         ] {
             let error = bad.parse::<BaseDefinition>().unwrap_err().to_string();
             assert!(error.contains(reason), "{bad}: {error}");

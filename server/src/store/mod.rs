@@ -55,7 +55,7 @@ use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
 use tracing::{error, info, warn};
 
-pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError};
+pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
 pub use directory::DirectoryError;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;

@@ -23,7 +23,7 @@ use super::secret::Secrets;
 use super::stream::kind_of;
 use super::yaml::Budget;
 use crate::host::{HostBmc, HostName, MacAddress, NmstateDocument};
-use crate::report::{DocumentPath, Report};
+use crate::report::{DocumentPath, Repeated, Report};
 
 pub(super) use self::source::NamedTables;
 
@@ -35,7 +35,7 @@ const MEMBERS: [&str; 9] =
     ["name", "hostname", "bootMACAddress", "architecture", "bootMode", "role", "bmc", "interfaces", "network"];
 /// Those that a column of the same name stands for where the template says nothing of them.
 const COLUMNS: [&str; 6] = ["name", "hostname", "bootMACAddress", "architecture", "bootMode", "role"];
-/// After how many hosts with errors nobody reads on.
+/// After how many hosts with errors of their own nobody reads on.
 const MAX_FAULTY: usize = 20;
 /// How many values all hosts of a fleet may have together, and how many bytes of text: 10 000 hosts have 200 values each.
 const MAX_VALUES: usize = 2_000_000;
@@ -104,7 +104,7 @@ impl Fleet {
             Some(hosts) => source::table(&hosts, tables, report),
             None => Err(spec.wrong("hosts", "fleet-hosts-missing", source::WANTED, report)),
         };
-        let Some(template) = spec.mapping("template", report)? else {
+        let Some(template) = spec.whole_mapping("template", report)? else {
             let message = "is missing; what all hosts have in common belongs there: name, network, …";
             return Err(spec.wrong("template", "fleet-template-missing", message, report));
         };
@@ -138,17 +138,21 @@ impl Fleet {
 
     /// Hands the template to `read` with the values of each host, as long as not too many have errors.
     fn each(&self, report: &mut Report, read: &mut dyn FnMut(Filled, &mut Report) -> Result<(), Reported>) {
-        let mut faulty = 0;
+        // A mistake of the template is one, however many hosts have it.
+        let (mut faulty, mut repeated) = (0, Repeated::default());
         for (index, row) in self.table.rows.iter().enumerate() {
-            let done = self.filled(row, report).and_then(|filled| read(filled, report));
-            faulty += usize::from(done.is_err());
+            let mut own = Report::new();
+            let done = self.filled(row, &mut own).and_then(|filled| read(filled, &mut own));
+            let is_new = repeated.add(report, own);
+            faulty += usize::from(done.is_err() && is_new);
             let more = self.table.rows.len() - index - 1;
             if faulty == MAX_FAULTY && more > 0 {
                 let message = format!("has {MAX_FAULTY} hosts with errors; {more} more have not been looked at");
                 report.error("fleet-not-read-on", &DocumentPath::document(&format!("{KIND}/{}", self.object)), message);
-                return;
+                break;
             }
         }
+        repeated.count(report);
     }
 
     fn filled(&self, row: &Row, report: &mut Report) -> Result<Filled, Reported> {

@@ -6,8 +6,9 @@ use serde_yaml::{Mapping, Value};
 
 use super::table::{MAX_ROWS, Table};
 use super::{csv, inventory, unknown_keys};
+use crate::input::flaw;
 use crate::input::object::{Fields, Reported, listed};
-use crate::input::stream::{Document, kind_of};
+use crate::input::stream::Document;
 use crate::input::text::NamedText;
 use crate::report::{DocumentPath, Report};
 
@@ -140,7 +141,8 @@ pub(super) fn table(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut R
     }
     let path = hosts.path.key(key);
     let wrong_type = |wanted: &str, report: &mut Report| {
-        hosts.wrong(key, "wrong-type", format!("is {}; {wanted} belongs here", kind_of(value)), report)
+        let (code, message) = flaw::wrong_type(value, wanted);
+        hosts.wrong(key, code, message, report)
     };
     let of_inventory = |inventory: inventory::Inventory, path: DocumentPath, report: &mut Report| {
         let table = inventory.rows(group, &path, report)?;

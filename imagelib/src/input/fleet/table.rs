@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
-use crate::input::object::Reported;
-use crate::input::stream::kind_of;
+use crate::input::flaw::wrong_type;
+use crate::input::object::{Reported, report_wrong_type};
 use crate::report::{DocumentPath, Report};
 
 /// How many hosts a fleet may have.
@@ -74,7 +74,7 @@ impl Cell {
             Value::Number(_) => {
                 Some(Self::Unusable("is a number with a fraction to YAML; put quotes around it".into()))
             }
-            other => Some(Self::Unusable(format!("is {}; a text belongs there", kind_of(other)))),
+            other => Some(Self::Unusable(wrong_type(other, "a text").1)),
         }
     }
 }
@@ -105,11 +105,7 @@ impl Table {
         for (index, value) in values.iter().enumerate() {
             let at = path.index(index);
             let Value::Mapping(map) = value else {
-                report.error(
-                    "wrong-type",
-                    &at,
-                    format!("is {}; a mapping of a host's values belongs here", kind_of(value)),
-                );
+                report_wrong_type(value, &at, "a mapping of a host's values", report);
                 wrong = true;
                 continue;
             };

@@ -6,6 +6,7 @@ use ipnet::IpNet;
 use serde_yaml::Value;
 
 use crate::family::Family;
+use crate::input::flaw;
 use crate::input::object::{Fields, Reported};
 use crate::report::{DocumentPath, Report};
 
@@ -81,7 +82,10 @@ fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Opti
         Some(Value::String(text)) if text.is_empty() => return Ok(None),
         Some(Value::Number(number)) => number.as_u64().and_then(|length| u8::try_from(length).ok()),
         Some(Value::String(text)) => length(text, family),
-        Some(_) => None,
+        Some(other) => {
+            flaw::report(other, &fields.path.key("netmask"), report)?;
+            None
+        }
     };
     length.filter(|length| *length <= family.length()).map(Some).ok_or_else(|| {
         let message = format!("is no {} mask of ones followed by zeros, such as {}", family.name(), example(family));

@@ -3,6 +3,7 @@
 use serde_yaml::Value;
 
 use super::members;
+use crate::input::flaw;
 use crate::input::object::{Fields, Reported, listed};
 use crate::report::{DocumentPath, Report};
 
@@ -84,6 +85,7 @@ pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<
             continue;
         }
         if OPTIONS.contains(&option.as_str()) {
+            flaw::report(value, &path, report)?;
             options.push((option, value, path));
         } else {
             let message =

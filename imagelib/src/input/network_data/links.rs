@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_yaml::Value;
+
 use super::bond::{self, Bond};
 use super::members;
 use crate::host::MacAddress;
@@ -109,7 +111,7 @@ pub(super) fn read<'a>(top: &Fields<'a>, report: &mut Report) -> Links<'a> {
 
 fn read_one<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Link<'a>, Reported> {
     let id = members::required(fields, "id", "networks and other links refer to a link by it", report);
-    let kind = members::required(fields, "type", "phy, bond or vlan", report);
+    let kind = kind_of_link(fields, report);
     let name = fields.text("name", report);
     let mtu = members::number(fields, "mtu", 1..=65535, report);
     let (kind, known, mac_key): (_, &[&str], _) = match kind? {
@@ -141,6 +143,15 @@ fn read_one<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Link<'a>, Re
     Ok(Link { path, id, name, mac, mtu, kind })
 }
 
+/// The type of a link. nova writes `null` where it does not know how the hypervisor attaches a NIC, and cloud-init takes
+/// that for a NIC.
+fn kind_of_link<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<&'a str, Reported> {
+    match fields.mapping.get("type") {
+        Some(Value::Null) => Ok("phy"),
+        _ => members::required(fields, "type", "phy, bond or vlan", report),
+    }
+}
+
 fn read_vlan<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Kind<'a>, Reported> {
     let lower = members::required(fields, "vlan_link", "the id of the link that the VLAN is upon", report);
     let id = members::number(fields, "vlan_id", 0..=4094, report)?
@@ -161,7 +172,7 @@ fn read_mac(
 }
 
 fn report_unknown(fields: &Fields<'_>, known: &[&str], is_bond: bool, report: &mut Report) {
-    let options = fields.mapping.keys().filter_map(serde_yaml::Value::as_str);
+    let options = fields.mapping.keys().filter_map(Value::as_str);
     let options = options.filter(|key| is_bond && bond::option_name(key).is_some());
     let all: Vec<&str> =
         ["id", "type", "name", "mtu", "vif_id"].into_iter().chain(known.iter().copied()).chain(options).collect();

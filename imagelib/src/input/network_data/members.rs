@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::input::object::{Fields, Reported};
-use crate::input::stream::kind_of;
+use crate::input::flaw;
+use crate::input::object::{Fields, Reported, report_wrong_type};
 use crate::report::{DocumentPath, Report};
 
 /// How long a list of links, networks or routes may be. Beyond is no host that exists.
@@ -22,8 +22,7 @@ fn list<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> &'a [Value] 
         }
         Some(Value::Sequence(list)) => list,
         Some(other) => {
-            let message = format!("is {}; a list belongs here", kind_of(other));
-            report.error("wrong-type", &fields.path.key(key), message);
+            report_wrong_type(other, &fields.path.key(key), "a list", report);
             &[]
         }
     }
@@ -36,7 +35,7 @@ pub(super) fn mappings<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) 
         let path = fields.path.key(key).index(index);
         match value {
             Value::Mapping(mapping) => found.push(Fields::new(mapping, path)),
-            other => report.error("wrong-type", &path, format!("is {}; a mapping belongs here", kind_of(other))),
+            other => report_wrong_type(other, &path, "a mapping", report),
         }
     }
     found
@@ -53,7 +52,7 @@ pub(super) fn texts<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> 
         let path = path.index(index);
         match value {
             Value::String(text) => found.push((text.as_str(), path)),
-            other => report.error("wrong-type", &path, format!("is {}; a text belongs here", kind_of(other))),
+            other => report_wrong_type(other, &path, "a text", report),
         }
     }
     found
@@ -82,7 +81,10 @@ pub(super) fn number(
         Some(Value::String(text)) if text.is_empty() => return Ok(None),
         Some(Value::String(text)) => text.parse().ok(),
         Some(Value::Number(number)) => number.as_u64().or_else(|| whole(number.as_f64()?)),
-        Some(_) => None,
+        Some(other) => {
+            flaw::report(other, &fields.path.key(key), report)?;
+            None
+        }
     };
     let (least, greatest) = (*range.start(), *range.end());
     found.filter(|number| range.contains(number)).map(Some).ok_or_else(|| {

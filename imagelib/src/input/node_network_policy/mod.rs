@@ -17,7 +17,9 @@ use crate::host::NmstateDocument;
 use crate::report::{DocumentPath, Report};
 
 pub(super) const KIND: &str = "NodeNetworkConfigurationPolicy";
-pub(super) const API_VERSIONS: [&str; 2] = ["nmstate.io/v1", "nmstate.io/v1beta1"];
+pub(super) const API_VERSIONS: [&str; 3] = ["nmstate.io/v1", "nmstate.io/v1beta1", OLD_VERSION];
+/// What kubernetes-nmstate no longer serves. The members that are read here are the same.
+const OLD_VERSION: &str = "nmstate.io/v1alpha1";
 
 /// The label by which a policy names one host.
 const HOST_LABEL: &str = "kubernetes.io/hostname";
@@ -32,6 +34,17 @@ enum Selected<'a> {
     Host(&'a str),
     /// Nodes by labels that are not known before the nodes are there: the finding about that.
     Unknown(DocumentPath, String),
+}
+
+/// Warns of a version that a cluster refuses today.
+pub(super) fn check_version(object: &Object, report: &mut Report) {
+    if object.fields().mapping.get("apiVersion").and_then(Value::as_str) == Some(OLD_VERSION) {
+        let message = format!(
+            "is {OLD_VERSION}, which kubernetes-nmstate no longer serves: dayone reads it as {}; write that",
+            API_VERSIONS.first().copied().unwrap_or_default()
+        );
+        report.warning("api-version-old", &object.path.key("apiVersion"), message);
+    }
 }
 
 impl Policies {
@@ -195,7 +208,7 @@ fn desired_state<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'
         let message = format!("cannot be read: {LIVE}; write down what it would find");
         return Err(spec.wrong("capture", "policy-capture", message, report));
     }
-    let Some(state) = spec.mapping("desiredState", report)? else {
+    let Some(state) = spec.whole_mapping("desiredState", report)? else {
         let message = "is missing: the network, as NMState, belongs there";
         return Err(spec.wrong("desiredState", "network-missing", message, report));
     };

@@ -99,14 +99,15 @@ fn places(limits: Limits, text: &Text<'_>, wanted: &WantedOfText) -> Vec<(usize,
     if wanted.text.is_empty() && wanted.documents.is_empty() {
         return places;
     }
+    // That of a text which cannot be unpacked is known, too.
+    for Wanted { finding, in_text, .. } in &wanted.text {
+        places.extend(in_text.map(|at| (*finding, Place::plain(at))));
+    }
     let Ok(content) = text.content(&mut Budget::within(limits)) else { return places };
     for Wanted { finding, way, in_text } in &wanted.text {
-        let place = match (in_text, text.kind()) {
-            (Some(at), _) => Some(Place::plain(*at)),
-            (None, TextKind::Keyfile) => keyfile::find(&content, way).map(Place::plain),
-            _ => None,
-        };
-        places.extend(place.map(|place| (*finding, place)));
+        if in_text.is_none() && text.kind() == TextKind::Keyfile {
+            places.extend(keyfile::find(&content, way).map(|at| (*finding, Place::plain(at))));
+        }
     }
     let (Some(last), Ok(content)) = (wanted.documents.keys().last(), yaml::readable(&content)) else { return places };
     for part in documents::parts(content, *last) {

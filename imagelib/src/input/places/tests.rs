@@ -125,7 +125,7 @@ fn what_is_no_yaml_has_its_place_as_well() {
         report.in_file("a.yaml");
         report.findings()[0].position.as_ref().unwrap().to_string()
     };
-    assert_eq!(position("interfaces:\n- a: 1\n  a: 2\n"), "a.yaml:3:3");
+    assert_eq!(position("interfaces:\n- a: 1\n  a: 2\n"), "a.yaml:3:6");
     let broken = SECRET.replace("    - name: eth0\n", "    - name: [\n").replace("\\n- name", "\\n- name: [");
     assert_eq!(position(&broken), "a.yaml:22:16");
     let quoted =

@@ -29,7 +29,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "duplicate-key",
         title: "a key that stands twice in one mapping",
-        consequence: "Most programs would take the last and forget the first: half of what is written would be lost.",
+        consequence: "Most programs would take the last and forget the first: half of what is written would be lost. dayone reads \
+                      neither. In a part of a document that dayone does not read, such as an annotation, it is no error.",
         mend: "Merge the two, or remove one.",
         example: None,
     },
@@ -96,8 +97,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "unknown-tag",
         title: "a YAML tag that means nothing here",
-        consequence: "A tag (such as !vault) stands for something that only another program can fill in. Nothing of this text is \
-                      read.",
+        consequence: "A tag (such as !vault) stands for something that only another program can fill in, so the value is not known. \
+                      In a part of a document that dayone does not read, it is no error.",
         mend: "Let that program write the document first, or remove the tag.",
         example: None,
     },

@@ -18,6 +18,14 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
         example: None,
     },
     Explanation {
+        code: "host-joined-by-mac",
+        title: "documents that call one host by different names",
+        consequence: "dayone puts into one host what both say, under the name of the first of BareMetalHost, install-config, \
+                      agent-config and site.",
+        mend: "Use one name in all documents. If they are two hosts, correct the MAC address.",
+        example: None,
+    },
+    Explanation {
         code: "host-twice",
         title: "two hosts of one name",
         consequence: "They cannot be told apart: hosts are called by their names, whatever their namespaces.",

@@ -6,10 +6,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "alias-as-kernel-name",
         title: "a name of the document's own where the kernel needs the NIC's",
-        consequence: "The kernel knows no interface of that name: the setting fails on the host, and with it the profile or the \
-                      rule.",
-        mend: "Identify the NIC by its name (remove identifier, or take it out of the list of MAC addresses), or do without \
-               the setting.",
+        consequence: "The setting works only where the kernel calls the NIC by this name. Otherwise a bond comes up without a \
+                      primary port, a routing rule matches nothing, and a veth does not come up.",
+        mend: "If this is the kernel's name, nothing has to be done. To be certain, identify the NIC by its name (remove \
+               identifier, or take the NIC out of the list of MAC addresses), or do without the setting.",
         example: None,
     },
     Explanation {

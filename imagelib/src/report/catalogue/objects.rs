@@ -4,6 +4,13 @@ use super::Explanation;
 
 pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
+        code: "api-version-old",
+        title: "an API version that is no longer served",
+        consequence: "dayone reads the document as one of the current version. The API server refuses it.",
+        mend: "Write the current apiVersion that the finding names.",
+        example: None,
+    },
+    Explanation {
         code: "api-version-not-read",
         title: "an object of a version that is not read",
         consequence: "The object is not read, and the host that it describes or belongs to is not built.",

@@ -76,7 +76,8 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "gateway-is-host",
         title: "a gateway that is the host itself",
-        consequence: "The kernel refuses the route, and what it leads to is not reached.",
+        consequence: "The kernel refuses a route whose gateway is an address of the host, and NetworkManager activates the profile \
+                      without it: the host has its address, and does not reach what the route leads to.",
         mend: "Write the router's address as next-hop-address. If the host has the router's address by mistake, give it \
                another.",
         example: None,
@@ -84,9 +85,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "gateway-off-link",
         title: "a gateway that is in none of the interface's networks",
-        consequence: "The host looks for the gateway where it is not, and what the route leads to is not reached; of a default \
-                      route, that is everything outside of the host's own networks. Providers that route an IPv6 prefix to \
-                      each host may have a router outside of it that answers: NetworkManager adds a route to it.",
+        consequence: "For a default route, NetworkManager adds a route to the gateway itself on the interface. The default route is \
+                      then there, and works only if a router with that address answers on this link, as with providers that \
+                      route a prefix to each host. Any other route by such a gateway is refused by the kernel, and NetworkManager \
+                      activates the profile without it. In both cases the host usually does not reach what the route leads to.",
         mend: "Correct the gateway, the address or its prefix-length, or name the interface that is in the gateway's network. \
                Where a router is meant to be outside of the network, add a route to it without next-hop-address.",
         example: Some(

@@ -55,9 +55,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "network-secret-not-named",
         title: "a host that names no Secret with its network",
-        consequence: "The host's network is not known, and the host is not built.",
+        consequence: "The host is left out: there is nothing to put into an image for it. Without such an image it has to get its \
+                      address by DHCP.",
         mend: "Name the Secret in spec.preprovisioningNetworkDataName. spec.networkData is for the installed system, and comes too \
-               late.",
+               late. If the host uses DHCP, do nothing.",
         example: Some(
             "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata:\n  name: worker-0\nspec:\n  \
              preprovisioningNetworkDataName: worker-0-network\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: \

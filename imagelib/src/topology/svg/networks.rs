@@ -142,6 +142,9 @@ fn offered(interface: &Interface) -> Option<Card> {
         let taken = [("addresses", true), ("default route", ip.automatic_gateway), ("name servers", ip.automatic_dns)];
         let taken: Vec<&str> = taken.into_iter().filter(|(_, taken)| *taken).map(|(name, _)| name).collect();
         card.fact(&taken.join(", "));
+        if let Some(place) = Interface::describe_automatic(ip) {
+            card.fact(&format!("routes with {place}"));
+        }
     }
     card
 }

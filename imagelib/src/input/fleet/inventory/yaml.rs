@@ -4,8 +4,8 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::table::Cell;
 use super::{ALL, Inventory, Problem, Variables, cell};
+use crate::input::flaw::wrong_type;
 use crate::input::object::{Reported, listed};
-use crate::input::stream::kind_of;
 use crate::report::{DocumentPath, Report};
 
 /// How deep groups may stand in groups.
@@ -57,7 +57,7 @@ impl Reader<'_> {
                 members
             }
             other => {
-                self.check(Err(format!("is {}; a mapping belongs here", kind_of(other))), path);
+                self.check(Err(wrong_type(other, "a mapping").1), path);
                 Vec::new()
             }
         }

@@ -1,0 +1,40 @@
+//! Where a key belongs that nmstate does not know at its place.
+
+use nmstate::NetworkState;
+use serde::Deserialize;
+use serde_yaml::Value;
+
+use super::locate::{at, with, without};
+use crate::network::document::{Step, quoted};
+
+/// Mappings that hold what people write beside them.
+const HOLDERS: [&str; 2] = ["options", "config"];
+
+/// Where the unknown key at the end of `steps` is known: one level up, or in a mapping beside it.
+pub(super) fn belongs(document: &Value, steps: &[Step<'_>], message: &str) -> Option<String> {
+    let (Step::Key(key), way) = steps.split_last()? else { return None };
+    if !message.contains(&format!("unknown field `{key}`")) {
+        return None;
+    }
+    let value = at(document, steps)?;
+    let rest = without(document, steps);
+    let is_known = |place: &[Step<'_>]| {
+        let moved = with(&rest, place, (key, value));
+        moved.is_some_and(|moved| match NetworkState::deserialize(&moved) {
+            Ok(_) => true,
+            // Other mistakes are other findings. What is wrong with the key itself is said of it.
+            Err(error) => !error.to_string().contains(&format!("`{key}`")),
+        })
+    };
+    if let Some((Step::Key(holder), above)) = way.split_last()
+        && is_known(above)
+    {
+        return Some(format!("{} belongs one level up, beside {}", quoted(key), quoted(holder)));
+    }
+    let beside = at(document, way)?.as_mapping()?;
+    let holder = HOLDERS.into_iter().find(|holder| {
+        let place: Vec<Step<'_>> = way.iter().copied().chain([Step::Key(holder)]).collect();
+        beside.get(*holder).is_some_and(Value::is_mapping) && is_known(&place)
+    })?;
+    Some(format!("{} belongs one level down, in {}", quoted(key), quoted(holder)))
+}

@@ -1,0 +1,133 @@
+//! The place of an error that nmstate gives without one.
+
+use serde_yaml::{Mapping, Value};
+
+use super::{Refusal, generate};
+use crate::network::document::Step;
+
+/// How many values nmstate may be shown again, all attempts together, to find the places of errors.
+const VALUES: usize = 1_000_000;
+/// What an attempt costs besides its values.
+const ATTEMPT: usize = 20;
+
+/// How often a document may be tried again in part: the larger the parts, the fewer times.
+pub(super) struct Attempts {
+    values: usize,
+}
+
+impl Attempts {
+    /// For a document that holds so many values: four times the whole of it at least.
+    pub(super) fn for_document(values: usize) -> Self {
+        Self { values: VALUES.max(values.saturating_mul(4)) }
+    }
+
+    /// What nmstate says of `document`; none where there have been enough attempts.
+    pub(super) fn generate(&mut self, document: &Value) -> Option<Result<(), Refusal>> {
+        self.values = self.values.checked_sub(count(document) + ATTEMPT)?;
+        Some(generate(document).map(drop))
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Mapping(map) => 1 + map.values().map(count).sum::<usize>(),
+        Value::Sequence(list) => 1 + list.iter().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// The way to the smallest part of the document without which nmstate does not say `refusal`.
+pub(super) fn locate<'a>(document: &'a Value, refusal: &Refusal, attempts: &mut Attempts) -> Vec<Step<'a>> {
+    let mut way: Vec<Step<'a>> = Vec::new();
+    let mut here = document;
+    loop {
+        let mut steps: Vec<(Step<'a>, &'a Value)> = match here {
+            Value::Mapping(map) => {
+                map.iter().filter_map(|(key, value)| Some((Step::Key(key.as_str()?), value))).collect()
+            }
+            Value::Sequence(list) => list.iter().enumerate().map(|(i, value)| (Step::Index(i), value)).collect(),
+            _ => return way,
+        };
+        // What refers to interfaces comes before them: without an interface, what refers to it fails as well.
+        steps.sort_by_key(|(step, _)| matches!(step, Step::Key("interfaces" | "name" | "type" | "state")));
+        let culprit = steps.iter().find(|(step, _)| {
+            if matches!(step, Step::Key("name" | "type")) {
+                return false;
+            }
+            way.push(*step);
+            let rest = without(document, &way);
+            way.pop();
+            let Some(said) = attempts.generate(&rest) else { return false };
+            match (refusal, said) {
+                (Refusal::Generation(message), Err(Refusal::Generation(other))) => way.is_empty() && *message != other,
+                (Refusal::Schema(message), Err(Refusal::Schema(other))) => *message != other,
+                (Refusal::Generation(_), Ok(())) | (Refusal::Schema(_), _) => true,
+                _ => false,
+            }
+        });
+        let Some((step, value)) = culprit.or_else(|| named(&steps, refusal)) else { return way };
+        way.push(*step);
+        here = value;
+    }
+}
+
+/// The only value that the message quotes: without it something else is wrong, which says nothing.
+fn named<'s, 'a>(steps: &'s [(Step<'a>, &'a Value)], refusal: &Refusal) -> Option<&'s (Step<'a>, &'a Value)> {
+    let Refusal::Generation(message) = refusal else { return None };
+    let is_named = |(step, value): &&(Step<'a>, &'a Value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return false,
+        };
+        !matches!(step, Step::Key("name" | "type" | "state") | Step::Index(_)) && message.contains(&format!("'{text}'"))
+    };
+    let mut found = steps.iter().filter(is_named);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// What stands at the end of `steps`.
+pub(super) fn at<'a>(document: &'a Value, steps: &[Step<'_>]) -> Option<&'a Value> {
+    steps.iter().try_fold(document, |value, step| match (step, value) {
+        (Step::Key(key), Value::Mapping(map)) => map.get(*key),
+        (Step::Index(index), Value::Sequence(list)) => list.get(*index),
+        _ => None,
+    })
+}
+
+/// The document without the part at `steps`.
+pub(super) fn without(document: &Value, steps: &[Step<'_>]) -> Value {
+    let Some((step, rest)) = steps.split_first() else { return Value::Null };
+    match (step, document) {
+        (Step::Key(key), Value::Mapping(map)) => map
+            .iter()
+            .filter(|(name, _)| !(rest.is_empty() && name.as_str() == Some(key)))
+            .map(|(name, value)| {
+                let value = if name.as_str() == Some(key) { without(value, rest) } else { value.clone() };
+                (name.clone(), value)
+            })
+            .collect::<Mapping>()
+            .into(),
+        (Step::Index(index), Value::Sequence(list)) => list
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !(rest.is_empty() && i == index))
+            .map(|(i, value)| if i == *index { without(value, rest) } else { value.clone() })
+            .collect::<Vec<_>>()
+            .into(),
+        _ => document.clone(),
+    }
+}
+
+/// The document with `member` added to the mapping at `steps`.
+pub(super) fn with(document: &Value, steps: &[Step<'_>], member: (&str, &Value)) -> Option<Value> {
+    let mut changed = document.clone();
+    let place = steps.iter().try_fold(&mut changed, |value, step| match (step, value) {
+        (Step::Key(key), Value::Mapping(map)) => map.get_mut(*key),
+        (Step::Index(index), Value::Sequence(list)) => list.get_mut(*index),
+        _ => None,
+    })?;
+    let map = place.as_mapping_mut().filter(|map| !map.contains_key(member.0))?;
+    map.insert(member.0.into(), member.1.clone());
+    Some(changed)
+}

@@ -180,10 +180,7 @@ impl<'a> Signs<'a> {
                 Err(stop) => return Err(stop),
             },
         };
-        let progress = match bmc.boot_progress().await {
-            Ok(progress) => progress,
-            Err(_) => return Ok(None),
-        };
+        let Ok(progress) = bmc.boot_progress().await else { return Ok(None) };
         self.bmc = Some(bmc);
         let before = self.told;
         let started = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref());

@@ -40,11 +40,11 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
 pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]) -> String {
     let mut curl = "curl".to_owned();
     if let Some(path) = &arguments.server.server_ca {
-        curl += &format!(" --cacert {}", quoted(&path.display().to_string()));
+        curl.extend([" --cacert ", &quoted(&path.display().to_string())]);
     }
     match &arguments.server.token_file {
         Some(path) => {
-            curl += &format!(" -H \"Authorization: Bearer $(cat {})\"", quoted(&path.display().to_string()));
+            curl.extend([" -H \"Authorization: Bearer $(cat ", &quoted(&path.display().to_string()), ")\""]);
         }
         None if std::env::var_os("DAYONE_API_TOKEN").is_some() => {
             curl += " -H \"Authorization: Bearer $DAYONE_API_TOKEN\"";
@@ -52,14 +52,14 @@ pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]
         None => {}
     }
     let boots_url = format!("{}/v1/boots", url.as_str().trim_end_matches('/'));
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (title, command, suffix) in [("follow", "--no-buffer", "/events"), ("eject and restore", "-X DELETE", "")] {
-        text += &format!("to {title}:\n");
+        lines.push(format!("to {title}:\n"));
         for boot in boots {
-            text += &format!("  {curl} {command} {}\n", quoted(&format!("{boots_url}/{}{suffix}", boot.id)));
+            lines.push(format!("  {curl} {command} {}\n", quoted(&format!("{boots_url}/{}{suffix}", boot.id))));
         }
     }
-    text
+    lines.concat()
 }
 
 /// A word of a shell.

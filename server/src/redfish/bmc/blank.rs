@@ -54,8 +54,8 @@ impl BmcError {
             | Self::UnknownSystem { systems: texts, .. }
             | Self::NoSuitableSlot { slots: texts, .. }
             | Self::Protocol { offered: texts, .. }
-            | Self::PowerUnsupported { offered: texts, .. } => texts.iter_mut().collect(),
-            Self::Mode { offered: Some(texts), .. } => texts.iter_mut().collect(),
+            | Self::PowerUnsupported { offered: texts, .. }
+            | Self::Mode { offered: Some(texts), .. } => texts.iter_mut().collect(),
             Self::NotInserted { state, .. } | Self::NotEjected { state, .. } => {
                 state.connected_via.iter_mut().collect::<Vec<_>>()
             }

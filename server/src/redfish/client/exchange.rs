@@ -267,7 +267,9 @@ impl Exchange {
         let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         let secrets = Arc::make_mut(&mut secrets);
         secrets.add(&String::from_utf8_lossy(token.as_bytes()));
-        path.iter().for_each(|path| secrets.add_path(path));
+        if let Some(path) = path {
+            secrets.add_path(path);
+        }
     }
 
     /// A path as it may be shown.

@@ -44,7 +44,7 @@ async fn answer(echo: Echo, request: Request) -> Response {
     }
     let said = format!("{} {} {path} {body}", headers(&head), echo.token);
     let encoded = BASE64.encode(said.as_bytes());
-    let percent: String = said.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let percent = percent(&said);
     let twice = serde_json::Value::from(serde_json::Value::from(said.clone()).to_string()).to_string();
     let messages: Vec<_> = [said, encoded, percent, twice]
         .into_iter()
@@ -60,6 +60,10 @@ fn headers(head: &http::request::Parts) -> String {
         format!("{name}: {}", value.unwrap_or_default())
     });
     shown.join(" ")
+}
+
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 #[derive(Clone, Default)]
@@ -103,7 +107,7 @@ fn said(credentials: &Credentials, echo: &Echo) -> String {
             Ok(client) => client,
             Err(error) => return format!("{error} {error:?}"),
         };
-        let mut text = String::new();
+        let mut text = Vec::new();
         let limit = Duration::from_secs(5);
         let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
         for error in [
@@ -116,13 +120,13 @@ fn said(credentials: &Credentials, echo: &Echo) -> String {
             client.post("/redfish/v1/Systems/1/Actions/x", &body, limit).await.unwrap_err(),
             client.update("/redfish/v1/Systems/1", &body, None, limit).await.unwrap_err(),
         ] {
-            text += &format!("{error} {error:?} {:?}\n", error.messages());
+            text.push(format!("{error} {error:?} {:?}\n", error.messages()));
         }
-        text += &format!("{:?} {:?}\n", client.requests(), client.secrets());
+        text.push(format!("{:?} {:?}\n", client.requests(), client.secrets()));
         let journal = Arc::clone(&client.exchange);
         client.close().await;
-        text += &format!("{:?}\n", journal.journal.records());
-        text
+        text.push(format!("{:?}\n", journal.journal.records()));
+        text.concat()
     });
     text += &String::from_utf8_lossy(&log.0.lock().unwrap());
     text
@@ -141,8 +145,7 @@ proptest! {
         let said = said(&credentials, &Echo { token: token.clone(), has_sessions, status });
         let (password, pair) = (credentials.password.reveal(), format!("{}:{}", credentials.username, credentials.password.reveal()));
         let quoted = json!(password).to_string();
-        let percent: String = password.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let mut secrets = vec![password.to_owned(), quoted.trim_matches('"').to_owned(), percent];
+        let mut secrets = vec![password.to_owned(), quoted.trim_matches('"').to_owned(), percent(password)];
         secrets.extend([BASE64.encode(pair.as_bytes()), BASE64.encode(password.as_bytes())]);
         // Nobody has told the client what a token is that it was not given.
         if has_sessions {

@@ -79,7 +79,9 @@ fn written(secret: &str, how: usize) -> String {
         1 => bytes(|byte| format!("%{byte:02x}")),
         2 => bytes(|byte| format!("%25{byte:02X}")),
         3 => each(|c| if c.is_ascii_alphanumeric() { c.to_string() } else { percent(c) }),
-        4 => each(|c| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()),
+        4 => each(|c| {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().concat()
+        }),
         5 => serde_json::Value::from(secret).to_string(),
         6 => serde_json::Value::from(serde_json::Value::from(secret).to_string()).to_string(),
         7 => each(|c| format!("&#{};", u32::from(c))),
@@ -91,7 +93,7 @@ fn written(secret: &str, how: usize) -> String {
 }
 
 fn percent(character: char) -> String {
-    character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect()
+    character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 proptest! {

@@ -56,9 +56,6 @@ fn described(found: &Found, linux: &LinuxBoot) -> String {
         writeln!(text, "    {written} = {}", resolved.as_deref().unwrap_or("?")).unwrap();
         text
     });
-    if let Some(device) = &linux.device {
-        writeln!(text, "    from {device}").unwrap();
-    }
     writeln!(text, "    [{}]", linux.arguments.iter().collect::<Vec<_>>().join("] [")).unwrap();
     text
 }
@@ -78,6 +75,9 @@ fn listed(found: &[Found]) -> String {
             match &entry.boots {
                 Boots::Linux(linux) => text.push_str(&described(found, linux)),
                 Boots::Other(reason) => writeln!(text, "    {reason}").unwrap(),
+            }
+            if let Some(device) = &entry.device {
+                writeln!(text, "    from {device}").unwrap();
             }
             if let Some(program) = &entry.program {
                 let resolved = found.config.resolve(program, &found.directory);

@@ -242,7 +242,7 @@ fn a_menu_of_each_firmware_needs_a_default_that_is_reached() {
     let error = planned(&base, &recipe(&base)).unwrap_err();
     assert!(matches!(error, ImageError::DefaultInitrd { firmware: Firmware::Uefi, .. }), "{error}");
     assert!(error.to_string().contains("/live/gone.img by default"), "{error}");
-    assert!(!planned(&base, &Recipe { boot_entries: ["live".to_owned()].into(), ..recipe(&base) }).is_err());
+    assert!(planned(&base, &Recipe { boot_entries: ["live".to_owned()].into(), ..recipe(&base) }).is_ok());
 }
 
 #[test]

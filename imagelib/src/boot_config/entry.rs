@@ -23,6 +23,8 @@ pub struct BootEntry {
     /// The path, as written, of the program that it starts where that is not a Linux kernel with an initrd: an EFI
     /// program, or a kernel without an initrd.
     pub program: Option<String>,
+    /// The device, such as GRUB's `(loop)`, that it loads kernel and initrds from, where that is certainly not the medium.
+    pub device: Option<String>,
 }
 
 /// What an entry boots.
@@ -43,8 +45,6 @@ pub struct LinuxBoot {
     pub initrds: Vec<String>,
     /// What the kernel is given, without the loader's own `initrd=`. GRUB's quotes are taken off and its variables kept.
     pub arguments: KernelArguments,
-    /// The device, such as `(loop)`, that kernel and initrds are loaded from, where it is certainly not the medium.
-    pub device: Option<String>,
     pub(super) places: Places,
 }
 
@@ -78,7 +78,7 @@ impl Boots {
         let texts: Vec<&str> = places.words.iter().map(|word| word.text.as_str()).collect();
         match texts.join(" ").parse::<KernelArguments>() {
             Ok(arguments) if arguments.iter().eq(texts) => {
-                Self::Linux(LinuxBoot { kernel, initrds, arguments, device: None, places })
+                Self::Linux(LinuxBoot { kernel, initrds, arguments, places })
             }
             Ok(_) => Self::Other(NotEditable::Quotes),
             Err(error) => Self::Other(NotEditable::Arguments(error)),

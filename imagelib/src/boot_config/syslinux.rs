@@ -160,7 +160,15 @@ impl Reader<'_> {
             let lines = label.first_line..=label.last_line;
             let kernel = label.kernel.map(|kernel| lossy(self.text, &first_word(self.text, kernel.value).0));
             let program = kernel.or(label.program).filter(|_| matches!(boots, Boots::Other(_)));
-            self.parsed.entries.push(BootEntry { title, id: Some(label.name), implicit: false, lines, boots, program });
+            self.parsed.entries.push(BootEntry {
+                title,
+                id: Some(label.name),
+                implicit: false,
+                lines,
+                boots,
+                program,
+                device: None,
+            });
         }
     }
 
@@ -188,7 +196,7 @@ impl Reader<'_> {
             let program = Some(kernel.clone()).filter(|_| matches!(boots, Boots::Other(_)));
             let lines = command_line.line.number..=command_line.line.number;
             let (title, id) = (kernel.clone(), Some(kernel));
-            self.parsed.entries.push(BootEntry { title, id, implicit: true, lines, boots, program });
+            self.parsed.entries.push(BootEntry { title, id, implicit: true, lines, boots, program, device: None });
         }
     }
 
@@ -204,13 +212,12 @@ impl Reader<'_> {
             let appended = kernel_words(self.text, self.default_append.clone()?);
             appended.iter().rfind(|word| word.text.starts_with(INITRD)).map(initrd_of)
         };
-        let (list, initrd_slot) = match own {
-            Some(own) => (lossy(self.text, &own), Slot::behind(own.end, ",")),
-            None => {
-                let list = shared().map(|shared| lossy(self.text, &shared)).unwrap_or_default();
-                let before = format!(" {INITRD}{list},");
-                (list, Slot { at: end..end, before, between: ",".to_owned(), after: "" })
-            }
+        let (list, initrd_slot) = if let Some(own) = own {
+            (lossy(self.text, &own), Slot::behind(own.end, ","))
+        } else {
+            let list = shared().map(|shared| lossy(self.text, &shared)).unwrap_or_default();
+            let before = format!(" {INITRD}{list},");
+            (list, Slot { at: end..end, before, between: ",".to_owned(), after: "" })
         };
         words.retain(|word| !word.text.starts_with(INITRD));
         let places = Places { words, argument_slot, initrd_slots: vec![initrd_slot], inherited: None };

@@ -47,7 +47,7 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         None => return Parsed::default(),
     };
     let program = efi.or_else(|| kernel.filter(|_| matches!(boots, Boots::Other(_))));
-    let entry = BootEntry { title, id: None, implicit: false, lines: 1..=last_line, boots, program };
+    let entry = BootEntry { title, id: None, implicit: false, lines: 1..=last_line, boots, program, device: None };
     let default = DefaultEntry { sort_key, ..DefaultEntry::default() };
     Parsed { entries: vec![entry], default, ..Parsed::default() }
 }

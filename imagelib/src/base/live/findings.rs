@@ -44,7 +44,8 @@ pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Rep
     for view in entries.filter(|view| view.initrd.is_none()) {
         let path =
             DocumentPath::document(&format!("boot entry {:?} of {}", view.entry.title, view.configuration.path()));
-        let message = format!("{}: what it starts gets no network configuration", paths::not_found(view.linux));
+        let message =
+            format!("{}: what it starts gets no network configuration", paths::not_found(view.entry, view.linux));
         report.warning("boot-entry-unreached", &path, message);
     }
     report

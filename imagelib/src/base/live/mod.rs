@@ -120,7 +120,7 @@ impl LiveIso {
                     });
                     Some(beside.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
                 };
-                let on_medium = linux.initrds.iter().filter(|_| linux.device.is_none());
+                let on_medium = linux.initrds.iter().filter(|_| boot.device.is_none());
                 let initrd = initrds.add(on_medium.map(resolve))?;
                 if initrd.is_none() {
                     missing.push(format!("{} (entry {:?} of {})", linux.initrds.join(" "), boot.title, found.path));

@@ -9,7 +9,7 @@ use std::fmt;
 use super::defaults::{self, Default, Known, Leads};
 use super::systemd_boot::{self, Away};
 use super::{Configuration, EspPlace, EspVolume, LiveEntry};
-use crate::boot_config::{Boots, LinuxBoot, Loader, NotEditable};
+use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
 use crate::boot_medium::Program;
 use crate::iso::edit::Editor;
 use crate::iso::el_torito::{BootEntry as CatalogEntry, Catalog, Platform};
@@ -118,7 +118,7 @@ impl Finder<'_> {
                 .map(|(entry, boot)| match &boot.boots {
                     Boots::Linux(linux) => match initrds.get(&(index, entry)) {
                         Some(initrd) => Leads::To(*initrd),
-                        None => Leads::Away(not_found(linux)),
+                        None => Leads::Away(not_found(boot, linux)),
                     },
                     Boots::Other(reason) => self.other(configuration, boot.program.as_deref(), reason, &mut programs),
                 })
@@ -186,7 +186,7 @@ impl Finder<'_> {
                     known.configuration.esp.is_none() && loaders.contains(&known.configuration.found.config.loader())
                 })
             });
-            self.menus_of(Firmware::Bios, || boot_image(first), read, paths);
+            Self::menus_of(Firmware::Bios, || boot_image(first), read, paths);
         }
     }
 
@@ -230,7 +230,7 @@ impl Finder<'_> {
             match default.flatten() {
                 Some(Away::Image(path)) => default_image = Some(path),
                 Some(Away::Entry(place, reason)) => paths.add(place, reason, Some(Firmware::Uefi)),
-                None => self.menus_of(Firmware::Uefi, || at(&path), read, paths),
+                None => Self::menus_of(Firmware::Uefi, || at(&path), read, paths),
             }
         }
         for (path, _) in &images {
@@ -243,7 +243,6 @@ impl Finder<'_> {
 
     /// What a boot loader boots that reads these menus.
     fn menus_of<'m>(
-        &self,
         firmware: Firmware,
         loader: impl Fn() -> String,
         menus: impl Iterator<Item = &'m Vec<Known<'m>>>,
@@ -294,9 +293,9 @@ impl BootPaths {
     }
 }
 
-pub(super) fn not_found(linux: &LinuxBoot) -> String {
+pub(super) fn not_found(entry: &BootEntry, linux: &LinuxBoot) -> String {
     let initrds = linux.initrds.join(" ");
-    match &linux.device {
+    match &entry.device {
         Some(device) => format!("loads {initrds} from {device}, which is not the ISO file system"),
         None => format!("loads {initrds}, which was not found on the ISO"),
     }

@@ -21,8 +21,8 @@ pub(super) enum Away {
 /// A unified kernel image that it lists by itself: its path, and its key for sorting.
 pub(super) fn image(source: &dyn Source, file: &FatFile) -> Option<(String, String)> {
     let name = file.path.to_ascii_lowercase();
-    let in_place = name.strip_prefix(UNIFIED_KERNEL_IMAGES)?;
-    if in_place.contains('/') || !in_place.ends_with(".efi") {
+    let (name, suffix) = name.strip_prefix(UNIFIED_KERNEL_IMAGES)?.rsplit_once('.')?;
+    if name.contains('/') || suffix != "efi" {
         return None;
     }
     match Program::at(source, &file.extents) {

@@ -167,7 +167,7 @@ fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
     let Menu { title, id, lines, steps, program, .. } = menu;
     if !outside && !steps.iter().any(|step| matches!(step, Step::Kernel { .. })) {
         let boots = Boots::Other(NotEditable::NoKernel);
-        entries.push(BootEntry { title, id, implicit: false, lines, boots, program });
+        entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device: None });
         return;
     }
     // From the last command to the first, so that the initrds are known when their kernel comes.
@@ -194,13 +194,11 @@ fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
                 let initrd_slots = initrd_slots.clone();
                 let places = Places { words, argument_slot: slot, initrd_slots, inherited: None };
                 let lines = if outside { line..=line } else { lines.clone() };
-                let mut boots = Boots::linux(path.clone(), initrds.clone(), places);
-                if let Boots::Linux(linux) = &mut boots {
-                    linux.device = device.or_else(|| initrd_device.clone());
-                }
+                let boots = Boots::linux(path.clone(), initrds.clone(), places);
+                let device = device.or_else(|| initrd_device.clone());
                 let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));
                 let (title, id) = (title.clone(), id.clone());
-                entries.push(BootEntry { title, id, implicit: false, lines, boots, program });
+                entries.push(BootEntry { title, id, implicit: false, lines, boots, program, device });
             }
         }
     }

@@ -76,9 +76,9 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
     }
     for ReplacedBase { name, was, now, images } in api.store.replaced_bases() {
         problems.push(format!(
-            "the base '{name}' was replaced by another file: {images} published images were made over identity {was}, \
-             which answer 503 now that it has identity {now}; register the old file under any name, or delete the \
-             images and order them again"
+            "the base '{name}' was replaced by another file: it had identity {was}, and has {now} now. Published images \
+             that were made over the old file answer 503 ({images}). Register the old file under any name, or delete \
+             these images and order them again"
         ));
     }
     problems.extend(trouble.map(|trouble| format!("the data directory cannot be used: {trouble}")));

@@ -76,7 +76,7 @@ fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
         ("live", live_iso(live_boot("l"), &with_esp), vec![Iso, Usb]),
         ("ramdisk", live_iso(ramdisk(), &with_esp), vec![Iso, Initrd, Usb]),
         ("an initramfs", of_kernel(&[]), vec![Initrd]),
-        ("a kernel and an initramfs", of_kernel(&[kernel.clone()]), vec![Initrd]),
+        ("a kernel and an initramfs", of_kernel(std::slice::from_ref(&kernel)), vec![Initrd]),
         ("with GRUB", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(grub()))]), vec![Iso, Initrd, Usb]),
         ("with a unified kernel image", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(unified("l")))]), vec![Initrd]),
         ("with systemd-boot", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(systemd_boot()))]), vec![Initrd, Usb]),

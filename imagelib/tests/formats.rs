@@ -64,6 +64,7 @@ fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
     };
     let kernel = (Role::Kernel, kernel());
     let bios = vec![0; 4096].into_iter().chain(*b"ISOLINUX 6.04").collect();
+    let core = (Role::BiosLoaderCore, b"\x7fELF ldlinux.c32".to_vec());
     let with_esp = [("EFI/BOOT/BOOTX64.EFI", grub())];
     vec![
         ("CoreOS", fixture("coreos.iso.xz"), vec![Iso, Initrd, Usb]),
@@ -75,11 +76,11 @@ fn bases() -> Vec<(&'static str, Files, Vec<Format>)> {
         ("live", live_iso(live_boot("l"), &with_esp), vec![Iso, Usb]),
         ("ramdisk", live_iso(ramdisk(), &with_esp), vec![Iso, Initrd, Usb]),
         ("an initramfs", of_kernel(&[]), vec![Initrd]),
-        ("a kernel and an initramfs", of_kernel(&[kernel.clone()]), vec![Initrd]),
+        ("a kernel and an initramfs", of_kernel(std::slice::from_ref(&kernel)), vec![Initrd]),
         ("with GRUB", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(grub()))]), vec![Iso, Initrd, Usb]),
         ("with a unified kernel image", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(unified("l")))]), vec![Initrd]),
         ("with systemd-boot", of_kernel(&[kernel.clone(), (Role::Esp, esp_of(systemd_boot()))]), vec![Initrd, Usb]),
-        ("with ISOLINUX", of_kernel(&[kernel, (Role::BiosLoader, bios)]), vec![Iso, Initrd]),
+        ("with ISOLINUX", of_kernel(&[kernel, (Role::BiosLoader, bios), core]), vec![Iso, Initrd]),
         ("nothing", Files::new(), vec![Data]),
     ]
 }

@@ -20,8 +20,8 @@ use serde_json::Value;
 /// Debians with NetworkManager 1.30, 1.42, which is assumed where nothing is known, and 1.52.
 const DEBIANS: [&str; 3] = ["bullseye", "bookworm", "trixie"];
 /// How many profiles and documents are tried; the same at every run.
-const PROFILES: usize = 3000;
-const DOCUMENTS: usize = 4000;
+const PROFILES: usize = 2000;
+const DOCUMENTS: usize = 2000;
 
 /// What libnm says that is about the machine it runs on, or that dayone says in a warning.
 const NO_PROBLEM: [&str; 3] = ["does not exist", "missing prefix length", "deprecated semicolon"];
@@ -140,7 +140,7 @@ fn of_users_profiles_dayone_takes_what_libnm_takes() {
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     // Both kinds are there; and without the rules about values, those would be taken that nothing else refuses.
-    assert!(taken > 1500 && only_by_rules > 2000 && kinds.len() > 200, "{taken} {only_by_rules} {}", kinds.len());
+    assert!(taken > 1000 && only_by_rules > 1500 && kinds.len() > 120, "{taken} {only_by_rules} {}", kinds.len());
 }
 
 #[test]
@@ -159,7 +159,8 @@ fn what_libnm_ignores_without_a_word_has_no_effect() {
         (format!("{base}type=ethernet\n[ipv4]\nmethod=auto\n"), "dsn=192.0.2.1;"),
     ] {
         let with = format!("{before}{line}\n");
-        for debian in DEBIANS {
+        // 1.30 keeps a connection that is none, and ignores it when it is needed.
+        for debian in DEBIANS.into_iter().filter(|debian| !line.starts_with("secondaries") || *debian != "bullseye") {
             let keyfiles = BTreeMap::from([("with".to_owned(), with.clone()), ("without".to_owned(), before.clone())]);
             let found = libnm_of(debian, &keyfiles);
             assert_eq!(found["with"]["settings"], found["without"]["settings"], "{debian}: {line}");
@@ -187,7 +188,9 @@ fn of_nmstates_profiles_dayone_takes_what_libnm_takes() {
         let host = HostSpec::with_network(NmstateDocument::new(document.clone(), DocumentPath::root()));
         let (network, report) = convert(&host);
         let errors = errors(&report);
-        if !errors.is_empty() && errors.iter().all(|(code, _)| OF_VALUES.contains(code)) {
+        let by_values = !errors.is_empty() && errors.iter().all(|(code, _)| OF_VALUES.contains(code));
+        // nmstatectl loses the settings of ports that are found otherwise than by name.
+        if by_values && !serde_yaml::to_string(&document).unwrap().contains("identifier:") {
             refused.push((document, errors));
         }
         let files = network.into_iter().flat_map(|network| network.keyfiles);
@@ -208,7 +211,7 @@ fn of_nmstates_profiles_dayone_takes_what_libnm_takes() {
     }
     wrong.extend(not_refused_by_libnm(&refused));
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(keyfiles.len() > 2000 && refused.len() > 100, "{} {}", keyfiles.len(), refused.len());
+    assert!(keyfiles.len() > 1500 && refused.len() > 60, "{} {}", keyfiles.len(), refused.len());
 }
 
 /// Of documents that only the rules about values refuse, those whose profiles libnm takes, as nmstatectl writes them.

@@ -140,7 +140,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         };
         if !profile.text("bond", entry.key).is_some_and(|text| form.takes(&text)) {
             let effect = Effect::Ignored;
-            profile.wrong("bond", entry.key, effect, &form.expected());
+            profile.must_be("bond", entry.key, effect, &form.expected());
         }
     }
     let mut options = Options(profile);

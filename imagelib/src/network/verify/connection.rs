@@ -28,7 +28,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     }
     for (key, least, greatest) in RANGES {
         if profile.number("connection", key).is_some_and(|value| value < least || value > greatest) {
-            profile.wrong("connection", key, Effect::Refused, &format!("a number from {least} to {greatest}"));
+            profile.must_be("connection", key, Effect::Refused, &format!("a number from {least} to {greatest}"));
         }
     }
     check_mptcp(profile);
@@ -36,20 +36,20 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         && url != "none"
         && (url.len() > 255 || !url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && rest.is_ascii()))
     {
-        profile.wrong("connection", "mud-url", Effect::Refused, "none, or a URL that begins with https://");
+        profile.must_be("connection", "mud-url", Effect::Refused, "none, or a URL that begins with https://");
     }
     for permission in profile.list("connection", "permissions") {
         let user = permission.strip_prefix("user:").map(|user| user.strip_suffix(':').unwrap_or(user));
         if !user.is_some_and(|user| !user.is_empty() && !user.contains(':')) {
-            profile.wrong("connection", "permissions", Effect::Refused, "a list of user:NAME:");
+            profile.must_be("connection", "permissions", Effect::Refused, "a list of user:NAME:");
         }
     }
     if profile.list("connection", "secondaries").iter().any(|uuid| !is_uuid(uuid)) {
-        profile.wrong("connection", "secondaries", Effect::Ignored, "a list of UUIDs");
+        profile.must_be("connection", "secondaries", Effect::Ignored, "a list of UUIDs");
     }
     let pings = profile.list("connection", "ip-ping-addresses");
     if pings.iter().any(|address| !is_address(address, false) && !is_address(address, true)) {
-        profile.wrong("connection", "ip-ping-addresses", Effect::Refused, "a list of IP addresses");
+        profile.must_be("connection", "ip-ping-addresses", Effect::Refused, "a list of IP addresses");
     }
     let timeout = profile.number("connection", "ip-ping-timeout").is_some_and(|timeout| timeout > 0);
     for (key, is_alone, other) in [
@@ -76,7 +76,7 @@ fn check_mptcp(profile: &mut Profile<'_, '_>) {
     let contradicts = if has(1) { flags != 1 } else { flags & !0xfe != 0 || (has(16) && has(128)) };
     if contradicts {
         let expected = "1 (disabled), or a sum of 2, 4, 8, 16, 32, 64 and 128, but not of 16 and 128";
-        profile.wrong("connection", "mptcp-flags", Effect::Refused, expected);
+        profile.must_be("connection", "mptcp-flags", Effect::Refused, expected);
     }
 }
 
@@ -89,7 +89,7 @@ fn check_port(profile: &mut Profile<'_, '_>) {
     }
     for (key, expected) in [("controller", "the controller's name or UUID"), ("port-type", "the controller's type")] {
         if profile.text("connection", key).is_some_and(|name| name.is_empty()) {
-            profile.wrong("connection", key, Effect::Refused, expected);
+            profile.must_be("connection", key, Effect::Refused, expected);
         }
     }
     for (group, of) in PORT_GROUPS {

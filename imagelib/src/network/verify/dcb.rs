@@ -23,7 +23,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         ["app-fcoe-flags", "app-iscsi-flags", "app-fip-flags", "priority-flow-control-flags", "priority-group-flags"]
     {
         if profile.number("dcb", key).is_some_and(|flags| flags & 1 == 0 && flags != 0) {
-            profile.wrong("dcb", key, Effect::Refused, "0, or a sum with 1 (enable)");
+            profile.must_be("dcb", key, Effect::Refused, "0, or a sum with 1 (enable)");
         }
     }
     for (key, flags) in [
@@ -46,15 +46,15 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let items = entry.raw().trim_end().trim_end_matches(';').split(';');
         let numbers: Option<Vec<i128>> = items.map(integer).collect();
         let Some(numbers) = numbers.filter(|numbers| numbers.len() == 8) else {
-            profile.wrong("dcb", key, Effect::Ignored, "a list of eight numbers");
+            profile.must_be("dcb", key, Effect::Ignored, "a list of eight numbers");
             continue;
         };
         if !is_on && numbers.iter().any(|number| *number != 0) {
             profile.refuse("dcb", key, &format!("is set, and {flags} does not enable it"), "add 1 to the flags");
         } else if numbers.iter().any(|number| *number > greatest && *number != other) {
-            profile.wrong("dcb", key, Effect::Refused, &format!("a list of eight numbers up to {greatest}"));
+            profile.must_be("dcb", key, Effect::Refused, &format!("a list of eight numbers up to {greatest}"));
         } else if is_on && sum.is_some_and(|sum| numbers.iter().sum::<i128>() != sum) {
-            profile.wrong("dcb", key, Effect::Refused, "a list of eight numbers of which the sum is 100");
+            profile.must_be("dcb", key, Effect::Refused, "a list of eight numbers of which the sum is 100");
         }
     }
 }

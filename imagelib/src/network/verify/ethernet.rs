@@ -11,17 +11,17 @@ const MAGIC: i128 = 0x40;
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     for key in ["mac-address-blacklist", "mac-address-denylist"] {
         if profile.list(GROUP, key).iter().any(|mac| hardware_address(mac, 6).is_none()) {
-            profile.wrong(GROUP, key, Effect::Refused, "a list of MAC addresses");
+            profile.must_be(GROUP, key, Effect::Refused, "a list of MAC addresses");
         }
     }
     if profile.entry(GROUP, "s390-subchannels").is_some()
         && !matches!(profile.list(GROUP, "s390-subchannels").len(), 2 | 3)
     {
-        profile.wrong(GROUP, "s390-subchannels", Effect::Refused, "a list of two or three subchannels");
+        profile.must_be(GROUP, "s390-subchannels", Effect::Refused, "a list of two or three subchannels");
     }
     let wake = profile.number(GROUP, "wake-on-lan").unwrap_or(1);
     if wake & EXCLUSIVE != 0 && wake & (wake - 1) != 0 {
-        profile.wrong(GROUP, "wake-on-lan", Effect::Refused, "1, 32768, or a sum of other bits");
+        profile.must_be(GROUP, "wake-on-lan", Effect::Refused, "1, 32768, or a sum of other bits");
     }
     if profile.entry(GROUP, "wake-on-lan-password").is_some() && wake & MAGIC == 0 {
         let what = "is set, and wake-on-lan has no magic packets";
@@ -32,7 +32,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let is_mask =
             mask.is_empty() || (words.peek().is_some() && words.all(|mac| hardware_address(mac, 6).is_some()));
         if !is_mask {
-            profile.wrong(GROUP, "generate-mac-address-mask", Effect::Refused, "MAC addresses between blanks");
+            profile.must_be(GROUP, "generate-mac-address-mask", Effect::Refused, "MAC addresses between blanks");
         }
     }
     let speed = profile.number(GROUP, "speed").is_some_and(|speed| speed != 0);

@@ -13,7 +13,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     }
     for key in ["coalesce-adaptive-rx", "coalesce-adaptive-tx"] {
         if profile.number(GROUP, key).is_some_and(|value| value > 1) {
-            profile.wrong(GROUP, key, Effect::Refused, "0 or 1");
+            profile.must_be(GROUP, key, Effect::Refused, "0 or 1");
         }
     }
     for key in ["pause-rx", "pause-tx"] {

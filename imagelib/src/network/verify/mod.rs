@@ -78,6 +78,9 @@ pub(super) fn is_known_key(group: &str, key: &str) -> bool {
     match group {
         "bond" => key == "interface-name" || bond::is_option(key),
         "user" | "vpn" | "vpn-secrets" | "ovs-external-ids" | "ovs-other-config" => true,
+        // Of these, no release here knows the keys.
+        "geneve" | "prefix-delegation" | "wimax" => true,
+        name if name.starts_with("wireguard-peer.") || name.starts_with('.') => true,
         "tc" => key.starts_with("qdisc.") || key.starts_with("tfilter."),
         "sriov" if key.starts_with("vf.") => true,
         "ethernet" | "802-3-ethernet" | "802-11-wireless" if key == "s390-options" => true,
@@ -172,10 +175,11 @@ impl<'k, 'a> Profile<'k, 'a> {
     }
 
     /// The value of a key is not what it must be.
-    fn wrong(&mut self, group: &str, key: &str, effect: Effect, expected: &str) {
+    fn must_be(&mut self, group: &str, key: &str, effect: Effect, expected: &str) {
         let value = self.entry(group, key).map(|entry| entry.raw()).unwrap_or_default();
-        let secret = property(group, key).is_some_and(|property| property.is_secret);
-        let value = if secret { String::new() } else { format!("is {}, and ", quoted(value)) };
+        // A private key may stand in the profile itself.
+        let is_secret = property(group, key).is_some_and(|property| property.is_secret) || key.ends_with("private-key");
+        let value = if is_secret { String::new() } else { format!("is {}, and ", quoted(value)) };
         let consequence = match effect {
             Effect::Refused => "NetworkManager refuses the whole profile",
             Effect::Ignored | Effect::Dropped => "NetworkManager ignores it",
@@ -204,7 +208,7 @@ impl<'k, 'a> Profile<'k, 'a> {
                 };
                 // Some have words for their numbers as well.
                 if !is_read && !texts::has_words(name, entry.key) {
-                    self.wrong(name, entry.key, Effect::Ignored, &property.kind.expected());
+                    self.must_be(name, entry.key, Effect::Ignored, &property.kind.expected());
                 }
             }
         }

@@ -39,7 +39,7 @@ fn check_route(profile: &mut Profile<'_, '_>, group: &str, key: &str, is_v6: boo
         } else {
             "DESTINATION/LENGTH,GATEWAY,METRIC, such as 198.51.100.0/24,192.0.2.1"
         };
-        profile.wrong(group, key, Effect::Ignored, expected);
+        profile.must_be(group, key, Effect::Ignored, expected);
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
             continue;
         };
         let Some(attributes) = profile.text(GROUP, entry.key) else {
-            profile.wrong(GROUP, entry.key, Effect::Ignored, "attributes between blanks");
+            profile.must_be(GROUP, entry.key, Effect::Ignored, "attributes between blanks");
             continue;
         };
         match problem(&attributes) {

@@ -136,7 +136,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
             Form::Is(holds, expected) => (holds(&text), (*expected).to_owned()),
         };
         if !holds {
-            profile.wrong(group, key, *effect, &expected);
+            profile.must_be(group, key, *effect, &expected);
         }
     }
 }

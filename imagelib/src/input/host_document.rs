@@ -1,0 +1,30 @@
+//! The documents that describe hosts, each as far as it was read when it was sorted.
+
+use super::object::Object;
+use super::shape::Shape;
+use super::site::Site;
+use super::stream::Document;
+
+/// A document that describes a host.
+pub(super) enum HostDocument {
+    Nmstate(Document),
+    NetworkData(Document),
+    BareMetalHost(Object),
+    InstallConfig(Document),
+    AgentConfig(Document),
+    NmstateConfig(Object),
+    Policy(Object),
+    Site(Site),
+    Fleet(Object),
+}
+
+impl HostDocument {
+    /// What it is, if it is a network and does not say whose.
+    pub(super) fn nameless(&self) -> Option<Shape<'static>> {
+        match self {
+            Self::Nmstate(_) => Some(Shape::Nmstate),
+            Self::NetworkData(_) => Some(Shape::NetworkData),
+            _ => None,
+        }
+    }
+}

@@ -217,8 +217,10 @@ fn hosts_without_a_network_are_no_failure() {
         let document = fixture(&format!("inputs/{name}.yaml"));
         let ended = run(&["check", "--short", document.to_str().unwrap()]);
         assert!(ended.code == 0 && ended.out.contains("0 hosts: no errors, "), "{name}: {}", ended.out);
-        let built = run(&["data", "--kind", "config-2", "--network", document.to_str().unwrap(), "-o", "-"]);
-        assert_ne!(built.code, 0, "{name}");
+        let built =
+            run(&["build", "--format", "data", "--data", "config-2", "--host", document.to_str().unwrap(), "-o", "-"]);
+        assert!(built.code == 1 && built.err.contains("describe no host that has a network"), "{name}: {}", built.err);
+        assert!(built.err.contains("warning: "), "{name}: {}", built.err);
     }
 }
 

@@ -31,15 +31,24 @@ fn what_the_explanations_say_of_gateways_happens() {
             ["192.0.2.10/24", "0.0.0.0/0,198.51.100.1"],
             vec!["198.51.100.1", "default via 198.51.100.1"],
         ),
-        ("off-link-network", ["192.0.2.10/24", "203.0.113.0/24,198.51.100.1"], vec![]),
-        ("host-default", ["192.0.2.10/24", "0.0.0.0/0,192.0.2.10"], vec![]),
-        ("host-network", ["192.0.2.10/24", "203.0.113.0/24,192.0.2.10"], vec![]),
+        (
+            "off-link-network",
+            ["192.0.2.10/24", "203.0.113.0/24,198.51.100.1"],
+            vec!["198.51.100.1", "203.0.113.0/24 via 198.51.100.1"],
+        ),
+        // The kernel takes it, and asks nobody there.
+        ("host-default", ["192.0.2.10/24", "0.0.0.0/0,192.0.2.10"], vec!["default via 192.0.2.10"]),
+        ("host-network", ["192.0.2.10/24", "203.0.113.0/24,192.0.2.10"], vec!["203.0.113.0/24 via 192.0.2.10"]),
         (
             "off-link-default-6",
             ["2001:db8:1::10/64", "::/0,2001:db8:2::1"],
             vec!["2001:db8:2::1", "default via 2001:db8:2::1"],
         ),
-        ("off-link-network-6", ["2001:db8:1::10/64", "2001:db8:3::/64,2001:db8:2::1"], vec![]),
+        (
+            "off-link-network-6",
+            ["2001:db8:1::10/64", "2001:db8:3::/64,2001:db8:2::1"],
+            vec!["2001:db8:2::1", "2001:db8:3::/64 via 2001:db8:2::1"],
+        ),
         ("host-default-6", ["2001:db8:1::10/64", "::/0,2001:db8:1::10"], vec![]),
         ("host-network-6", ["2001:db8:1::10/64", "2001:db8:3::/64,2001:db8:1::10"], vec![]),
     ];
@@ -61,5 +70,7 @@ fn what_the_explanations_say_of_gateways_happens() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    assert!(explain("gateway-is-host").is_some() && explain("gateway-off-link").is_some());
+    let says = |code, sentence| explain(code).unwrap().consequence.contains(sentence);
+    assert!(says("gateway-off-link", "NetworkManager adds a route to the gateway itself"));
+    assert!(says("gateway-is-host", "IPv4 routes are there") && says("gateway-is-host", "IPv6 routes are refused"));
 }

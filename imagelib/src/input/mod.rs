@@ -15,6 +15,7 @@ mod division;
 mod flaw;
 mod fleet;
 mod gzip;
+mod host_document;
 mod install_config;
 mod join;
 mod keyfiles;

@@ -9,6 +9,7 @@ use super::bmc;
 use super::cluster::{self, Clusters};
 use super::flaw;
 use super::fleet::{self, NamedTables};
+use super::host_document::HostDocument;
 use super::join::{By, Finished, Hosts};
 use super::keyfiles;
 use super::node_network_policy::{self, Policies};
@@ -27,44 +28,6 @@ use crate::report::{DocumentPath, LineColumn, Report, Severity};
 
 /// How many documents of hosts a thread reads at a time.
 const DOCUMENTS_AT_ONCE: usize = 32;
-
-/// A document that describes a host.
-enum HostDocument {
-    Nmstate(Document),
-    NetworkData(Document),
-    BareMetalHost(Object),
-    InstallConfig(Document),
-    AgentConfig(Document),
-    NmstateConfig(Object),
-    Policy(Object),
-    Site(Site),
-    Fleet(Object),
-}
-
-impl HostDocument {
-    /// Reports the numbers that other readers take for others.
-    fn check_octals(&self, report: &mut Report) {
-        match self {
-            Self::Nmstate(document)
-            | Self::NetworkData(document)
-            | Self::InstallConfig(document)
-            | Self::AgentConfig(document) => document.check_octals(report),
-            Self::BareMetalHost(object) | Self::NmstateConfig(object) | Self::Policy(object) | Self::Fleet(object) => {
-                object.check_octals(report);
-            }
-            Self::Site(site) => site.object.check_octals(report),
-        }
-    }
-
-    /// What it is, if it is a network and does not say whose.
-    fn nameless(&self) -> Option<Shape<'static>> {
-        match self {
-            Self::Nmstate(_) => Some(Shape::Nmstate),
-            Self::NetworkData(_) => Some(Shape::NetworkData),
-            _ => None,
-        }
-    }
-}
 
 /// Documents by what they are, and texts that are none.
 #[derive(Default)]

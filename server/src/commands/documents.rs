@@ -68,9 +68,13 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHo
     if report.has_errors() {
         return Err(shown(&report));
     }
-    let host = input::choose(hosts, name).map_err(|error| match error {
-        ChooseError::NoHost => Failure::Input(error.to_string()),
-        _ => Failure::System(format!("{error} (--host-name NAME)")),
+    let host = input::choose(hosts, name).map_err(|error| {
+        // Why a host was left out is among the warnings.
+        shown(&report);
+        match error {
+            ChooseError::NoHost => Failure::Input(error.to_string()),
+            _ => Failure::System(format!("{error} (--host-name NAME)")),
+        }
     })?;
     Ok((OneHost { host, documents }, report))
 }

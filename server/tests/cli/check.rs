@@ -41,7 +41,8 @@ fn sentence(line: &str, file: &str) -> String {
         Some(place) => place.split_once(": ").unwrap().1,
         None => line,
     };
-    line.split(" (line ").next().filter(|_| line.ends_with(" of the text there)")).unwrap_or(line).to_owned()
+    let within = line.rsplit_once(" (line ").filter(|(_, place)| place.ends_with(" of the text there)"));
+    within.map_or(line, |(sentence, _)| sentence).to_owned()
 }
 
 #[test]
@@ -186,11 +187,48 @@ fn colours_are_for_terminals() {
     assert!(!on_terminal(&[("NO_COLOR", "1")]).contains('\x1b'));
 }
 
+/// What is wrong with a whole file names the file, and a URL is told from a file that is missing.
+#[test]
+fn what_is_wrong_with_a_whole_file_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let check = |file: &str, content: Option<&[u8]>| {
+        if let Some(content) = content {
+            fs::write(directory.path().join(file), content).unwrap();
+        }
+        super::ended(dayone().current_dir(directory.path()).args(["check", "--short", file]).output().unwrap())
+    };
+    let latin = check("latin.yaml", Some(b"a: 1\nb: \xe9\n"));
+    assert!(latin.out.starts_with("latin.yaml:2:4: error: the input is not UTF-8 text: byte 8"), "{}", latin.out);
+    let empty = check("empty.yaml", Some(b""));
+    assert!(empty.out.starts_with("empty.yaml:1:1: error: the input holds no document"), "{}", empty.out);
+    assert!(!empty.out.contains("data-binary") && !run(&["explain", "no-document"]).out.contains("data-binary"));
+    let packed = check("packed.yaml.gz", Some(b"\x1f\x8b\x08 broken"));
+    assert!(packed.out.starts_with("packed.yaml.gz:1:1: error: the input "), "{}", packed.out);
+    let url = check("https://example.com/worker-0.yaml", None);
+    assert!(url.code == 2 && url.err.contains("is a URL, and dayone reads documents from files"), "{}", url.err);
+    let base = run(&["check", "--base", "https://example.com/live.iso", fixture(GOOD).to_str().unwrap()]);
+    assert!(base.code == 2 && base.err.contains("is a URL, and dayone reads bases from files"), "{}", base.err);
+}
+
+/// Hosts that use DHCP are no failure, and nothing can be built for them.
+#[test]
+fn hosts_without_a_network_are_no_failure() {
+    for name in ["agent-config/dhcp-only", "agent-config/no-hosts", "bare-metal-host/without-network-data"] {
+        let document = fixture(&format!("inputs/{name}.yaml"));
+        let ended = run(&["check", "--short", document.to_str().unwrap()]);
+        assert!(ended.code == 0 && ended.out.contains("0 hosts: no errors, "), "{name}: {}", ended.out);
+        let built =
+            run(&["build", "--format", "data", "--data", "config-2", "--host", document.to_str().unwrap(), "-o", "-"]);
+        assert!(built.code == 1 && built.err.contains("describe no host that has a network"), "{name}: {}", built.err);
+        assert!(built.err.contains("warning: "), "{name}: {}", built.err);
+    }
+}
+
 #[test]
 fn a_reader_that_has_enough_is_no_failure() {
     let many: String = (0..2000)
         .map(|n| {
-            format!("---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: h{n}}}\nspec: {{}}\n")
+            format!("---\napiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: h{n}}}\nspec: {{bootMACAddress: x}}\n")
         })
         .collect();
     let mut child = dayone()

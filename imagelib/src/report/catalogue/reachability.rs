@@ -76,8 +76,9 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "gateway-is-host",
         title: "a gateway that is the host itself",
-        consequence: "The kernel refuses a route whose gateway is an address of the host, and NetworkManager activates the profile \
-                      without it: the host has its address, and does not reach what the route leads to.",
+        consequence: "No router is asked. IPv4 routes are there, and the kernel ignores their gateway: the host looks for every \
+                      destination on its own link. IPv6 routes are refused by the kernel, and NetworkManager activates the \
+                      profile without them. Either way, what the route leads to is not reached.",
         mend: "Write the router's address as next-hop-address. If the host has the router's address by mistake, give it \
                another.",
         example: None,
@@ -85,10 +86,10 @@ pub(super) const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: "gateway-off-link",
         title: "a gateway that is in none of the interface's networks",
-        consequence: "For a default route, NetworkManager adds a route to the gateway itself on the interface. The default route is \
-                      then there, and works only if a router with that address answers on this link, as with providers that \
-                      route a prefix to each host. Any other route by such a gateway is refused by the kernel, and NetworkManager \
-                      activates the profile without it. In both cases the host usually does not reach what the route leads to.",
+        consequence: "NetworkManager adds a route to the gateway itself on the interface, and then the route: both are there, and \
+                      work only if a router with that address answers on this link, as with providers that route a prefix to \
+                      each host. Otherwise what the route leads to is not reached; of a default route, that is everything outside \
+                      of the host's own networks.",
         mend: "Correct the gateway, the address or its prefix-length, or name the interface that is in the gateway's network. \
                Where a router is meant to be outside of the network, add a route to it without next-hop-address.",
         example: Some(

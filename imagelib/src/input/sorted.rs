@@ -47,7 +47,7 @@ impl HostDocument {
             | Self::InstallConfig(document)
             | Self::AgentConfig(document) => document.check_octals(report),
             Self::BareMetalHost(object) | Self::NmstateConfig(object) | Self::Policy(object) | Self::Fleet(object) => {
-                object.check_octals(report)
+                object.check_octals(report);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Numbers that begin with a zero, which YAML 1.1 reads as octal and YAML 1.2 does not.
 //!
-//! kubectl, kustomize and the installer of OpenShift read YAML 1.1: of `id: 010` they make 8. dayone and nmstate read the digits
+//! kubectl, kustomize and the installer of `OpenShift` read YAML 1.1: of `id: 010` they make 8. dayone and nmstate read the digits
 //! as they stand, and make 10 of them. What stands in quotes is text to all of them, and becomes a number by its digits.
 
 use serde_yaml::{Mapping, Value};

@@ -9,7 +9,7 @@ pub(super) fn may_mean(name: &str, other: &str) -> bool {
         return false;
     }
     let both = (name.as_bytes(), other.as_bytes());
-    if both.0.iter().map(seen).eq(both.1.iter().map(seen)) {
+    if both.0.iter().copied().map(seen).eq(both.1.iter().copied().map(seen)) {
         return true;
     }
     let usual = (is_usual(name), is_usual(other));
@@ -27,11 +27,11 @@ pub(super) fn may_mean(name: &str, other: &str) -> bool {
 }
 
 /// The character that a reader takes it for.
-fn seen(byte: &u8) -> u8 {
+fn seen(byte: u8) -> u8 {
     match byte {
         b'o' | b'O' => b'0',
         b'l' | b'I' => b'1',
-        other => *other,
+        other => other,
     }
 }
 

@@ -39,6 +39,13 @@ struct Peers<'a> {
     vlans: Tally<u16, &'a Interface>,
 }
 
+/// The hosts of a role that have name servers.
+#[derive(Default)]
+struct Clients<'f> {
+    hosts: Vec<usize>,
+    servers: Tally<&'f [IpAddr], ()>,
+}
+
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let facts: Vec<Facts<'_>> = hosts.iter().map(Facts::of).collect();
     let networks = networks(&facts);
@@ -111,14 +118,14 @@ fn roles<'a>(
     networks: &BTreeMap<Place<'a>, Members<'_, 'a>>,
     findings: &mut Findings<'_, '_, 'a>,
 ) {
-    let mut servers: BTreeMap<&str, (Vec<usize>, Tally<&[IpAddr], ()>)> = BTreeMap::new();
+    let mut servers: BTreeMap<&str, Clients<'_>> = BTreeMap::new();
     let mut peers: BTreeMap<(&str, &str), Peers<'a>> = BTreeMap::new();
     for (number, of) in facts.iter().enumerate() {
         let Some(role) = of.host.host.role.as_deref() else { continue };
         if !of.servers.is_empty() {
-            let (hosts, tally) = servers.entry(role).or_default();
-            hosts.push(number);
-            tally.add(&of.servers, number, ());
+            let clients = servers.entry(role).or_default();
+            clients.hosts.push(number);
+            clients.servers.add(&of.servers, number, ());
         }
         let Some(main) = of.main else { continue };
         let peers = peers.entry((role, &main.name)).or_default();
@@ -137,8 +144,8 @@ fn roles<'a>(
         around.any(|members| members.hosts.iter().any(|other| *other != host && peers.contains(other)))
             || hosts.iter().all(|host| facts.get(*host).is_some_and(|of| !of.is_static()))
     };
-    for (role, (hosts, tally)) in &servers {
-        if let Some(odd) = tally.outlier().filter(|odd| is_comparable(hosts, odd.host)) {
+    for (role, clients) in &servers {
+        if let Some(odd) = clients.servers.outlier().filter(|odd| is_comparable(&clients.hosts, odd.host)) {
             findings.servers(&odd, &format!("of the role {role}"));
         }
     }

@@ -6,13 +6,13 @@ const LEAST: usize = 4;
 /// The values that hosts give to one thing, as long as there are no more than two of them.
 #[derive(Debug)]
 pub(super) struct Tally<V, P> {
-    values: Vec<Value<V, P>>,
+    values: Vec<Counted<V, P>>,
     /// Whether there are more than two.
     differ: bool,
 }
 
 #[derive(Debug)]
-struct Value<V, P> {
+struct Counted<V, P> {
     value: V,
     hosts: usize,
     /// The first host that gives it, and where.
@@ -49,7 +49,7 @@ impl<V: PartialEq, P> Tally<V, P> {
         } else if self.values.len() == 2 {
             self.differ = true;
         } else {
-            self.values.push(Value { value, hosts: 1, first: (host, place) });
+            self.values.push(Counted { value, hosts: 1, first: (host, place) });
         }
     }
 

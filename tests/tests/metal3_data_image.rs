@@ -1,7 +1,7 @@
 //! DataImages against a real API server: who attaches the drives, the baremetal-operator, is played by what it writes.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acceptance::bases::fixtures;
 use acceptance::drives;

@@ -65,7 +65,8 @@ impl BootMetrics {
                 self.step(after);
             }
         }
-        let ended = matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
+        let ended =
+            matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
         if old.state != new.state && ended {
             self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
         }

@@ -23,6 +23,7 @@ use super::fair::Fair;
 use super::idle::Activity;
 use super::message::Fault;
 use super::metrics::Closed;
+use super::queue::Socket;
 use super::table::Admission;
 use super::{Options, Peer};
 use crate::log_limit::LogLimit;
@@ -101,13 +102,13 @@ async fn serve_http<T, S, B>(
     options: &Options,
     mut phase: watch::Receiver<Phase>,
 ) where
-    T: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Socket + Unpin,
     S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     let activity = Activity::new();
-    let io = TokioIo::new(Fair::new(stream, activity.clone()));
+    let io = TokioIo::new(Fair::new(stream, activity.clone(), admission.queue()));
     let standing = admission.standing();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let asking = standing.ask();

@@ -12,6 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::idle::Activity;
+use super::queue::{SendQueue, Socket};
 
 /// How many bytes a connection writes before others have their turn: the write that reaches it is the last one. No
 /// write is cut to what is left of a turn, which would add a runt to each; none is longer than a turn either.
@@ -21,14 +22,15 @@ const TURN: usize = 128 << 10;
 pub(super) struct Fair<S> {
     stream: S,
     activity: Activity,
+    queue: SendQueue,
     written: usize,
     /// `yield_now`, which wakes the task only after the reactor has run; a plain `wake_by_ref` would not wait for it.
     turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl<S> Fair<S> {
-    pub(super) fn new(stream: S, activity: Activity) -> Self {
-        Self { stream, activity, written: 0, turn: None }
+impl<S: Socket> Fair<S> {
+    pub(super) fn new(stream: S, activity: Activity, queue: SendQueue) -> Self {
+        Self { stream, activity, queue, written: 0, turn: None }
     }
 
     /// Ready when it is this connection's turn.
@@ -46,6 +48,7 @@ impl<S> Fair<S> {
         match written {
             Poll::Ready(Ok(count)) => {
                 self.written = self.written.saturating_add(count);
+                self.queue.took(count, &self.stream);
                 if count > 0 {
                     self.activity.mark();
                 }
@@ -58,7 +61,7 @@ impl<S> Fair<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Fair<S> {
+impl<S: AsyncRead + Socket + Unpin> AsyncRead for Fair<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
@@ -69,7 +72,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Fair<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Fair<S> {
+impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for Fair<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_turn(cx));
         let bytes = bytes.get(..TURN).unwrap_or(bytes);
@@ -117,15 +120,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Fair<S> {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::sync::Arc;
     use std::task::Waker;
 
     use tokio::io::{AsyncWriteExt as _, sink};
+    use tokio::sync::Semaphore;
 
     use super::*;
 
     #[tokio::test]
     async fn nobody_writes_more_than_a_turn_at_once() {
-        let mut fair = Fair::new(sink(), Activity::new());
+        let mut fair = Fair::new(sink(), Activity::new(), SendQueue::new(Arc::new(Semaphore::new(1))));
         let mut polls = vec![];
         for lengths in [&[100_usize][..], &[TURN, 7], &[TURN * 3], &[0, TURN - 1, 2]] {
             let buffers: Vec<_> = lengths.iter().map(|length| vec![0; *length]).collect();

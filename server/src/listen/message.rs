@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn ambiguous_headers_are_faults() {
         use Fault::{ChunkedTwice, SeveralHosts, UnknownCoding};
-        let cases: &[(&[(HeaderName, &str)], Option<Fault>)] = &[
+        let cases: [(&[(HeaderName, &str)], _); 10] = [
             (&[], None),
             (&[(HOST, "a")], None),
             (&[(HOST, "a"), (HOST, "a")], Some(SeveralHosts)),
@@ -78,10 +78,10 @@ mod tests {
         ];
         for (lines, fault) in cases {
             let mut headers = HeaderMap::new();
-            for (name, value) in *lines {
+            for (name, value) in lines {
                 headers.append(name, HeaderValue::from_static(value));
             }
-            assert_eq!(Fault::of(&headers), *fault, "{lines:?}");
+            assert_eq!(Fault::of(&headers), fault, "{lines:?}");
         }
     }
 }

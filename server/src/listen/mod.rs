@@ -8,6 +8,7 @@ mod fair;
 mod idle;
 mod message;
 mod metrics;
+mod queue;
 mod table;
 mod tls;
 
@@ -38,10 +39,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// How long not to repeat that all connections are taken.
 const QUIET: Duration = Duration::from_mins(1);
-
-/// How many bytes the kernel queues on a connection beyond those it has sent. Without a bound it queues up to 4 MiB
-/// for a client that does not read. It does not bound what is in flight, so it costs a distant client nothing.
-const UNSENT: u32 = 128 << 10;
 
 /// How a listener treats its connections.
 #[derive(Debug, Clone)]
@@ -108,7 +105,7 @@ impl Listener {
     pub async fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         // Accepted connections inherit it.
-        SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT)?;
+        SockRef::from(&listener).set_tcp_notsent_lowat(queue::SHORT)?;
         Ok(Self { listener, options })
     }
 

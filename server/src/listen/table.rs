@@ -11,12 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
+
+use super::queue::{LONG_QUEUES, SendQueue};
 
 /// The open connections of a listener.
 #[derive(Debug)]
 pub(super) struct ConnectionTable {
     per_address: u32,
+    long_queues: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
@@ -60,7 +63,8 @@ pub(super) struct Admission {
 impl ConnectionTable {
     /// An empty table that admits up to `per_address` connections from one address.
     pub(super) fn new(per_address: u32) -> Arc<Self> {
-        Arc::new(Self { per_address: per_address.max(1), state: Mutex::default() })
+        let long_queues = Arc::new(Semaphore::new(LONG_QUEUES));
+        Arc::new(Self { per_address: per_address.max(1), long_queues, state: Mutex::default() })
     }
 
     /// Admits a connection. If its address is at its limit, the table evicts the address's oldest pending connection
@@ -151,6 +155,11 @@ impl Admission {
         };
         state.pending.extend(busy);
         found
+    }
+
+    /// The connection's queue in the kernel.
+    pub(super) fn queue(&self) -> SendQueue {
+        SendQueue::new(Arc::clone(&self.table.long_queues))
     }
 
     /// The connection's standing, to be updated with each request.

@@ -261,7 +261,7 @@ impl StoredImage {
             ImageState::Available(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
-                    Lookup::Found(ServedFile { reading, host, ..served.clone() })
+                    Lookup::Found(ServedFile { host, reading, ..served.clone() })
                 }
                 None => Lookup::NotFound,
             },

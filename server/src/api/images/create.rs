@@ -22,6 +22,7 @@ use crate::api::problem::{Problem, ProblemBody, ProblemKind};
 use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, accept, body, convert};
 use crate::store::Publication;
+use crate::store::base_file::BaseFile;
 use crate::store::served::ETag;
 
 const JSON: &str = "application/json";
@@ -130,7 +131,7 @@ fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
         return Err(Problem::internal("an image without a main file"));
     };
     let files = open.files_of(&part);
-    files.values().try_for_each(|file| file.check_in_time()).map_err(|error| {
+    files.values().try_for_each(BaseFile::check_in_time).map_err(|error| {
         Problem::new(ProblemKind::BaseUnavailable, "the base is not available at the moment").with_cause(error)
     })?;
     let etag = ETag::new(&identity);

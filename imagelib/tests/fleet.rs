@@ -115,7 +115,8 @@ fn good_fleets_give_their_hosts() {
 #[test]
 fn a_mistake_of_the_template_is_said_once_with_the_number_of_hosts() {
     let fleet = |mac: &str, mtu: &str| {
-        let rows: String = (0..1000).map(|n| format!("    - {{name: worker-{n}, mtu: {n}x}}\n")).collect();
+        let rows: String =
+            (0..1000).fold(String::new(), |rows, n| rows + &format!("    - {{name: worker-{n}, mtu: {n}x}}\n"));
         format!(
             "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  hosts:\n    values:\n\
              {rows}  template:\n    bootMACAddress: {mac}\n    network: {{interfaces: [{{name: eth0, type: ethernet, state: up, mtu: \

@@ -122,13 +122,11 @@ fn unknown(
             };
             let message = format!("is taken as {form} by its members; the key says nothing: call it {key}");
             report.warning("network-secret-key", &path, message);
-            return match key {
-                NETWORK_DATA => network_data::translate(&mapping, &path, report),
-                _ => {
-                    flaw::report_members(&mapping, &path, report)?;
-                    Ok(NmstateDocument::new(Value::Mapping(mapping), path))
-                }
-            };
+            if key == NETWORK_DATA {
+                return network_data::translate(&mapping, &path, report);
+            }
+            flaw::report_members(&mapping, &path, report)?;
+            return Ok(NmstateDocument::new(Value::Mapping(mapping), path));
         }
     }
     Err(missing(get, budget, report))

@@ -174,7 +174,7 @@ pub(super) fn readable(text: &[u8]) -> Result<&str, Problem> {
     let text = str::from_utf8(text).map_err(|error| {
         let before = text.get(..error.valid_up_to()).unwrap_or_default();
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let column = before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count()) + 1;
         let message = format!("is not UTF-8 text: byte {}", error.valid_up_to());
         Problem { position: Some(LineColumn { line, column }), ..Problem::new("not-utf-8", message) }
@@ -286,9 +286,9 @@ struct Seed<'b, 'a> {
 }
 
 impl Seed<'_, '_> {
-    fn finish<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
+    fn finish(self, value: Value) -> Value {
         self.builder.entered.set(true);
-        Ok(value)
+        value
     }
 }
 
@@ -314,41 +314,41 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
-        self.finish(Value::Null)
+        Ok(self.finish(Value::Null))
     }
 
     fn visit_none<E: serde::de::Error>(self) -> Result<Value, E> {
-        self.finish(Value::Null)
+        Ok(self.finish(Value::Null))
     }
 
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Value, E> {
-        self.finish(Value::Bool(value))
+        Ok(self.finish(Value::Bool(value)))
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
-        self.finish(Value::Number(value.into()))
+        Ok(self.finish(Value::Number(value.into())))
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
-        self.finish(Value::Number(value.into()))
+        Ok(self.finish(Value::Number(value.into())))
     }
 
     fn visit_i128<E: serde::de::Error>(self, _: i128) -> Result<Value, E> {
-        self.finish(Flaw::Number.mark())
+        Ok(self.finish(Flaw::Number.mark()))
     }
 
     fn visit_u128<E: serde::de::Error>(self, _: u128) -> Result<Value, E> {
-        self.finish(Flaw::Number.mark())
+        Ok(self.finish(Flaw::Number.mark()))
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        self.finish(Value::Number(value.into()))
+        Ok(self.finish(Value::Number(value.into())))
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Value, E> {
         let result = self.builder.budget.borrow_mut().take_bytes(value.len());
         self.builder.check(result)?;
-        self.finish(Value::String(value.to_owned()))
+        Ok(self.finish(Value::String(value.to_owned())))
     }
 
     /// What stands in the text as it is.
@@ -370,7 +370,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
             before = self.builder.noted();
             sequence.push(value);
         }
-        self.finish(Value::Sequence(sequence))
+        Ok(self.finish(Value::Sequence(sequence)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
@@ -387,7 +387,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
                 Entry::Occupied(mut entry) => drop(entry.insert(Flaw::Twice.mark())),
             }
         }
-        self.finish(merged(mapping))
+        Ok(self.finish(merged(mapping)))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
@@ -395,7 +395,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
         let (tag, content) = access.variant::<String>()?;
         // What stands there counts, and is not kept: without its tag it would be another value.
         content.newtype_variant_seed(self.builder.seed())?;
-        self.finish(Flaw::Tag(tag).mark())
+        Ok(self.finish(Flaw::Tag(tag).mark()))
     }
 }
 

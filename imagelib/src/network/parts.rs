@@ -147,8 +147,8 @@ pub(super) fn stub(entry: &Mapping, in_controller: &BTreeSet<&str>) -> Mapping {
                     ("vrf", vec![("route-table-id", table.into()), ("port", plain)])
                 }
                 _ => {
-                    let named = |name: &&str| Value::Mapping(Mapping::from_iter([("name".into(), (*name).into())]));
-                    ("bridge", vec![("port", names.iter().map(named).collect::<Vec<_>>().into())])
+                    let port = |name: &&str| Value::Mapping(Mapping::from_iter([("name".into(), (*name).into())]));
+                    ("bridge", vec![("port", names.iter().map(port).collect::<Vec<_>>().into())])
                 }
             };
             set(key, Value::Mapping(members.into_iter().map(|(key, value)| (key.into(), value)).collect()));

@@ -132,7 +132,7 @@ impl Environment {
 }
 
 /// The keys in a text of one a line, as an install-config has them; like an `authorized_keys` file it may have empty lines
-/// and comments (sshd(8), "AUTHORIZED_KEYS FILE FORMAT").
+/// and comments (`sshd(8)`, `AUTHORIZED_KEYS FILE FORMAT`).
 fn ssh_keys(text: &str) -> Result<Vec<SshPublicKey>, EnvironmentError> {
     let is_key = |line: &str| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_key(line));

@@ -27,7 +27,7 @@ pub(super) enum Found {
 }
 
 /// Whether the API server lets dayone set the owner of a Secret. The admission plugin
-/// `OwnerReferencesPermissionEnforcement`, which OpenShift runs by default, demands the right to delete the Secret for that.
+/// `OwnerReferencesPermissionEnforcement`, which `OpenShift` runs by default, demands the right to delete the Secret for that.
 #[derive(Debug, Default)]
 pub(super) struct Owners(Mutex<Option<Instant>>);
 
@@ -78,9 +78,9 @@ pub(super) async fn secret(
         let others = context.objects.state_filter(|other| {
             other.namespace() == object.namespace() && other.spec.network_data_name == name && !other.is_deleting()
         });
-        let mut owned = secret.clone();
-        decide::claim(&mut owned, [owner].into_iter().chain(others.iter().map(|other| other.owner_reference())));
-        match replace(&api, &owned, || format!("label the Secret {name}, and make it {}'s", object.name())).await {
+        let mut claimed = secret.clone();
+        decide::claim(&mut claimed, [owner].into_iter().chain(others.iter().map(|other| other.owner_reference())));
+        match replace(&api, &claimed, || format!("label the Secret {name}, and make it {}'s", object.name())).await {
             Ok(changed) => {
                 context.metrics.owners_refused(false);
                 return Ok(Found::Secret(Arc::new(changed)));

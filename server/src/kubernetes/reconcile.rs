@@ -57,10 +57,11 @@ pub(super) async fn look(
         Outcome::Failed(..) if !context.leads() => RESYNC,
         _ => conclusion.again.unwrap_or(RESYNC),
     };
-    if conclusion.status.is_some() && context.may_write(object, owner) {
-        if let Some(again) = stand_back(object, owner, &outcome, context).await {
-            return Ok(Done { again, ..Done::settled() });
-        }
+    if conclusion.status.is_some()
+        && context.may_write(object, owner)
+        && let Some(again) = stand_back(object, owner, &outcome, context).await
+    {
+        return Ok(Done { again, ..Done::settled() });
     }
     match conclusion.status {
         Some(status) if context.may_write(object, owner) => {

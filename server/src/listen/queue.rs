@@ -107,7 +107,9 @@ mod tests {
         assert_eq!(is_long(&queues), [true, false]);
         // The first becomes slow, which makes room for the second.
         queues[0].since = Instant::now().checked_sub(WITHIN).unwrap();
-        queues.iter_mut().for_each(|queue| queue.took(TAKEN, &sink()));
+        for queue in &mut queues {
+            queue.took(TAKEN, &sink());
+        }
         assert_eq!(is_long(&queues), [false, true]);
         drop(queues);
         assert_eq!(places.available_permits(), 1);

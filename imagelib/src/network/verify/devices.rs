@@ -101,7 +101,7 @@ fn check_macsec(profile: &mut Profile<'_, '_>) {
     match profile.number("macsec", "mode").unwrap_or(0) {
         0 => {
             let name = profile.text("macsec", "mka-ckn").unwrap_or_default();
-            if !(2..=64).contains(&name.len()) || name.len() % 2 != 0 || !is_hex(&name) {
+            if !(2..=64).contains(&name.len()) || !name.len().is_multiple_of(2) || !is_hex(&name) {
                 profile.must_be("macsec", "mka-ckn", Effect::Refused, "an even number of hexadecimal digits, 2 to 64");
             }
             if profile.text("macsec", "mka-cak").is_some_and(|key| key.len() != 32 || !is_hex(&key)) {

@@ -236,7 +236,7 @@ fn check_shared(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool)
         let ends = range
             .split_once(',')
             .and_then(|(first, last)| Some((first.parse::<Ipv4Addr>().ok()?, last.parse::<Ipv4Addr>().ok()?)));
-        if is_v6 || !ends.is_some_and(|(first, last)| first <= last) {
+        if is_v6 || ends.is_none_or(|(first, last)| first > last) {
             profile.must_be(
                 group,
                 "shared-dhcp-range",
@@ -331,7 +331,7 @@ fn check_ipv6(profile: &mut Profile<'_, '_>) {
         let host = token.parse::<Ipv6Addr>().ok().map(|address| address.octets());
         let is_token =
             host.is_some_and(|bytes| bytes.iter().take(8).all(|b| *b == 0) && bytes.iter().skip(8).any(|b| *b != 0));
-        if !mode.is_none_or(|mode| mode == Some(0)) {
+        if mode.is_some_and(|mode| mode != Some(0)) {
             profile.refuse(GROUP, "token", "is set, and addr-gen-mode is not eui64", "set addr-gen-mode to eui64");
         } else if !is_token {
             profile.must_be(GROUP, "token", Effect::Refused, "the last 64 bits of an address, such as ::1:2");

@@ -77,9 +77,9 @@ pub(super) fn is_known_key(group: &str, key: &str) -> bool {
     let group = canonical(group);
     match group {
         "bond" => key == "interface-name" || bond::is_option(key),
-        "user" | "vpn" | "vpn-secrets" | "ovs-external-ids" | "ovs-other-config" => true,
-        // Of these, no release here knows the keys.
-        "geneve" | "prefix-delegation" | "wimax" => true,
+        // Of the last three, no release here knows the keys.
+        "user" | "vpn" | "vpn-secrets" | "ovs-external-ids" | "ovs-other-config" | "geneve" | "prefix-delegation"
+        | "wimax" => true,
         name if name.starts_with("wireguard-peer.") || name.starts_with('.') => true,
         "tc" => key.starts_with("qdisc.") || key.starts_with("tfilter."),
         "sriov" if key.starts_with("vf.") => true,

@@ -56,7 +56,7 @@ impl BaseFile {
         checking.max(self.operations.hung_for()).map(|waited| self.unresponsive(waited))
     }
 
-    fn unresponsive(&self, waited: Duration) -> BaseError {
+    pub(super) fn unresponsive(&self, waited: Duration) -> BaseError {
         BaseError::Unresponsive { path: self.path.clone(), waited }
     }
 }

@@ -73,7 +73,7 @@ fn count_of(key: &Value, value: &Value) -> usize {
 
 /// Goes to the plain value of this number. True where its holder is to leave it out.
 fn visit(value: &mut Value, place: &mut usize, random: &mut Random) -> bool {
-    let leave_out = match value {
+    match value {
         Value::Sequence(list) => {
             let Some(index) = child(list.iter().map(count), place) else { return false };
             let leave_out = visit(&mut list[index], place, random);
@@ -97,8 +97,7 @@ fn visit(value: &mut Value, place: &mut usize, random: &mut Random) -> bool {
             *plain = other(plain, random);
             leave_out
         }
-    };
-    leave_out
+    }
 }
 
 /// Which of some values, of which these are the counts, holds the plain value of this number, which is then counted from its first.

@@ -23,17 +23,17 @@ async fn curl(file: &Path, arguments: &[&str]) -> (i32, Vec<u8>) {
 /// Just after a second has begun, so that what follows falls into it.
 async fn a_second_begins() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    tokio::time::sleep(Duration::from_secs(1) - Duration::from_nanos(u64::from(now.subsec_nanos()))).await;
+    tokio::time::sleep(Duration::from_nanos(u64::from(1_000_000_000 - now.subsec_nanos()))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn contents_that_change_within_a_second_are_neither_mixed_nor_mistaken() {
     let place = Place::new();
     let store = Arc::new(place.in_memory(1, UrlForm::Named));
-    let plane = Plane::start(&store).await;
-    let url = format!("{}/worker-0.initramfs", plane.address);
+    let media = Plane::start(&store).await;
+    let url = format!("{}/worker-0.initramfs", media.address);
     let file = place.path("copy");
-    let head = async || -> HeaderMap { plane.client.head(&url).send().await.unwrap().headers().clone() };
+    let head = async || -> HeaderMap { media.client.head(&url).send().await.unwrap().headers().clone() };
     let date = |headers: &HeaderMap| headers.get(LAST_MODIFIED).map(|date| date.to_str().unwrap().to_owned());
 
     a_second_begins().await;
@@ -78,7 +78,7 @@ async fn contents_that_change_within_a_second_are_neither_mixed_nor_mistaken() {
     let status = place.path("unchanged");
     let (code, written) = curl(&status, &["-z", copy, "-w", "%{http_code}", &url]).await;
     assert_eq!((code, written), (0, vec![]), "304");
-    let dated = date(&head().await).unwrap();
-    let (code, _) = curl(&file, &["-C", "5", "-H", &format!("If-Range: {dated}"), &url]).await;
+    let last_modified = date(&head().await).unwrap();
+    let (code, _) = curl(&file, &["-C", "5", "-H", &format!("If-Range: {last_modified}"), &url]).await;
     assert_eq!(code, 33, "a date does not splice");
 }

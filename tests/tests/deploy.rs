@@ -278,11 +278,23 @@ fn the_container_file_makes_what_the_manifests_run() {
 
 /// `kubectl logs` and `exec` without a container's name take the first, as do scripts and patches that count.
 #[test]
-fn the_operators_container_stays_the_first_beside_its_sidecar() {
-    let objects = kustomization(SIDECAR);
-    let operator = object(&objects, "Deployment", "baremetal-operator-controller-manager");
-    let names: Vec<_> = each(&pod(operator)["containers"]).map(|container| text(&container["name"])).collect();
-    assert_eq!(names, ["manager", "dayone"]);
+fn the_operators_container_stays_the_first_with_every_component() {
+    let tls = SIDECAR.replace(
+        "- dayone/deploy/components/monitoring\n",
+        "- dayone/deploy/components/monitoring\n- dayone/deploy/components/tls\n",
+    );
+    for site in [SIDECAR, &tls] {
+        let objects = kustomization(site);
+        let operator = object(&objects, "Deployment", "baremetal-operator-controller-manager");
+        let names: Vec<_> = each(&pod(operator)["containers"]).map(|container| text(&container["name"])).collect();
+        assert_eq!(names, ["manager", "dayone"], "{site}");
+        let has_tls =
+            each(&dayone(operator)["args"]).any(|argument| text(argument).starts_with("--images-tls-cert-file"));
+        assert_eq!(has_tls, site.contains("components/tls"), "{site}");
+        assert!(
+            !each(&named(&pod(operator)["containers"], "manager")["args"]).any(|one| text(one).contains("images-tls"))
+        );
+    }
 }
 
 #[test]

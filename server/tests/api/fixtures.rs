@@ -63,6 +63,10 @@ async fn refused(dayone: &Dayone, path: &Path, text: &str, prefix: &str) {
         for finding in findings {
             let message = member(finding, "message");
             assert!(message.starts_with(member(finding, "path")), "{finding}");
+            // Reading a document already refuses tags, in words of its own.
+            if member(finding, "code") == "unknown-tag" {
+                continue;
+            }
             // What unwrapping already refuses, such as an empty text, is not the conversion's to say.
             let Some(message) = message.strip_prefix(prefix).filter(|_| !prefix.is_empty()) else { continue };
             // It may name another place of the document, too.

@@ -103,14 +103,16 @@ fn refused(document: &Value, steps: &[Step<'_>], refusal: &Refusal, path: &Docum
     report.error(code, path, format!("{subject}: {line}{hint}"));
 }
 
-/// The value at the end of `steps` for a sentence, where it is a single one and no secret.
+/// Returns the value at the end of `steps` for a sentence, if it is a single one and no secret. The document may be what a
+/// Secret of Kubernetes holds, and the sentence goes into a condition that more people may read: of texts, only those are
+/// shown that are written like addresses.
 fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
     let keys = steps.iter().filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
     if keys.into_iter().any(is_secret) {
         return None;
     }
     match locate::at(document, steps)? {
-        Value::String(text) => Some(quoted(text)),
+        Value::String(text) if text.bytes().all(|b| b.is_ascii_hexdigit() || b".:/".contains(&b)) => Some(quoted(text)),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(value) => Some(value.to_string()),
         _ => None,

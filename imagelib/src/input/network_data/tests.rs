@@ -250,7 +250,7 @@ fn what_is_wrong_is_refused_with_its_place() {
         ),
         ("address: 192.0.2.54", "x: y", "networks[0].services[0].address is missing"),
         // What nmstate and the checks before it say has the places of this document.
-        ("bond_miimon: 100", "bond_miimon: often", "links[2].bond_miimon is \"often\", which nmstate refuses"),
+        ("bond_miimon: 100", "bond_miimon: often", "links[2].bond_miimon is refused by nmstate"),
         (
             "'52:54:00:00:00:02'",
             "'52:54:00:00:00:01'",

@@ -246,10 +246,9 @@ fn a_fleet_without_credentials_is_probed_and_emptied_as_it_is_booted() {
     let directory = tempfile::tempdir().unwrap();
     let emulator = Emulator::start(&directory.path().join("sushy"));
     let fleet = format!(
-        "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  template:\n    name: \
-         ${{name}}\n    bootMACAddress: ${{mac}}\n    bmc: {{address: \"redfish-virtualmedia+{}${{system}}\"}}\n    \
-         network: {{interfaces: []}}\n  hosts:\n  - {{name: worker-0, mac: '52:54:00:00:00:01', system: \
-         {system}}}\n  - {{name: worker-1, mac: '52:54:00:00:00:02', system: {system}}}\n",
+        "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  template:\n    \
+         bmc: {{address: \"redfish-virtualmedia+{}${{system}}\"}}\n    network: {{interfaces: []}}\n  hosts:\n    \
+         values:\n    - {{name: worker-0, system: {system}}}\n    - {{name: worker-1, system: {system}}}\n",
         emulator.origin,
         system = emulator.system,
     );

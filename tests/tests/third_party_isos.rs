@@ -23,6 +23,10 @@ fn build(base: &Path, output: &Path, extra: &[&str]) -> Output {
 }
 
 const NO_LINUX: &str = "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd";
+/// memtest86+ starts from the image of a floppy, which the BIOS emulates.
+const EMULATED: &str = "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and \
+    dayone can add nothing to what it starts: /boot/floppy.img is the image of a floppy or a hard disk that the BIOS \
+    emulates (El Torito), and dayone does not change the boot menu in it";
 /// An example in the menu, of a system that is not on the medium.
 const NOT_THERE: &str = "the initrds that its boot menus load were not found: /initrd.img (entry \
     \"GNU/Linux\" of /boot/grub/grub.cfg)";
@@ -32,8 +36,8 @@ fn what_is_no_linux_with_an_initrd_is_refused() {
     let directory = TempDir::new().unwrap();
     for (iso, reason) in [
         ("ipxe/ipxe.iso", NO_LINUX),
-        ("memtest86+/memtest86+x64.iso", NO_LINUX),
-        ("memtest86+/memtest86+ia32.iso", NO_LINUX),
+        ("memtest86+/memtest86+x64.iso", EMULATED),
+        ("memtest86+/memtest86+ia32.iso", EMULATED),
         ("grub-rescue/grub-rescue-cdrom.iso", NOT_THERE),
         // An ISO as well, whatever its name.
         ("grub-rescue/grub-rescue-floppy.img", NOT_THERE),

@@ -169,6 +169,7 @@ fn occurrences<'a>(text: &'a [char], secret: &'a [char]) -> impl Iterator<Item =
 /// Where a character ends that begins at `at`, in every way in which it can be written there.
 fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     let rest = text.get(at..).unwrap_or_default();
+    let bytes: Vec<u32> = wanted.encode_utf8(&mut [0; 4]).bytes().map(u32::from).collect();
     // Escaped, perhaps more than once.
     let escapes = rest.iter().take_while(|character| **character == '\\').count();
     for count in 0..=escapes.min(8) {
@@ -181,22 +182,11 @@ fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
         }
         let mut units = [0; 2];
         let units = wanted.encode_utf16(&mut units);
-        if let Some(length) = sequence(behind, units.iter().map(|unit| u32::from(*unit)), &["u"], 4) {
-            ends.push(at + count + length);
-        }
-        let mut bytes = [0; 4];
-        let bytes = wanted.encode_utf8(&mut bytes).bytes();
-        if let Some(length) = sequence(behind, bytes.map(u32::from), &["x"], 2) {
-            ends.push(at + count + length);
-        }
+        let units: Vec<u32> = units.iter().map(|unit| u32::from(*unit)).collect();
+        ends.extend(sequence(behind, 'u', 4, &units).map(|length| at + count + length));
+        ends.extend(sequence(behind, 'x', 2, &bytes).map(|length| at + count + length));
     }
-    let mut bytes = [0; 4];
-    let bytes = wanted.encode_utf8(&mut bytes).bytes();
-    if rest.first() == Some(&'%')
-        && let Some(length) = sequence(rest, bytes.map(u32::from), &["%"], 2)
-    {
-        ends.push(at + length);
-    }
+    ends.extend(sequence(rest, '%', 2, &bytes).map(|length| at + length));
     if wanted == ' ' && rest.first() == Some(&'+') {
         ends.push(at + 1);
     }
@@ -205,29 +195,34 @@ fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     }
 }
 
-/// The length of numbers in hexadecimal, each behind a mark that may be escaped (`\\u0041`, `%2541`).
-fn sequence(text: &[char], numbers: impl Iterator<Item = u32>, marks: &[&str], digits: usize) -> Option<usize> {
-    let mut at = 0;
+/// The lengths of numbers in hexadecimal, each behind a mark that may be escaped (`\\u0041`, `%2541`). `%2541` may be an
+/// `A` that was encoded twice, or a `%` before `41`: both are found.
+fn sequence(text: &[char], mark: char, digits: usize, numbers: &[u32]) -> impl Iterator<Item = usize> {
+    let mut ends = vec![0];
     for number in numbers {
-        // Between two numbers, and before the first where the caller has passed them.
-        while at > 0 && text.get(at) == Some(&'\\') {
+        let mut next = Vec::new();
+        for mut at in ends {
+            // Between two numbers; before the first one the caller has passed them.
+            while at > 0 && text.get(at) == Some(&'\\') {
+                at += 1;
+            }
+            if text.get(at) != Some(&mark) {
+                continue;
+            }
             at += 1;
+            while let Some(hex) = text.get(at..at + digits).filter(|hex| is_hex(hex)) {
+                if u32::from_str_radix(&String::from_iter(hex), 16).ok() == Some(*number) {
+                    next.push(at + digits);
+                }
+                if mark != '%' || hex != ['2', '5'] {
+                    break;
+                }
+                at += digits;
+            }
         }
-        let mark = marks.first().and_then(|mark| mark.chars().next())?;
-        if text.get(at) != Some(&mark) {
-            return None;
-        }
-        at += 1;
-        while mark == '%' && text.get(at..at + 2) == Some(&['2', '5']) && text.get(at + 2..at + 4).is_some_and(is_hex) {
-            at += 2;
-        }
-        let hex: String = text.get(at..at + digits)?.iter().collect();
-        if u32::from_str_radix(&hex, 16).ok() != Some(number) {
-            return None;
-        }
-        at += digits;
+        ends = next;
     }
-    Some(at)
+    ends.into_iter()
 }
 
 fn is_hex(text: &[char]) -> bool {

@@ -96,6 +96,18 @@ fn percent(character: char) -> String {
     character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
+/// `%25aA` is `%aA`, or what `%aA` stands for.
+#[test]
+fn a_percent_sign_before_hexadecimal_digits_is_found_however_it_is_encoded() {
+    for password in ["%aA!", "%25%", "%2541%"] {
+        let secrets = secrets("root", password, "a-token-of-a-session");
+        for how in 0..12 {
+            let written = written(password, how);
+            assert!(!secrets.blank(&written).contains(&written), "{written}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn however_a_secret_is_written_it_does_not_show(

@@ -32,7 +32,7 @@ pub fn convert_all(input: Input) -> Converted {
 
 /// [`convert_all`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
 pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
-    let Input { hosts, cluster, mut report } = input;
+    let Input { hosts, flawed, cluster, mut report } = input;
     let is_complete = is_complete(&report);
     report.append(network::release_findings(release));
     let converted = parallel::each(&hosts, HOSTS_AT_ONCE, |host| network::attempt(host, release));
@@ -41,6 +41,9 @@ pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> 
     for (network, findings) in converted {
         repeated.add(&mut report, findings);
         networks.push(network);
+    }
+    for (_, findings) in parallel::each(&flawed, HOSTS_AT_ONCE, |host| network::attempt(host, release)) {
+        repeated.add(&mut report, findings);
     }
     repeated.count(&mut report);
     check_fleet(&hosts, &networks, cluster.as_ref(), is_complete, &mut report);

@@ -9,7 +9,7 @@ use super::cluster::{self, address};
 use super::install_config::{network, without_network};
 use super::nics::nics;
 use super::object::{Fields, Reported, check_version};
-use super::part::HostPart;
+use super::part::{HostPart, Members};
 use super::stream::Document;
 use crate::host::{Cluster, HostBmc, HostName};
 use crate::report::{DocumentPath, Report};
@@ -32,7 +32,7 @@ pub(super) fn read(document: &Document, report: &mut Report) -> Result<(Vec<Host
         None => None,
     };
     let hosts = top.mappings("hosts", report)?;
-    let hosts = hosts.iter().filter_map(|fields| host(fields, report).ok()).collect();
+    let hosts = hosts.iter().map(|fields| host(fields, report)).collect();
     Ok((hosts, Cluster { name, rendezvous_ip, ..cluster::unknown(top.path) }))
 }
 
@@ -59,24 +59,26 @@ fn top<'a>(document: &'a Document, report: &mut Report) -> Result<Fields<'a>, Re
     })
 }
 
-fn host(fields: &Fields<'_>, report: &mut Report) -> Result<HostPart, Reported> {
-    let hostname = fields.parsed::<HostName>("hostname", report);
-    let role = fields.text("role", report);
-    let bmc = bmc::inline(fields, report);
-    let root_device_hints = fields.whole_mapping("rootDeviceHints", report);
-    let nics = nics(fields, report);
+fn host(fields: &Fields<'_>, report: &mut Report) -> HostPart {
+    let mut members = Members::default();
+    let hostname = members.take(fields.parsed::<HostName>("hostname", report));
+    let role = members.take(fields.text("role", report));
+    let bmc = members.take(bmc::inline(fields, report));
+    let root_device_hints = members.take(fields.whole_mapping("rootDeviceHints", report));
+    let nics = members.take(nics(fields, report));
     let network = network(fields, report);
+    let without_network = network.is_ok().then(|| without_network(fields));
     let at = |key| fields.path.key(key);
-    let hostname = hostname?;
-    Ok(HostPart {
+    HostPart {
         name: hostname.as_ref().map(|name| (name.to_string(), at("hostname"))),
         hostname,
-        role: role?.map(|role| (role.to_owned(), at("role"))),
-        bmc: bmc?.map(|bmc| (bmc, at("bmc"))),
-        root_device_hints: root_device_hints?.map(|hints| (hints.mapping.clone(), hints.path)),
-        nics: nics?,
-        network: network?.map(Into::into),
-        without_network: Some(without_network(fields)),
+        role: role.map(|role| (role.to_owned(), at("role"))),
+        bmc: bmc.map(|bmc| (bmc, at("bmc"))),
+        root_device_hints: root_device_hints.map(|hints| (hints.mapping.clone(), hints.path)),
+        nics,
+        network: members.take(network).map(Into::into),
+        without_network,
+        is_flawed: members.any_wrong(),
         ..HostPart::new(KIND, fields.path.clone())
-    })
+    }
 }

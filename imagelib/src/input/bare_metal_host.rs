@@ -6,7 +6,7 @@
 use super::bmc::bmc;
 use super::network_secret::{self, NMSTATE};
 use super::object::{Fields, Object, Reported};
-use super::part::{HostPart, Placed, WithoutNetwork};
+use super::part::{HostPart, Members, Placed, WithoutNetwork};
 use super::secret::Secrets;
 use super::yaml::Budget;
 use crate::host::{Architecture, BootMode, HostBmc, HostName, MacAddress, NetworkDocument};
@@ -41,38 +41,31 @@ pub(super) fn part(
         }
     }
     // All that is wrong is said at once, so that nobody has to mend and try in turns.
-    let annotated = annotated(&top, report);
-    let boot_mac = spec.parsed::<MacAddress>("bootMACAddress", report);
-    let architecture = spec.parsed::<Architecture>("architecture", report);
-    let boot_mode = spec.parsed::<BootMode>("bootMode", report);
-    let bmc = bmc(&spec, namespace, secrets, budget, report);
-    let root_device_hints = spec.whole_mapping("rootDeviceHints", report);
+    let mut members = Members::default();
+    let (hostname, role) = members.take(annotated(&top, report));
+    let boot_mac = members.take(spec.parsed::<MacAddress>("bootMACAddress", report));
+    let architecture = members.take(spec.parsed::<Architecture>("architecture", report));
+    let boot_mode = members.take(spec.parsed::<BootMode>("bootMode", report));
+    let bmc = members.take(bmc(&spec, namespace, secrets, budget, report));
+    let root_device_hints = members.take(spec.whole_mapping("rootDeviceHints", report));
     let network = network(&spec, namespace, secrets, budget, report);
+    let without_network = network.is_ok().then(|| without_network(&spec));
     let at = |key| spec.path.key(key);
-    let whole = || {
-        let (hostname, role) = annotated?;
-        Ok(HostPart {
-            name: Some((object.name.clone(), top.path.key("metadata").key("name"))),
-            namespace: object.namespace.clone(),
-            hostname,
-            role,
-            boot_mac: boot_mac?.map(|mac| (mac, at("bootMACAddress"))),
-            architecture: architecture?.map(|architecture| (architecture, at("architecture"))),
-            boot_mode: boot_mode?.map(|mode| (mode, at("bootMode"))),
-            bmc: bmc?.map(|bmc| (bmc, at("bmc"))),
-            root_device_hints: root_device_hints?.map(|hints| (hints.mapping.clone(), hints.path)),
-            without_network: Some(without_network(&spec)),
-            ..HostPart::new(KIND, object.path.clone())
-        })
-    };
-    match (whole(), network) {
-        (Ok(part), Ok(network)) => Ok(HostPart { network, ..part }),
-        (Err(Reported), Ok(None)) => {
-            without_network(&spec).say(report);
-            Err(Reported)
-        }
-        _ => Err(Reported),
-    }
+    Ok(HostPart {
+        name: Some((object.name.clone(), top.path.key("metadata").key("name"))),
+        namespace: object.namespace.clone(),
+        hostname,
+        role,
+        boot_mac: boot_mac.map(|mac| (mac, at("bootMACAddress"))),
+        architecture: architecture.map(|architecture| (architecture, at("architecture"))),
+        boot_mode: boot_mode.map(|mode| (mode, at("bootMode"))),
+        bmc: bmc.map(|bmc| (bmc, at("bmc"))),
+        root_device_hints: root_device_hints.map(|hints| (hints.mapping.clone(), hints.path)),
+        network: members.take(network),
+        without_network,
+        is_flawed: members.any_wrong(),
+        ..HostPart::new(KIND, object.path.clone())
+    })
 }
 
 /// The host name and the role that assisted-service takes from annotations

@@ -8,7 +8,7 @@ use serde_yaml::Value;
 use super::bmc;
 use super::cluster::{self, machine_networks, virtual_ips};
 use super::object::{Fields, Reported, listed};
-use super::part::{HostPart, WithoutNetwork};
+use super::part::{HostPart, Members, WithoutNetwork};
 use super::stream::Document;
 use crate::host::{BootMode, Cluster, HostBmc, MacAddress, NmstateDocument};
 use crate::report::{DocumentPath, Report, Severity};
@@ -53,7 +53,7 @@ pub(super) fn read(document: &Document, report: &mut Report) -> Result<InstallCo
         };
         (platform.path.clone(), message)
     });
-    Ok(InstallConfig { hosts: read.into_iter().flatten().collect(), cluster, without_hosts })
+    Ok(InstallConfig { hosts: read, cluster, without_hosts })
 }
 
 /// Whether `loadBalancer` says that the virtual IPs are no host's.
@@ -103,26 +103,29 @@ fn parts<'a>(document: &'a Document, report: &mut Report) -> Result<(Fields<'a>,
     Err(top.wrong("platform", "invalid-value", message, report))
 }
 
-fn host(fields: &Fields<'_>, report: &mut Report) -> Result<HostPart, Reported> {
-    let name = fields.required_text("name", "what the host is called", report);
-    let role = fields.text("role", report);
-    let boot_mac = fields.parsed::<MacAddress>("bootMACAddress", report);
-    let boot_mode = fields.parsed::<BootMode>("bootMode", report);
-    let bmc = bmc::inline(fields, report);
-    let root_device_hints = fields.whole_mapping("rootDeviceHints", report);
+fn host(fields: &Fields<'_>, report: &mut Report) -> HostPart {
+    let mut members = Members::default();
+    let name = members.take(fields.required_text("name", "what the host is called", report).map(Some));
+    let role = members.take(fields.text("role", report));
+    let boot_mac = members.take(fields.parsed::<MacAddress>("bootMACAddress", report));
+    let boot_mode = members.take(fields.parsed::<BootMode>("bootMode", report));
+    let bmc = members.take(bmc::inline(fields, report));
+    let root_device_hints = members.take(fields.whole_mapping("rootDeviceHints", report));
     let network = network(fields, report);
+    let without_network = network.is_ok().then(|| without_network(fields));
     let at = |key| fields.path.key(key);
-    Ok(HostPart {
-        name: Some((name?.to_owned(), at("name"))),
-        role: role?.map(|role| (role.to_owned(), at("role"))),
-        boot_mac: boot_mac?.map(|mac| (mac, at("bootMACAddress"))),
-        boot_mode: boot_mode?.map(|mode| (mode, at("bootMode"))),
-        bmc: bmc?.map(|bmc| (bmc, at("bmc"))),
-        root_device_hints: root_device_hints?.map(|hints| (hints.mapping.clone(), hints.path)),
-        network: network?.map(Into::into),
-        without_network: Some(without_network(fields)),
+    HostPart {
+        name: name.map(|name| (name.to_owned(), at("name"))),
+        role: role.map(|role| (role.to_owned(), at("role"))),
+        boot_mac: boot_mac.map(|mac| (mac, at("bootMACAddress"))),
+        boot_mode: boot_mode.map(|mode| (mode, at("bootMode"))),
+        bmc: bmc.map(|bmc| (bmc, at("bmc"))),
+        root_device_hints: root_device_hints.map(|hints| (hints.mapping.clone(), hints.path)),
+        network: members.take(network).map(Into::into),
+        without_network,
+        is_flawed: members.any_wrong(),
         ..HostPart::new(SHAPE, fields.path.clone())
-    })
+    }
 }
 
 /// NMState that stands as it is under `networkConfig`.

@@ -201,14 +201,20 @@ impl Hosts {
     pub(super) fn finish(mut self, report: &mut Report) -> Finished {
         self.all.sort_by_key(|host| host.order);
         let all = self.all.len();
-        let hosts: Vec<HostSpec> = self.all.into_iter().filter_map(|host| host.part.finish(report)).collect();
-        Finished { left_out: hosts.len() < all, hosts }
+        let (mut hosts, mut flawed) = (Vec::new(), Vec::new());
+        for Host { part, .. } in self.all {
+            let to = if part.is_flawed { &mut flawed } else { &mut hosts };
+            to.extend(part.finish(report));
+        }
+        Finished { left_out: hosts.len() < all, hosts, flawed }
     }
 }
 
 /// All hosts, put together.
 pub(super) struct Finished {
     pub(super) hosts: Vec<HostSpec>,
+    /// Those of whose documents something could not be read.
+    pub(super) flawed: Vec<HostSpec>,
     /// Whether documents describe others, which have no network.
     pub(super) left_out: bool,
 }

@@ -65,6 +65,9 @@ const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolv
 pub struct Input {
     /// The hosts that could be unwrapped, in the order of their documents.
     pub hosts: Vec<HostSpec>,
+    /// Hosts of whose documents something could not be read, which `report` has as an error. No image may be made for
+    /// them; what can be read of their networks is checked with the others.
+    pub flawed: Vec<HostSpec>,
     /// The cluster that they are of, where the documents say.
     pub cluster: Option<Cluster>,
     /// What the user should know; an error for each host that could not be unwrapped.
@@ -89,7 +92,8 @@ pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>
     let mut input = Input::default();
     let mut budget = Budget::within(limits);
     if let Some(sorted) = Sorted::read(texts, &mut budget, &mut input.report) {
-        (input.hosts, input.cluster) = sorted.unwrap_hosts(&mut budget, &mut input.report);
+        let (found, cluster) = sorted.unwrap_hosts(&mut budget, &mut input.report);
+        (input.hosts, input.flawed, input.cluster) = (found.hosts, found.flawed, cluster);
     }
     input
 }

@@ -2,6 +2,7 @@
 
 use serde_yaml::Mapping;
 
+use super::object::Reported;
 use crate::host::{
     Architecture, BmcSpec, BootMode, HostError, HostName, HostPlaces, HostSpec, MacAddress, NamedNic, NetworkDocument,
 };
@@ -32,6 +33,30 @@ pub(super) struct HostPart {
     pub(super) network: Option<NetworkDocument>,
     /// What is to be said if no document says what its network is.
     pub(super) without_network: Option<WithoutNetwork>,
+    /// Whether something of the document could not be read, and was reported. No image is made for such a host; the rest
+    /// of it is checked, so that all that is wrong is said at once.
+    pub(super) is_flawed: bool,
+}
+
+/// Reads the members of a document, of which each may be wrong.
+#[derive(Default)]
+pub(super) struct Members {
+    any_wrong: bool,
+}
+
+impl Members {
+    /// What was read; nothing where that was wrong.
+    pub(super) fn take<T: Default>(&mut self, read: Result<T, Reported>) -> T {
+        read.unwrap_or_else(|Reported| {
+            self.any_wrong = true;
+            T::default()
+        })
+    }
+
+    /// Whether any of them was wrong.
+    pub(super) fn any_wrong(&self) -> bool {
+        self.any_wrong
+    }
 }
 
 /// What is said of a host without a network.
@@ -93,6 +118,7 @@ impl HostPart {
                 report.error("network-twice", &theirs.path(), message);
             }
         }
+        self.is_flawed |= other.is_flawed;
         self.name = self.name.take().or(other.name);
         self.namespace = self.namespace.take().or(other.namespace);
         // What is said to be the host name is more than what another document calls the host.

@@ -10,7 +10,7 @@ use super::bmc;
 use super::cluster::{self, networks, virtual_ips};
 use super::nics::nics;
 use super::object::{Fields, Object, Reported};
-use super::part::{HostPart, WithoutNetwork};
+use super::part::{HostPart, Members, WithoutNetwork};
 use super::secret::Secrets;
 use super::yaml::Budget;
 use crate::host::{Architecture, BootMode, Cluster, HostBmc, HostName, MacAddress, NmstateDocument};
@@ -79,7 +79,7 @@ impl Site {
         let mut parts = Vec::new();
         for cluster in self.clusters(report)? {
             for node in cluster.fields.mappings("nodes", report)? {
-                parts.extend(cluster.part(&node, secrets, budget, report));
+                parts.push(cluster.part(&node, secrets, budget, report));
             }
         }
         Ok(parts)
@@ -121,54 +121,51 @@ impl OneCluster<'_> {
         })
     }
 
-    fn part(
-        &self,
-        node: &Fields<'_>,
-        secrets: &Secrets,
-        budget: &mut Budget,
-        report: &mut Report,
-    ) -> Result<HostPart, Reported> {
-        // All that is wrong is said at once.
-        let name = node.required_text("hostName", "what the host is called", report);
-        let hostname = node.parsed::<HostName>("hostName", report);
-        let role = node.text("role", report);
-        let boot_mac = node.parsed::<MacAddress>("bootMACAddress", report);
-        let boot_mode = node.parsed::<BootMode>("bootMode", report);
-        let architecture = self.architecture(node, report);
-        let bmc = bmc::of_node(node, self.namespace, secrets, budget, report);
-        let root_device_hints = node.whole_mapping("rootDeviceHints", report);
+    fn part(&self, node: &Fields<'_>, secrets: &Secrets, budget: &mut Budget, report: &mut Report) -> HostPart {
+        let mut members = Members::default();
+        let name = members.take(node.required_text("hostName", "what the host is called", report).map(Some));
+        let hostname = members.take(node.parsed::<HostName>("hostName", report));
+        let role = members.take(node.text("role", report));
+        let boot_mac = members.take(node.parsed::<MacAddress>("bootMACAddress", report));
+        let boot_mode = members.take(node.parsed::<BootMode>("bootMode", report));
+        let architecture = members.take(self.architecture(node, report));
+        let bmc = members.take(bmc::of_node(node, self.namespace, secrets, budget, report));
+        let root_device_hints = members.take(node.whole_mapping("rootDeviceHints", report));
         let node_network = node.mapping("nodeNetwork", report);
         let network = match &node_network {
             Ok(Some(fields)) => fields.whole_mapping("config", report),
-            _ => Ok(None),
+            Ok(None) => Ok(None),
+            Err(Reported) => Err(Reported),
         };
         let nics = match &node_network {
-            Ok(Some(fields)) => nics(fields, report),
-            _ => Ok(Vec::new()),
+            Ok(Some(fields)) => members.take(nics(fields, report)),
+            _ => Vec::new(),
         };
-        node_network?;
         let at = |key| node.path.key(key);
-        Ok(HostPart {
-            name: Some((name?.to_owned(), at("hostName"))),
+        let without_network = network.is_ok().then(|| WithoutNetwork {
+            severity: Severity::Warning,
+            code: "host-without-network",
+            path: at("nodeNetwork").key("config"),
+            message: "is missing: the host has no network for its first boot, and is left out".to_owned(),
+        });
+        let network = members.take(network);
+        HostPart {
+            name: name.map(|name| (name.to_owned(), at("hostName"))),
             namespace: self.namespace.map(str::to_owned),
-            hostname: hostname?,
-            role: Some((role?.unwrap_or(USUAL_ROLE).to_owned(), at("role"))),
-            boot_mac: boot_mac?.map(|mac| (mac, at("bootMACAddress"))),
-            boot_mode: boot_mode?.map(|mode| (mode, at("bootMode"))),
-            architecture: architecture?,
-            bmc: bmc?.map(|bmc| (bmc, at("bmcAddress"))),
-            root_device_hints: root_device_hints?.map(|hints| (hints.mapping.clone(), hints.path)),
-            nics: nics?,
-            network: network?
+            hostname,
+            role: Some((role.unwrap_or(USUAL_ROLE).to_owned(), at("role"))),
+            boot_mac: boot_mac.map(|mac| (mac, at("bootMACAddress"))),
+            boot_mode: boot_mode.map(|mode| (mode, at("bootMode"))),
+            architecture,
+            bmc: bmc.map(|bmc| (bmc, at("bmcAddress"))),
+            root_device_hints: root_device_hints.map(|hints| (hints.mapping.clone(), hints.path)),
+            nics,
+            network: network
                 .map(|config| NmstateDocument::new(Value::Mapping(config.mapping.clone()), config.path).into()),
-            without_network: Some(WithoutNetwork {
-                severity: Severity::Warning,
-                code: "host-without-network",
-                path: at("nodeNetwork").key("config"),
-                message: "is missing: the host has no network for its first boot, and is left out".to_owned(),
-            }),
+            without_network,
+            is_flawed: members.any_wrong(),
             ..HostPart::new(self.kind, node.path.clone())
-        })
+        }
     }
 
     /// A node's own architecture, else the cluster's.

@@ -23,7 +23,7 @@ use super::stream::{self, Document};
 use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
-use crate::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
+use crate::host::{Cluster, HostBmc, NmstateDocument};
 use crate::report::{DocumentPath, LineColumn, Report, Severity};
 
 /// How many documents of hosts a thread reads at a time.
@@ -228,7 +228,7 @@ impl<'a> Sorted<'a> {
     }
 
     /// All hosts, with their networks, and the cluster that they are of.
-    pub(super) fn unwrap_hosts(mut self, budget: &mut Budget, report: &mut Report) -> (Vec<HostSpec>, Option<Cluster>) {
+    pub(super) fn unwrap_hosts(mut self, budget: &mut Budget, report: &mut Report) -> (Finished, Option<Cluster>) {
         let tables = NamedTables::new(std::mem::take(&mut self.tables), std::mem::take(&mut self.inventories));
         let any_fleet = self.hosts.iter().any(|host| matches!(host, HostDocument::Fleet(_)));
         if !any_fleet {
@@ -298,11 +298,11 @@ impl<'a> Sorted<'a> {
         let profiles = self.profiles(first_profile, has_nameless, report);
         hosts.join(profiles, [By::Name, By::Mac], report);
         policies.join(&mut hosts, report);
-        let Finished { hosts: found, left_out } = hosts.finish(report);
+        let found = hosts.finish(report);
         let cluster = clusters.finish(report);
-        if found.is_empty() && !report.has_errors() {
+        if found.hosts.is_empty() && !report.has_errors() {
             // An agent-config may leave its hosts out altogether: they use DHCP.
-            let severity = if left_out || any_agent_config { Severity::Warning } else { Severity::Error };
+            let severity = if found.left_out || any_agent_config { Severity::Warning } else { Severity::Error };
             self.report_no_host(severity, without_hosts, report);
         }
         // Where a host could not be read, its Secret is not used either, and to say so would only distract.

@@ -18,7 +18,7 @@ use self::template::{Template, Variables};
 use super::bmc::bmc;
 use super::nics::nics;
 use super::object::{Fields, Object, Reported, listed};
-use super::part::HostPart;
+use super::part::{HostPart, Members};
 use super::secret::Secrets;
 use super::stream::kind_of;
 use super::yaml::Budget;
@@ -52,8 +52,10 @@ pub(super) fn parts(
     let fleet = Fleet::read(object, tables, report)?;
     let mut parts = Vec::with_capacity(fleet.table.rows.len());
     fleet.each(report, &mut |filled, report| {
-        parts.push(part(filled, object, secrets, budget, report)?);
-        Ok(())
+        let part = part(filled, object, secrets, budget, report);
+        let read = if part.is_flawed { Err(Reported) } else { Ok(()) };
+        parts.push(part);
+        read
     });
     Ok(parts)
 }
@@ -185,27 +187,22 @@ impl Fleet {
     }
 }
 
-fn part(
-    mut filled: Filled,
-    object: &Object,
-    secrets: &Secrets,
-    budget: &mut Budget,
-    report: &mut Report,
-) -> Result<HostPart, Reported> {
+fn part(mut filled: Filled, object: &Object, secrets: &Secrets, budget: &mut Budget, report: &mut Report) -> HostPart {
     let network = filled.members.shift_remove("network");
     let fields = Fields::new(&filled.members, filled.path);
     let at = |key| fields.path.key(key);
-    // All that is wrong is said at once.
-    let name = name(&fields, report);
-    let hostname = fields.parsed::<HostName>("hostname", report);
-    let boot_mac = fields.parsed::<MacAddress>("bootMACAddress", report);
-    let architecture = fields.parsed("architecture", report);
-    let boot_mode = fields.parsed("bootMode", report);
-    let role = fields.text("role", report);
-    let bmc = bmc(&fields, object.namespace.as_deref(), secrets, budget, report);
-    let nics = if fields.mapping.contains_key("interfaces") { nics(&fields, report) } else { Ok(Vec::new()) };
-    let network = match network {
-        Some(network @ Value::Mapping(_)) => Ok(network),
+    let mut members = Members::default();
+    let name = members.take(name(&fields, report).map(Some));
+    let hostname = members.take(fields.parsed::<HostName>("hostname", report));
+    let boot_mac = members.take(fields.parsed::<MacAddress>("bootMACAddress", report));
+    let architecture = members.take(fields.parsed("architecture", report));
+    let boot_mode = members.take(fields.parsed("bootMode", report));
+    let role = members.take(fields.text("role", report));
+    let bmc = members.take(bmc(&fields, object.namespace.as_deref(), secrets, budget, report));
+    let has_nics = fields.mapping.contains_key("interfaces");
+    let nics = if has_nics { members.take(nics(&fields, report)) } else { Vec::new() };
+    let network = members.take(match network {
+        Some(network @ Value::Mapping(_)) => Ok(Some(network)),
         None | Some(Value::Null) => {
             let message = "is missing; the NMState of every host belongs there";
             Err(fields.wrong("network", "fleet-network-missing", message, report))
@@ -214,22 +211,21 @@ fn part(
             let message = format!("is {}; NMState is a mapping (interfaces, routes, …)", kind_of(&other));
             Err(fields.wrong("network", "nmstate-not-mapping", message, report))
         }
-    };
-    let (name, hostname, boot_mac, architecture) = (name?, hostname?, boot_mac?, architecture?);
-    let (boot_mode, role, bmc, nics) = (boot_mode?, role?.map(str::to_owned), bmc?, nics?);
-    Ok(HostPart {
-        name: Some((name.to_string(), at("name"))),
+    });
+    HostPart {
+        name: name.as_ref().map(|name| (name.to_string(), at("name"))),
         namespace: object.namespace.clone(),
-        hostname: Some(hostname.unwrap_or(name)),
+        hostname: hostname.or(name),
         boot_mac: boot_mac.map(|mac| (mac, at("bootMACAddress"))),
         architecture: architecture.map(|architecture| (architecture, at("architecture"))),
         boot_mode: boot_mode.map(|mode| (mode, at("bootMode"))),
         bmc: bmc.map(|bmc| (bmc, at("bmc"))),
-        role: role.map(|role| (role, at("role"))),
+        role: role.map(|role| (role.to_owned(), at("role"))),
         nics,
-        network: Some(NmstateDocument::new(network?, at("network")).into()),
+        network: network.map(|network| NmstateDocument::new(network, at("network")).into()),
+        is_flawed: members.any_wrong(),
         ..HostPart::new(KIND, fields.path.clone())
-    })
+    }
 }
 
 /// The host's name, which is a host name, so that it can be a directory's, too.

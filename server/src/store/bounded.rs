@@ -77,6 +77,11 @@ impl<T: Clone + Send + 'static> Bounded<T> {
         }
     }
 
+    /// The answer of the last run that finished.
+    pub(super) fn last(&self) -> Option<T> {
+        self.lock().last.as_ref().map(|(_, answer)| answer.clone())
+    }
+
     /// How long the run that is under way has been running.
     pub(super) fn running_for(&self) -> Option<Duration> {
         self.lock().running.map(|run| run.since.elapsed())

@@ -101,7 +101,7 @@ pub struct Store {
     bases: Bases,
     /// What data images are made over.
     nothing: Arc<OpenBase>,
-    digests: DigestCache,
+    digests: Arc<DigestCache>,
     images: Images,
     holders: Holders,
     /// Counts what is published, where somebody may ask for it a moment before.
@@ -133,7 +133,7 @@ impl Store {
             urls,
             bases,
             nothing: Arc::new(OpenBase::nothing()),
-            digests,
+            digests: Arc::new(digests),
             images: Images::default(),
             holders: Holders::new(lingering),
             arrivals,

@@ -56,6 +56,9 @@ pub enum OpenBaseError {
     /// Somebody is writing it.
     #[error("base image {}: was written to a moment ago; it will be read when it is a few seconds old", .0.display())]
     BeingWritten(PathBuf),
+    /// It is new here, and all of it is read once.
+    #[error("base image {}: is being read for the first time; it is used when that is done", .0.display())]
+    BeingRead(PathBuf),
 }
 
 /// Whether a base may be opened right after it was written to.
@@ -139,6 +142,14 @@ impl OpenBase {
     /// is an error.
     pub(super) fn check_in_time(&self) -> Result<(), base_file::BaseError> {
         self.files.values().try_for_each(|file| file.file.check_in_time())
+    }
+
+    /// [`check_in_time`](Self::check_in_time), for callers that must not block their thread.
+    pub async fn check_in_time_async(&self) -> Result<(), base_file::BaseError> {
+        for file in self.files.values() {
+            file.file.check_in_time_async().await?;
+        }
+        Ok(())
     }
 
     /// What the bytes of an image over this base are, in short; none where it needs a file that the base has not.

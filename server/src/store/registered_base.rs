@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use imagelib::delivery::DeliveryProfile;
 
@@ -29,11 +30,15 @@ pub struct RegisteredBase {
     definition: BaseDefinition,
     state: RwLock<BaseState>,
     answering: Arc<Bounded<()>>,
+    opening: Arc<Bounded<Opened>>,
 }
+
+/// A base that was opened by another thread, for whoever takes it first.
+type Opened = Arc<Mutex<Option<Result<OpenBase, OpenBaseError>>>>;
 
 impl RegisteredBase {
     pub(super) fn new(definition: BaseDefinition, state: BaseState) -> Self {
-        Self { definition, state: RwLock::new(state), answering: Arc::default() }
+        Self { definition, state: RwLock::new(state), answering: Arc::default(), opening: Arc::default() }
     }
 
     /// What users call it.
@@ -64,10 +69,35 @@ impl RegisteredBase {
         }
     }
 
-    /// Opens its files, unless their file system does not answer: whoever waited for that could look at no other base.
+    /// Opens its files, however long reading them takes, unless their file system does not answer.
     pub(super) fn open(&self, digests: &DigestCache, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
+        self.answers()?;
+        OpenBase::open(&self.definition, digests, fresh)
+    }
+
+    /// [`open`](Self::open), for callers that have other bases to look at: where reading takes long it goes on without
+    /// them, and a later call has what came of it.
+    pub(super) fn open_in_time(&self, digests: &Arc<DigestCache>, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
+        self.answers()?;
+        let take = |opened: Opened| opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(since_the_last_call) = self.opening.last().and_then(take) {
+            return since_the_last_call;
+        }
+        let (definition, digests) = (self.definition.clone(), Arc::clone(digests));
+        let opened = self
+            .opening
+            .run(move || Arc::new(Mutex::new(Some(OpenBase::open(&definition, &digests, fresh)))))
+            .map_err(|source| OpenBaseError::Read { path: self.first_path(), source })?;
+        opened.and_then(take).unwrap_or_else(|| Err(OpenBaseError::BeingRead(self.first_path())))
+    }
+
+    fn first_path(&self) -> PathBuf {
+        self.definition.files.iter().next().map(|(_, path)| path.to_owned()).unwrap_or_default()
+    }
+
+    /// Whether the file system of its files answers at all.
+    fn answers(&self) -> Result<(), OpenBaseError> {
         let paths: Vec<_> = self.definition.files.iter().map(|(_, path)| path.to_owned()).collect();
-        let first = paths.first().cloned().unwrap_or_default();
         let answered = self.answering.run(move || {
             for path in paths {
                 // What is wrong with a file is for opening it to say, and a FIFO must not be waited for.
@@ -77,12 +107,12 @@ impl RegisteredBase {
             }
         });
         match answered {
-            Ok(Some(())) => OpenBase::open(&self.definition, digests, fresh),
+            Ok(Some(())) => Ok(()),
             Ok(None) => {
                 let waited = self.answering.running_for().unwrap_or(BOUND);
-                Err(OpenBaseError::Unresponsive { path: first, waited })
+                Err(OpenBaseError::Unresponsive { path: self.first_path(), waited })
             }
-            Err(source) => Err(OpenBaseError::Read { path: first, source }),
+            Err(source) => Err(OpenBaseError::Read { path: self.first_path(), source }),
         }
     }
 

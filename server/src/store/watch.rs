@@ -14,7 +14,8 @@ use super::registered_base::{BaseState, RegisteredBase};
 impl Store {
     /// Looks at every base once: one that changed or vanished goes out of service and its images with it; one that is
     /// back, with the same bytes or with others, comes into service, and so do the images that were published over
-    /// these bytes. Cheap where nothing changed; reads the whole base where something did. Images that no owner has, and
+    /// these bytes. Cheap where nothing changed. Where something did the whole base is read, by a thread of its own if
+    /// that takes long. Images that no owner has, and
     /// that have lingered long enough, are released. The data directory is tried out as well.
     pub fn recheck(&self) {
         let _alone = self.rechecking.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +45,7 @@ impl Store {
             },
             BaseState::Unavailable { .. } => None,
         };
-        match base.open(&self.digests, Fresh::Refuse) {
+        match base.open_in_time(&self.digests, Fresh::Refuse) {
             Ok(open) => {
                 let same = known.is_some_and(|known| known.identity == open.identity);
                 if !same {
@@ -55,6 +56,8 @@ impl Store {
                     self.bases.tell();
                 }
             }
+            // Until it was read again, what was known of it holds.
+            Err(OpenBaseError::BeingRead(_)) if known.is_some() => {}
             Err(error) => self.take_out(base, &error),
         }
     }
@@ -69,7 +72,7 @@ impl Store {
         };
         let known = matches!(base.state(), BaseState::Unavailable { reason: known } if known == reason);
         if !known {
-            if let OpenBaseError::BeingWritten(_) = error {
+            if let OpenBaseError::BeingWritten(_) | OpenBaseError::BeingRead(_) = error {
                 info!(base = %base.name(), %error, "base is not available yet");
             } else {
                 error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");

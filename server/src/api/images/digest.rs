@@ -1,6 +1,8 @@
 //! `GET /v1/images/{id}/sha256`
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, RawQuery, State};
@@ -8,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use imagelib::image::FileName;
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::accept;
@@ -15,6 +18,9 @@ use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
 use crate::api::{Api, blocking};
 use crate::store::ImageState;
+
+/// How often it is looked whether the base of a digest that is being computed still answers.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The digest of a file of an image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,13 +89,21 @@ pub(super) async fn digest(
 
     let turn = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
     let store = Arc::clone(&api.store);
-    let digest = blocking(move || {
+    let computing = async move {
         // Until it is done, even if the client does not wait for it.
         let _turn = turn;
-        store.digest(&image, name)
-    })
-    .await?;
-    let sha256 = digest.map_err(|error| super::unavailable(&error.to_string()))?.to_string();
+        let mut computing = pin!(blocking(move || store.digest(&image, name)));
+        loop {
+            match timeout(LOOK_AFTER, &mut computing).await {
+                Ok(digest) => return digest?.map_err(|error| super::unavailable(&error.to_string())),
+                // A thread that waits for a dead file system cannot be ended, but the next digest need not wait for it.
+                Err(_) => {
+                    planned.base.check_in_time_async().await.map_err(|error| super::unavailable(&error.to_string()))?;
+                }
+            }
+        }
+    };
+    let sha256 = tokio::spawn(computing).await.map_err(Problem::internal)??.to_string();
     Ok(match accept::preferred(&headers, &["text/plain", "application/json"]) {
         "application/json" => Json(FileDigest { file: name.as_str(), size, sha256 }).into_response(),
         _ => format!("{sha256}  {name}\n").into_response(),

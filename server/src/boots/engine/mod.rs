@@ -105,12 +105,13 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
             Work::Ended => return,
         };
         if let Err(Stop::Disk(failure)) = stopped {
-            error!(boot = %boot.id(), error = %failure, "the record of a boot cannot be written; the boot stops here");
-            let why = format!(
+            let error = format!(
                 "the server cannot write to its data directory ({failure}), and does nothing that it could not undo \
                  after a restart; make room there and delete the boot"
             );
-            boot.show(|record| record.fail(record.next_step().unwrap_or(Step::Ejected), why));
+            let step = boot.record().next_step().unwrap_or(Step::Ejected);
+            error!(boot = %boot.id(), %step, error, "a step of a boot failed");
+            boot.show(|record| record.fail(step, error));
             changes.mark_unchanged();
             // Somebody deletes it, when there is room again.
             if changes.changed().await.is_err() {
@@ -157,17 +158,10 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     match ended {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
-        Err((step, Stop::Failed(mut why) | Stop::Later(mut why))) => {
-            let address = &boot.record().bmc.address;
-            warn!(boot = %boot.id(), bmc = %address, %step, error = why.text, "a step of a boot failed");
+        Err((step, Stop::Failed(why) | Stop::Later(why))) => {
             // A step may have ended, and the next one begun, before it failed.
             let step = boot.record().next_step().unwrap_or(step);
-            let change = |record: &mut BootRecord| {
-                why.keep(record);
-                fail(record, step, &why.text);
-            };
-            shared.change(boot, change).await?;
-            Ok(())
+            failed(shared, boot, step, why).await
         }
     }
 }
@@ -188,13 +182,22 @@ async fn later(shared: &Shared, boot: &Boot, step: Step, why: &str, again: u32) 
     Ok(())
 }
 
-/// What fails while the boot is being deleted is not news.
-fn fail(record: &mut BootRecord, step: Step, why: &str) {
-    if record.state == BootState::Ejecting {
-        record.remark(format!("{step}: {why}"));
-    } else {
-        record.fail(step, why);
-    }
+/// A step failed: the record, and with it the API and the command line, and the log say the same of it.
+async fn failed(shared: &Shared, boot: &Boot, step: Step, mut why: Why) -> Result<(), Stop> {
+    let change = |record: &mut BootRecord| {
+        why.keep(record);
+        // What fails while the boot is being deleted is not news.
+        if record.state == BootState::Ejecting && step != Step::Ejected {
+            record.remark(format!("{step}: {}", why.text));
+        } else {
+            record.fail(step, &why.text);
+        }
+    };
+    shared.change(boot, change).await?;
+    let record = boot.record();
+    let (host, bmc) = (record.host.as_deref(), &record.bmc.address);
+    warn!(boot = %boot.id(), host, %bmc, %step, error = why.text, "a step of a boot failed");
+    Ok(())
 }
 
 /// Takes the medium out.
@@ -207,13 +210,8 @@ async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
                 break;
             }
             Err(Stop::Later(why)) if again <= AGAIN => later(shared, boot, Step::Ejected, &why.text, again).await?,
-            Err(Stop::Failed(mut why) | Stop::Later(mut why)) => {
-                warn!(boot = %boot.id(), bmc = %boot.record().bmc.address, error = why.text, "a boot cannot be undone");
-                let change = |record: &mut BootRecord| {
-                    why.keep(record);
-                    record.fail(Step::Ejected, why.text);
-                };
-                shared.change(boot, change).await?;
+            Err(Stop::Failed(why) | Stop::Later(why)) => {
+                failed(shared, boot, Step::Ejected, why).await?;
                 break;
             }
             Err(stop) => return Err(stop),

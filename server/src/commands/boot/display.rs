@@ -1,14 +1,18 @@
-//! What is said while hosts boot: a line each that changes, on a terminal; lines, elsewhere; or JSON.
+//! What is said while hosts boot: a view that changes, on a terminal; lines, elsewhere; or JSON.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::api::{Boot, Finding, Step};
+use super::api::{Boot, Finding};
+use super::remarks::Remarks;
+use super::view::View;
+use super::words;
 use crate::arguments::OutputFormat;
 use crate::commands::failure::Failure;
 use crate::commands::terminal::{self, ERROR, WARNING, plain};
@@ -19,20 +23,19 @@ const PACE: Duration = Duration::from_secs(10);
 /// Where to and in which form.
 pub(super) struct Display {
     form: Form,
-    hosts: Mutex<BTreeMap<String, Shown>>,
+    begun: Instant,
+    remarks: Mutex<Remarks>,
 }
 
 enum Form {
-    Bars(MultiProgress),
-    Lines,
+    Live { view: Arc<Mutex<View>>, region: Mutex<Option<ProgressBar>> },
+    Lines(Mutex<BTreeMap<String, Shown>>),
     Json,
 }
 
-/// What was said of a boot.
+/// What lines have said of a boot.
 struct Shown {
-    bar: Option<ProgressBar>,
     steps: BTreeMap<String, String>,
-    remarks: usize,
     progress: Option<String>,
     last: Instant,
 }
@@ -41,39 +44,52 @@ impl Display {
     pub(super) fn new(format: OutputFormat) -> Self {
         let form = match format {
             OutputFormat::Json => Form::Json,
-            OutputFormat::Text if std::io::stderr().is_terminal() => Form::Bars(MultiProgress::new()),
-            OutputFormat::Text => Form::Lines,
+            OutputFormat::Text if std::io::stderr().is_terminal() => {
+                Form::Live { view: Arc::default(), region: Mutex::default() }
+            }
+            OutputFormat::Text => Form::Lines(Mutex::default()),
         };
-        Self { form, hosts: Mutex::default() }
+        Self { form, begun: Instant::now(), remarks: Mutex::default() }
     }
 
     /// Says what is new of a boot; `json` is all there is to know of it.
     pub(super) fn show(&self, boot: &Boot, json: &str) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = hosts.entry(boot.id.clone()).or_insert_with(|| Shown {
-            bar: None,
-            steps: BTreeMap::new(),
-            remarks: 0,
-            progress: None,
-            last: Instant::now(),
-        });
         match &self.form {
             Form::Json => {
                 // That nobody reads any more is no reason to leave hosts alone.
                 let _ = terminal::print(&format!("{json}\n"));
             }
-            Form::Lines => terminal::remark(&shown.news(boot)),
-            Form::Bars(bars) => {
-                let bar = shown.bar.get_or_insert_with(|| new_bar(bars, boot));
-                for remark in boot.remarks.iter().skip(shown.remarks) {
-                    bar.println(format!("{}: {}", plain(boot.name()), plain(&remark.text)));
-                }
-                shown.remarks = boot.remarks.len();
-                bar.set_message(plain(&now(boot)));
-                if boot.ended || matches!(boot.state.as_str(), "failed" | "unknown") {
-                    bar.finish();
+            Form::Lines(hosts) => {
+                let remarks = locked(&self.remarks).news(boot);
+                let mut hosts = locked(hosts);
+                let shown = hosts.entry(boot.id.clone()).or_insert_with(|| Shown {
+                    steps: BTreeMap::new(),
+                    progress: None,
+                    last: Instant::now(),
+                });
+                terminal::remark(&(remarks + &shown.news(boot)));
+            }
+            Form::Live { view, region } => {
+                locked(view).show(boot, self.begun.elapsed());
+                let remarks = locked(&self.remarks).news(boot);
+                let mut region = locked(region);
+                let region = region.get_or_insert_with(|| live(Arc::clone(view), self.begun));
+                if !remarks.is_empty() {
+                    region.suspend(|| terminal::remark(&remarks));
                 }
             }
+        }
+    }
+
+    /// Says something that is of no host.
+    pub(super) fn say(&self, text: &str) {
+        let region = match &self.form {
+            Form::Live { region, .. } => locked(region).clone(),
+            Form::Lines(_) | Form::Json => None,
+        };
+        match region {
+            Some(region) => region.suspend(|| terminal::remark(text)),
+            None => terminal::remark(text),
         }
     }
 
@@ -82,21 +98,35 @@ impl Display {
         let (id, name) = (&boot.id, boot.name());
         match self.form {
             Form::Json => terminal::print(&format!("{}\n", serde_json::json!({"id": id, "host": boot.host}))),
-            Form::Lines | Form::Bars(_) => terminal::print(&format!("{}: boot {}\n", plain(name), plain(id))),
+            Form::Lines(_) | Form::Live { .. } => terminal::print(&format!("{}: boot {}\n", plain(name), plain(id))),
         }
     }
 
-    /// Leaves the lines on the terminal as they are.
-    pub(super) fn end(&self) {
-        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        hosts.values().filter_map(|shown| shown.bar.as_ref()).for_each(ProgressBar::abandon);
+    /// Ends the live view: what is printed from now on stays.
+    fn end(&self) {
+        if let Form::Live { region, .. } = &self.form
+            && let Some(region) = locked(region).take()
+        {
+            region.finish_and_clear();
+        }
     }
 
-    /// What came of it, when nothing more will.
-    pub(super) fn outcome(&self, boot: &Boot) {
+    /// What came of boots, when nothing more will.
+    pub(super) fn outcomes(&self, boots: &[Boot]) {
+        self.end();
         if matches!(self.form, Form::Json) {
             return;
         }
+        terminal::remark(&locked(&self.remarks).repeated());
+        for boot in boots {
+            Self::outcome(boot);
+        }
+        if boots.len() > 1 {
+            terminal::remark(&format!("{}\n", words::total(boots.iter().map(|boot| boot.state.as_str()))));
+        }
+    }
+
+    fn outcome(boot: &Boot) {
         let failed = boot.steps.iter().find(|step| step.state == "failed");
         let mut line = format!("{}: ", plain(boot.name()));
         // Writing to a String does not fail.
@@ -121,19 +151,22 @@ impl Display {
     }
 }
 
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 impl Shown {
     /// Lines for what changed.
     fn news(&mut self, boot: &Boot) -> String {
         let name = plain(boot.name());
         let mut text = String::new();
-        for remark in boot.remarks.iter().skip(self.remarks) {
-            let _ = writeln!(text, "{name}: {}", plain(&remark.text));
-        }
-        self.remarks = boot.remarks.len();
         for step in &boot.steps {
             let before = self.steps.insert(step.name.clone(), step.state.clone());
             if before.as_ref() != Some(&step.state) && step.state != "waiting" {
-                let _ = writeln!(text, "{name}: {}", plain(&as_text(step)));
+                // Writing to a String does not fail.
+                let _ = writeln!(text, "{name}: {}", plain(&words::step(step)));
                 self.last = Instant::now();
             }
         }
@@ -148,40 +181,23 @@ impl Shown {
     }
 }
 
-fn new_bar(bars: &MultiProgress, boot: &Boot) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed:>4}  {wide_msg}");
-    // A host without a name has its BMC's, without the rest of the address: the line is for what happens.
-    let name = boot.name();
-    let name = name.split_once("://").map_or(name, |(_, rest)| rest.split('/').next().unwrap_or(rest));
-    let bar = bars.add(ProgressBar::new_spinner().with_prefix(plain(name)));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+/// The part of the terminal that changes. It is drawn anew five times a second, at the size that the terminal has then.
+fn live(view: Arc<Mutex<View>>, begun: Instant) -> ProgressBar {
+    let draw = move |_: &ProgressState, text: &mut dyn fmt::Write| {
+        let (height, width) = Term::stderr().size();
+        // One line is the cursor's, and writing to a terminal's buffer does not fail.
+        let lines = locked(&view).lines(width.into(), usize::from(height).saturating_sub(1), begun.elapsed());
+        let _ = text.write_str(&lines.join("\n"));
+    };
+    let style = ProgressStyle::with_template("{hosts}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let region = ProgressBar::new_spinner().with_style(style.with_key("hosts", draw));
+    region.enable_steady_tick(Duration::from_millis(200));
+    region
 }
 
-/// What a boot is at, in a line.
-fn now(boot: &Boot) -> String {
-    if let Some(last) = boot.steps.iter().find(|step| matches!(step.state.as_str(), "failed" | "unknown")) {
-        return as_text(last);
-    }
-    match boot.steps.iter().find(|step| step.state == "running") {
-        Some(step) => match &boot.progress {
-            Some(progress) => format!("{}: {progress}", step.name),
-            None => step.name.clone(),
-        },
-        None => boot.state.clone(),
-    }
-}
-
-fn as_text(step: &Step) -> String {
-    let mut text = format!("{} {}", step.name, step.state);
-    if let Some(seconds) = step.seconds.filter(|seconds| *seconds >= 0.1) {
-        let _ = write!(text, " ({seconds:.1} s)");
-    }
-    if let Some(said) = step.error.as_ref().or(step.detail.as_ref()) {
-        let _ = write!(text, ": {said}");
-    }
-    text
+/// A thread that panicked left nothing half done here: what is shown is read again from each event.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What was found in the documents, as the other commands show it.

@@ -5,8 +5,12 @@ mod api;
 mod display;
 mod events;
 mod local;
+mod names;
 mod order;
+mod remarks;
 mod remote;
+mod view;
+mod words;
 
 use std::time::Duration;
 
@@ -173,7 +177,7 @@ async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot)
 
 /// Brings the BMCs back to what they were.
 async fn undo(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
-    terminal::remark("ejecting; Ctrl-C leaves the BMCs as they are\n");
+    display.say("ejecting; Ctrl-C leaves the BMCs as they are\n");
     let undone = join_all(boots.iter().map(|boot| async move {
         api.delete(&boot.id).await?;
         match follow(api, boot, display, |boot| boot.ended).await {
@@ -200,10 +204,7 @@ fn left(boots: &[Boot]) -> String {
 }
 
 fn finish(display: &Display, boots: &[Boot]) -> Result<(), Failure> {
-    display.end();
-    for boot in boots {
-        display.outcome(boot);
-    }
+    display.outcomes(boots);
     let failed = |boot: &Boot| !boot.has_booted() && !boot.is_unknown();
     match boots {
         boots if boots.iter().any(failed) => Err(Failure::Findings),

@@ -1,0 +1,46 @@
+//! The words for what a boot is at: a live view, lines and outcomes say the same.
+
+use std::fmt::Write as _;
+
+use super::api::{Boot, Step};
+
+/// The states in the order in which they are counted.
+const STATES: [&str; 7] = ["booted", "failed", "unknown", "running", "ejecting", "ejected", "queued"];
+
+/// What a boot is at.
+pub(super) fn now(boot: &Boot) -> String {
+    if let Some(last) = boot.steps.iter().find(|step| matches!(step.state.as_str(), "failed" | "unknown")) {
+        return step(last);
+    }
+    match boot.steps.iter().find(|step| step.state == "running") {
+        Some(step) => match &boot.progress {
+            Some(progress) => format!("{}: {progress}", step.name),
+            None => step.name.clone(),
+        },
+        None => boot.state.clone(),
+    }
+}
+
+/// How far a step has come, and what came of it.
+pub(super) fn step(step: &Step) -> String {
+    let mut text = format!("{} {}", step.name, step.state);
+    if let Some(seconds) = step.seconds.filter(|seconds| *seconds >= 0.1) {
+        // Writing to a String does not fail.
+        let _ = write!(text, " ({seconds:.1} s)");
+    }
+    if let Some(said) = step.error.as_ref().or(step.detail.as_ref()) {
+        let _ = write!(text, ": {said}");
+    }
+    text
+}
+
+/// How many hosts there are, and of each state.
+pub(super) fn total<'a>(states: impl Iterator<Item = &'a str>) -> String {
+    let states: Vec<&str> = states.collect();
+    let counts = STATES.iter().filter_map(|state| {
+        let count = states.iter().filter(|one| *one == state).count();
+        (count > 0).then(|| format!("{count} {state}"))
+    });
+    let (all, counts) = (states.len(), counts.collect::<Vec<_>>().join(", "));
+    format!("{all} host{}: {counts}", if all == 1 { "" } else { "s" })
+}

@@ -4,17 +4,28 @@ DAYONE_CACHE ?= $(HOME)/.cache/dayone
 export DAYONE_CACHE
 export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
 FUZZ_SECONDS ?= 40
+# Always of the whole workspace: what is built then is the same whichever tests run, and the program is never an old one.
+NEXTEST := cargo nextest run --locked --workspace
 
-.PHONY: demo test lint fuzz bench setup setup-demo
+.PHONY: demo test unit peers vms lint fuzz bench setup setup-demo
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
 	scripts/demo.sh
 
 test: setup lint        ## Everything that CI checks
-	cargo build --locked -p dayone
-	cargo test --locked --workspace
+	$(NEXTEST)
+	cargo test --locked --workspace --doc
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+unit:                   ## The tests that need nothing but this repository
+	$(NEXTEST) -E 'not package(acceptance)'
+
+peers:                  ## The tests with real parts at the other end, but for virtual machines
+	$(NEXTEST) -E 'package(acceptance) and not binary(machines)'
+
+vms:                    ## The tests that boot virtual machines
+	$(NEXTEST) -E 'binary(machines)'
 
 lint:                   ## Formatting, clippy, licences
 	cargo fmt --all --check

@@ -27,6 +27,8 @@ packages=(
   cpio xz-utils zstd gzip busybox-static shellcheck
   # pictures of networks: a parser and a renderer
   libxml2-utils librsvg2-bin fonts-dejavu-core
+  # a terminal
+  tmux
   # range clients
   nbdkit curl jq
   # a file system that can be made to hang
@@ -412,6 +414,8 @@ nmstate_documents
 cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
 cargo_peer coreos-installer 0.27.0
 coreos_fixtures
+# Whichever release there is already.
+cargo nextest --version >/dev/null 2>&1 || cargo_peer cargo-nextest 0.9.143
 cargo_peer cargo-fuzz 0.13.2
 cargo_peer cargo-deny 0.20.2
 echo "setup: complete"

@@ -1,5 +1,5 @@
 //! How often an API server is asked, and who leads meanwhile. What a real one answers is in
-//! `tests/tests/kubernetes_controller`; here an answer is missing, or a refusal.
+//! `tests/tests/kubernetes/controller`; here an answer is missing, or a refusal.
 
 use std::convert::Infallible;
 

@@ -1,0 +1,22 @@
+//! Bytes: images and what they are made of, against golden digests and properties.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
+
+mod boot_config;
+mod boot_paths;
+mod data;
+mod formats;
+mod image;
+mod live;
+mod live_media;
+mod live_names;
+mod media;
+mod order;

@@ -1,0 +1,16 @@
+//! Kubernetes: an API server, the controller, the manifests, and Metal3.
+
+mod api;
+mod controller;
+mod deploy;
+mod deploy_api;
+mod metal3_data_image;
+mod metal3_drop_in;
+mod metal3_images;
+mod metal3_ironic;
+mod metal3_network_data;
+mod metal3_outages;
+mod metal3_reconcile;
+mod metal3_replicas;
+mod metal3_static_server;
+mod second_step;

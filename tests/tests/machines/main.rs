@@ -1,0 +1,10 @@
+//! Virtual machines: images that boot, and hosts that NetworkManager brings up.
+
+mod arbitrary_profiles_loaded;
+mod boot_media;
+mod boot_medium;
+mod chain;
+mod coreos_boot;
+mod live_boot;
+mod network_manager;
+mod network_manager_gateways;

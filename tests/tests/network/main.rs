@@ -1,0 +1,12 @@
+//! Networks: documents and keyfiles, shown to nmstate, libnm, systemd-networkd and others.
+
+mod arbitrary_values;
+mod check_facts;
+mod given_keyfiles;
+mod inventories;
+mod keyfiles;
+mod network_data;
+mod network_manager_versions;
+mod networkd;
+mod nmstate_examples;
+mod topology;

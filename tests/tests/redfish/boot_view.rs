@@ -1,0 +1,134 @@
+//! `dayone boot` of a rack at a terminal: what tmux, as the terminal, shows of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use acceptance::bases::coreos_iso;
+use acceptance::bmc::{Failure, Fault, Machine, Vendor};
+use acceptance::fleet::Fleet;
+use acceptance::peers::run;
+use acceptance::server::{dayone, free_address};
+
+const HOSTS: usize = 40;
+const COLUMNS: usize = 90;
+const LINES: usize = 24;
+/// Hosts whose BMCs take no image.
+const BROKEN: [usize; 3] = [3, 12, 38];
+
+/// A terminal with a shell's command in it, which is gone with this.
+struct Terminal<'a>(&'a Path);
+
+impl<'a> Terminal<'a> {
+    fn start(directory: &'a Path, command: &str) -> Self {
+        let terminal = Self(directory);
+        // Once the command has ended the screen stays to be read.
+        let command = format!("{command}; echo \"ended with $?\"; sleep 600");
+        let size = [COLUMNS.to_string(), LINES.to_string()];
+        run(&mut terminal.tmux(&["new-session", "-d", "-x", &size[0], "-y", &size[1], &command]));
+        terminal
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-f", "/dev/null", "-S"]).arg(self.0.join("tmux")).args(arguments).env("TERM", "xterm");
+        tmux.env("LC_ALL", "C.UTF-8");
+        tmux
+    }
+
+    /// What is on it, or has gone off its top.
+    fn text(&self, arguments: &[&str]) -> Vec<String> {
+        let output = self.tmux(&[&["capture-pane", "-p"], arguments].concat()).output().expect("tmux");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forty_hosts_fit_a_terminal_and_those_that_failed_stay_in_sight() {
+    let machine = Machine { reads: 256 << 10, starts_in: Duration::from_secs(3), ..Machine::default() };
+    let fleet = Fleet::start((0..HOSTS).map(|_| Vendor::named("hpe-ilo6")), &machine).await;
+    for number in BROKEN {
+        fleet.0[number].inject(Fault::new("POST", "InsertMedia", 1000, Failure::Status(400)));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("hosts.yaml"), fleet.documents()).unwrap();
+    let command = format!(
+        "{} boot {}/hosts.yaml --base {} --media-listen {} --wait-for boot-progress --eject-when-booted",
+        dayone().get_program().display(),
+        directory.path().display(),
+        coreos_iso(&[]).display(),
+        free_address()
+    );
+    let (screens, all) = tokio::task::spawn_blocking(move || watch(directory.path(), &command)).await.unwrap();
+
+    // Each host is somewhere while it boots: in a line, or in the count.
+    let live: Vec<&Vec<String>> = screens.iter().filter(|screen| total_of(screen).is_some()).collect();
+    assert!(live.len() > 5, "{} of {} screens", live.len(), screens.len());
+    let mut failures_seen = 0;
+    for screen in &live {
+        let shown = || screen.join("\n");
+        let region: Vec<&String> = screen.iter().skip_while(|line| !is_row(line)).collect();
+        let rows = region.iter().filter(|line| is_row(line)).count();
+        let more = region.iter().find_map(|line| line.strip_prefix("… ")?.split(' ').next()?.parse::<usize>().ok());
+        let hosts = total_of(screen).unwrap();
+        assert_eq!(rows + more.unwrap_or(0), hosts, "{}", shown());
+        // A line that is too long would have gone on in the next.
+        assert_eq!(region.len(), rows + usize::from(more.is_some()) + 1, "{}", shown());
+        let failed =
+            screen.last().unwrap().split(", ").find_map(|part| part.split_once(" failed")?.0.split(' ').next_back());
+        if let Some(failed) = failed.and_then(|count| count.parse::<usize>().ok()) {
+            let on_top = region.iter().take_while(|line| line.contains("insert failed")).count();
+            assert_eq!(on_top, failed, "{}", shown());
+            failures_seen = failures_seen.max(failed);
+        }
+    }
+    assert_eq!(failures_seen, BROKEN.len());
+
+    let all_text = all.join("\n");
+    assert!(all_text.contains("ended with 1"), "{all_text}");
+    assert!(all_text.contains("40 hosts: 37 booted, 3 failed"), "{all_text}");
+    let outcomes = |what: &str| all.iter().filter(|line| line.starts_with("host-") && line.contains(what)).count();
+    assert_eq!((outcomes(": booted: "), outcomes(": failed at insert: ")), (37, 3), "{all_text}");
+    // Nothing of the view stays behind.
+    assert_eq!(all.iter().filter(|line| is_row(line)).count(), 0, "{all_text}");
+}
+
+/// The screens until the command has ended, and at the end all that was ever written and not overwritten.
+fn watch(directory: &Path, command: &str) -> (Vec<Vec<String>>, Vec<String>) {
+    let terminal = Terminal::start(directory, command);
+    let deadline = Instant::now() + Duration::from_secs(180);
+    let mut screens = Vec::new();
+    loop {
+        let screen = terminal.text(&[]);
+        let has_ended = screen.iter().any(|line| line.starts_with("ended with"));
+        screens.push(screen);
+        if has_ended {
+            return (screens, terminal.text(&["-J", "-S", "-"]));
+        }
+        assert!(Instant::now() < deadline, "{}", screens.last().unwrap().join("\n"));
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// How many hosts the last line of the view counts.
+fn total_of(screen: &[String]) -> Option<usize> {
+    screen.last()?.split_once(" hosts: ")?.0.parse().ok()
+}
+
+/// Whether it is the line of a host: the time, its name, what it is at.
+fn is_row(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let is_time = |word: &str| word.contains(':') && word.chars().all(|c| c.is_ascii_digit() || c == ':');
+    line.starts_with("   ")
+        && words.next().is_some_and(is_time)
+        && words.next().is_some_and(|name| name.starts_with("host-"))
+}

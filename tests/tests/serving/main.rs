@@ -1,0 +1,15 @@
+//! Serving: clients of the API and of the media plane, good and bad.
+
+mod ambiguous_requests;
+mod api_conformance;
+mod call_home;
+mod connection_floods;
+mod data_directory;
+mod fair_turns;
+mod hung_file_system;
+mod media_log;
+mod range_clients;
+mod ranges;
+mod reading;
+mod served_formats;
+mod stalled_readers;

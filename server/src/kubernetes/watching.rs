@@ -12,6 +12,7 @@ use kube::Api;
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
+use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use tokio::sync::mpsc::UnboundedSender;
@@ -25,6 +26,10 @@ use super::resources::SECRET_LABEL;
 /// How long to wait before a kind that the API server does not know is asked for again: so long, and longer each time.
 const ABSENT_FIRST: Duration = Duration::from_secs(1);
 const ABSENT_AT_MOST: Duration = Duration::from_mins(5);
+
+/// How long an API server that is back is left unasked at most. Kube's own minute is meant for thousands of watchers;
+/// here are three, and a host waits for its image.
+const UNANSWERED_AT_MOST: Duration = Duration::from_secs(8);
 
 /// Objects to be looked at. The scheduler behind it holds each at most once.
 pub(super) type Queue<K> = UnboundedSender<ObjectRef<K>>;
@@ -61,7 +66,7 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
         None => config,
     };
     let context = &desk.context;
-    let events = known(watch(api, config).default_backoff(), Arc::clone(context));
+    let events = known(watch(api, config).backoff(Unanswered::default()), Arc::clone(context));
     let mut events = pin!(logged(events, K::plural(&()).into_owned()));
     // Of the list that is coming in; those that cannot be read are there all the same.
     let mut listed = HashSet::new();
@@ -85,6 +90,24 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
             }
         }
         K::count(&context.metrics, context.objects.len());
+    }
+}
+
+/// How long to wait after each failure of a watch: as kube does, but never for longer than a host should wait.
+#[derive(Default)]
+struct Unanswered(watcher::DefaultBackoff);
+
+impl Iterator for Unanswered {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0.next().map(|wait| wait.min(UNANSWERED_AT_MOST))
+    }
+}
+
+impl Backoff for Unanswered {
+    fn reset(&mut self) {
+        self.0.reset();
     }
 }
 
@@ -143,7 +166,8 @@ impl<K: Kind> Concerned for Desk<K> {
 /// Keeps the Secrets that are labelled, and tells whom they concern.
 pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, concerned: Vec<Box<dyn Concerned>>) {
     let (label, value) = SECRET_LABEL;
-    let events = watch(api, watcher::Config::default().labels(&format!("{label}={value}"))).default_backoff();
+    let config = watcher::Config::default().labels(&format!("{label}={value}"));
+    let events = watch(api, config).backoff(Unanswered::default());
     let mut events = pin!(logged(events, "secrets".to_owned()));
     while let Some(event) = events.next().await {
         let event = event.modify(decide::reduce);
@@ -225,4 +249,16 @@ fn logged<T>(
         };
         std::future::ready(event)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_server_is_never_left_unasked_for_long() {
+        let waits: Vec<_> = Unanswered::default().take(50).collect();
+        assert!(waits[0] < UNANSWERED_AT_MOST, "{waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= UNANSWERED_AT_MOST), "{waits:?}");
+    }
 }

@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 40
 # Always of the whole workspace: what is built then is the same whichever tests run, and the program is never an old one.
 NEXTEST := cargo nextest run --locked --workspace
 
-.PHONY: demo test unit peers vms lint fuzz bench setup setup-demo
+.PHONY: demo test unit peers vms matrix lint fuzz bench setup setup-demo
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -26,6 +26,9 @@ peers:                  ## The tests with real parts at the other end, but for v
 
 vms:                    ## The tests that boot virtual machines
 	$(NEXTEST) -E 'binary(machines)'
+
+matrix:                 ## Boots beyond those of `make test`: every base in every way, and bases as they are
+	$(NEXTEST) -E 'binary(machines)' --run-ignored only
 
 lint:                   ## Formatting, clippy, licences
 	cargo fmt --all --check

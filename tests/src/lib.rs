@@ -27,6 +27,7 @@ pub mod qemu;
 pub mod rack;
 pub mod report;
 pub mod server;
+pub mod small_system;
 pub mod state;
 pub mod sushy;
 pub mod usage;

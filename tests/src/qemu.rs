@@ -28,19 +28,20 @@ pub enum Boot {
 
 impl Boot {
     fn drive(self, image: &Path) -> Vec<String> {
-        let options = match self {
-            Self::BiosCd | Self::UefiCd => "media=cdrom,readonly=on",
-            Self::BiosDisk => "snapshot=on",
-            Self::UefiUsb => "snapshot=on,if=none,id=stick",
+        // What firmware reads over AHCI and xHCI, it reads in half the time that the older controllers take.
+        let (options, devices) = match self {
+            Self::BiosCd | Self::UefiCd => ("media=cdrom,readonly=on", ["-device", "ide-cd,drive=medium"].as_slice()),
+            Self::BiosDisk => ("snapshot=on", ["-device", "ide-hd,drive=medium"].as_slice()),
+            Self::UefiUsb => {
+                ("snapshot=on", ["-device", "qemu-xhci", "-device", "usb-storage,drive=medium"].as_slice())
+            }
         };
-        let mut arguments = vec!["-drive".to_owned(), format!("format=raw,file={},{options}", image.display())];
-        if matches!(self, Self::UefiCd | Self::UefiUsb) {
-            arguments.extend(["-bios", "/usr/share/ovmf/OVMF.fd"].map(str::to_owned));
-        }
-        if self == Self::UefiUsb {
-            arguments.extend(["-device", "usb-ehci", "-device", "usb-storage,drive=stick"].map(str::to_owned));
-        }
-        arguments
+        let drive = format!("format=raw,file={},if=none,id=medium,{options}", image.display());
+        let firmware = match self {
+            Self::BiosCd | Self::BiosDisk => [].as_slice(),
+            Self::UefiCd | Self::UefiUsb => &["-bios", "/usr/share/ovmf/OVMF.fd"],
+        };
+        ["-drive", &drive].iter().chain(devices).chain(firmware).map(|argument| (*argument).to_owned()).collect()
     }
 }
 
@@ -111,7 +112,7 @@ impl Machine {
     pub fn console(&self) -> String {
         let _turn = Turn::take();
         let mut command = Command::new("qemu-system-x86_64");
-        command.args(["-accel", "tcg,thread=multi", "-m", "1024", "-nodefaults", "-no-reboot"]);
+        command.args(["-machine", "q35", "-accel", "tcg,thread=multi", "-m", "1024", "-nodefaults", "-no-reboot"]);
         command.args(["-display", "none", "-device", "VGA", "-serial", "stdio"]);
         command.args(&self.arguments);
         let (console, ended) = run(command);

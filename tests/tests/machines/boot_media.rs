@@ -9,12 +9,12 @@ use std::thread;
 use acceptance::bases::{extracted, fixtures, ramdisk_iso};
 use acceptance::fat::{clean, content_of, made};
 use acceptance::peers::{run, run_text};
-use acceptance::qemu::{Boot, Machine};
+use acceptance::qemu::{Boot, boot_image};
 use acceptance::server::dayone;
+use acceptance::small_system::{Said, initramfs};
+use imagelib::compression::Compression;
 use imagelib::disk::gpt::Gpt;
 use tempfile::TempDir;
-
-const MAC: &str = "52:54:00:12:34:01";
 
 const HOST: &str = "
 interfaces:
@@ -26,10 +26,13 @@ interfaces:
   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
 ";
 
-/// What the ramdisk needs to speak over its serial console.
+/// What the system needs to speak over its serial console.
 const ARGUMENTS: [&str; 3] = ["console=ttyS0,115200", "panic=1", "nomodeset"];
 
-/// A ramdisk's kernel and initramfs, with the boot loaders that Debian has.
+/// Where the host's profile comes to lie.
+const PROFILE: &str = "/etc/NetworkManager/system-connections/provisioning.nmconnection";
+
+/// A kernel and an initramfs, with the boot loaders that Debian has.
 struct Parts {
     directory: TempDir,
     kernel: PathBuf,
@@ -40,7 +43,9 @@ impl Parts {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let iso = ramdisk_iso(&[]);
-        let [kernel, initrd] = ["/vmlinuz", "/initrd"].map(|file| extracted(&iso, file, directory.path()));
+        let kernel = extracted(&iso, "/vmlinuz", directory.path());
+        let initrd = directory.path().join("initrd");
+        fs::write(&initrd, system()).unwrap();
         Self { directory, kernel, initrd }
     }
 
@@ -101,14 +106,25 @@ fn build(base: &str, options: &[&str], image: &Path) -> PathBuf {
     image.to_owned()
 }
 
-/// Boots an image in these ways, and asks the system for its address.
+/// The system that is booted, as an initramfs.
+fn system() -> Vec<u8> {
+    let mut archive = initramfs(&["/etc/hostname", PROFILE]);
+    // Nothing of it is run, but a system without it would get no profiles.
+    archive.file("usr/sbin/NetworkManager".parse().unwrap(), 0o755, "").unwrap();
+    archive.add_parents(0o755).unwrap();
+    Compression::Zstd.compress(&archive.to_bytes()).unwrap()
+}
+
+/// Boots an image in these ways, and asks the system what has reached it.
 fn boot(images: &[(&Path, Boot)]) {
     thread::scope(|scope| {
         for (image, boot) in images {
             scope.spawn(move || {
-                let report = Machine::with_image(image, *boot).nic(MAC).report();
-                assert_eq!(report.addresses(&report.interface(MAC)), ["192.0.2.10/24"], "{boot:?}: {report:#?}");
-                assert_eq!(report.host_name(), "node-7", "{boot:?}");
+                let said = Said::on(&boot_image(image, *boot));
+                assert_eq!(said.file("/etc/hostname"), "644 0 0 node-7", "{boot:?}");
+                let profile = said.file(PROFILE);
+                assert!(profile.starts_with("600 0 0 [connection] "), "{boot:?}: {profile}");
+                assert!(profile.contains(" address1=192.0.2.10/24 "), "{boot:?}: {profile}");
             });
         }
     });
@@ -186,6 +202,9 @@ fn a_disk_of_an_iso_without_a_partition_table() {
         .arg(ramdisk_iso(&[]))
         .args(["-extract", "/"])
         .arg(&tree));
+    // What is on an ISO cannot be written to.
+    fs::remove_file(tree.join("initrd")).unwrap();
+    fs::write(tree.join("initrd"), system()).unwrap();
     run(Command::new("genisoimage")
         .args(["-quiet", "-r", "-l", "-V", "PLAIN", "-e", "boot/grub/efiboot.img", "-no-emul-boot", "-o"])
         .args([&iso, &tree]));

@@ -7,33 +7,17 @@ use std::process::Command;
 
 use acceptance::peers::{cache, run};
 use acceptance::qemu::{Boot, boot_image};
+use acceptance::small_system::{Said, initramfs};
 use imagelib::boot_medium::{BiosLoader, BootMedium};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use imagelib::overlay::{Content, Overlay, Segment};
 use imagelib::source::{Role, Source};
 
-/// Says what came with the boot, and switches the machine off.
-const INIT: &str = "#!/bin/busybox sh
-/bin/busybox mount -t proc proc /proc
-/bin/busybox mount -t devtmpfs dev /dev
-exec > /dev/ttyS0 2>&1
-echo CMDLINE $(/bin/busybox cat /proc/cmdline) END
-echo KEYFILE $(/bin/busybox cat /etc/keyfile) END
-/bin/busybox poweroff -f
-";
-
 const ARGUMENTS: &str = "console=ttyS0 panic=-1 loglevel=3 ip=[2001:db8::1]::[2001:db8::2]:64:h:eth0:none a=b#c";
 
 fn initrd() -> Vec<u8> {
-    let mut archive = Archive::new();
-    archive.file("init".parse().unwrap(), 0o755, INIT).unwrap();
-    let busybox = fs::read("/bin/busybox").expect("busybox-static; run scripts/setup-peers.sh");
-    archive.file("bin/busybox".parse().unwrap(), 0o755, busybox).unwrap();
-    for path in ["bin", "proc", "dev", "etc"] {
-        archive.directory(path.parse().unwrap(), 0o755).unwrap();
-    }
-    let mut bytes = Compression::Gzip.compress(&archive.to_bytes()).unwrap();
+    let mut bytes = Compression::Gzip.compress(&initramfs(&["/etc/keyfile"]).to_bytes()).unwrap();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
 }
@@ -85,10 +69,9 @@ fn boot(directory: &Path, bios: BiosLoader, esp: Vec<u8>, ways: &[Boot]) {
     let path = directory.join("boot.iso");
     fs::write(&path, image).unwrap();
     for way in ways {
-        let console = boot_image(&path, *way);
-        let flat = console.replace('\n', " ");
-        assert!(flat.contains(&format!("{ARGUMENTS} END")), "{way:?}: {console}");
-        assert!(flat.contains("KEYFILE [connection] END"), "{way:?}: {console}");
+        let said = Said::on(&boot_image(&path, *way));
+        assert!(said.arguments().ends_with(ARGUMENTS), "{way:?}: {}", said.arguments());
+        assert_eq!(said.file("/etc/keyfile"), "600 0 0 [connection]", "{way:?}");
     }
 }
 

@@ -262,8 +262,9 @@ fn a_host_with_an_address_of_another_network_does_not_call_home() {
     boot.delete("");
 }
 
-/// Otherwise the tests above would prove nothing.
+/// Otherwise the tests above would prove nothing. It says something new only where the base has changed.
 #[test]
+#[ignore = "make matrix runs it"]
 fn the_base_itself_has_what_a_router_offers_and_no_more() {
     let nics = [Nic { mac: MAC, place: Place::Bus(1) }];
     let segment = [Segment { vlan: None, addresses: &["192.0.2.1/24"] }];

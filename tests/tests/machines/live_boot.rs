@@ -103,7 +103,9 @@ fn build(nmstate: &str, base: &str, options: &[&str], image: &Path) {
 }
 
 /// What dayone makes of a base is booted as a CD with BIOS and with UEFI, and as a USB stick.
-const EVERY_WAY: [(Boot, &str); 3] = [(Boot::BiosCd, "iso"), (Boot::UefiCd, "iso"), (Boot::UefiUsb, "usb")];
+const BIOS_CD: (Boot, &str) = (Boot::BiosCd, "iso");
+const UEFI_CD: (Boot, &str) = (Boot::UefiCd, "iso");
+const UEFI_USB: (Boot, &str) = (Boot::UefiUsb, "usb");
 
 fn boot_images(base: &Path, nmstate: &str, ways: &[(Boot, &str)], assert: impl Fn(&Report) + Sync) {
     let directory = tempfile::tempdir().unwrap();
@@ -123,27 +125,41 @@ fn boot_images(base: &Path, nmstate: &str, ways: &[(Boot, &str)], assert: impl F
 /// ISOLINUX loads its initramfs by one name, and GRUB by another one of the same file.
 #[test]
 fn images_of_live_build() {
-    boot_images(&live_build_iso(), STATIC, &EVERY_WAY, assert_static);
+    boot_images(&live_build_iso(), STATIC, &[BIOS_CD, UEFI_USB], assert_static);
 }
 
 /// With Debian's signed GRUB, which looks for its menu in other ways on a stick than on a CD.
 #[test]
 fn images_of_debian_live() {
-    boot_images(&debian_live_iso(), STATIC, &EVERY_WAY[2..], assert_static);
+    boot_images(&debian_live_iso(), STATIC, &[UEFI_USB], assert_static);
 }
 
+/// As a CD it reads its menu in the ISO, and as a stick in the EFI system partition.
 #[test]
 fn images_of_a_dracut_live_system() {
-    boot_images(&dracut_live_iso(), STATIC, &EVERY_WAY, |report| {
-        assert_static(report);
-        // Nothing needs a network in its initramfs, so there was none.
-        assert!(!report.initramfs().iter().any(|line| line.contains("192.0.2.10")), "{report:#?}");
-    });
+    boot_images(&dracut_live_iso(), STATIC, &[BIOS_CD, UEFI_USB], assert_static_later);
+}
+
+fn assert_static_later(report: &Report) {
+    assert_static(report);
+    // Nothing needs a network in its initramfs, so there was none.
+    assert!(!report.initramfs().iter().any(|line| line.contains("192.0.2.10")), "{report:#?}");
 }
 
 #[test]
 fn images_of_a_ramdisk() {
-    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, &EVERY_WAY, assert_bond_and_vlan);
+    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, &[BIOS_CD, UEFI_CD], assert_bond_and_vlan);
+}
+
+/// With the ways above, every base is booted in every way. Each of these shares its boot loader, its menu and its
+/// initramfs with two of those.
+#[test]
+#[ignore = "make matrix runs it"]
+fn the_other_ways() {
+    boot_images(&live_build_iso(), STATIC, &[UEFI_CD], assert_static);
+    boot_images(&debian_live_iso(), STATIC, &[BIOS_CD, UEFI_CD], assert_static);
+    boot_images(&dracut_live_iso(), STATIC, &[UEFI_CD], assert_static_later);
+    boot_images(&ramdisk_iso(&[]), BOND_AND_VLAN, &[UEFI_USB], assert_bond_and_vlan);
 }
 
 #[test]
@@ -182,8 +198,9 @@ fn a_kernel_and_an_initramfs() {
     assert_static(&machine.nic(MAC).nic(OTHER_MAC).report());
 }
 
-/// Otherwise the tests above would prove nothing.
+/// Otherwise the tests above would prove nothing. It says something new only where a base has changed.
 #[test]
+#[ignore = "make matrix runs it"]
 fn bases_themselves_have_dynamic_addresses() {
     thread::scope(|scope| {
         for (base, boot) in

@@ -1,6 +1,6 @@
 //! Which BMC a boot drives, so that no other drives it at the same time.
 
-use crate::redfish::BmcAddress;
+use redfish::BmcAddress;
 
 /// A machine at a BMC, in one form however its address was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::id::BootId;
 use super::seal::{Seal, SealError};
-use crate::redfish::{Credentials, CredentialsError, Password};
+use redfish::{Credentials, CredentialsError, Password};
 
 /// What the variables with the usual credentials begin with.
 pub(super) const ENVIRONMENT: &str = "DAYONE_BMC";

@@ -4,8 +4,8 @@ use std::io;
 
 use super::credentials::NoCredentials;
 use super::id::BootId;
-use crate::redfish::NetworkRefusal;
 use crate::store::StorageTrouble;
+use redfish::NetworkRefusal;
 
 /// Why no boot is begun: none of those that were asked for.
 #[derive(Debug, thiserror::Error)]

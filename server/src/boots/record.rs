@@ -13,8 +13,8 @@ use super::evidence::Evidence;
 use super::id::BootId;
 use super::step::{Step, StepRecord};
 use super::time::Timestamp;
-use crate::redfish::BmcAddress;
-use crate::redfish::bmc::{BootOverride, Medium, Plan};
+use redfish::BmcAddress;
+use redfish::bmc::{BootOverride, Medium, Plan};
 
 /// The form of records that this version writes and reads.
 const VERSION: u32 = 1;

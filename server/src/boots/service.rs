@@ -24,9 +24,9 @@ use super::seal::Seal;
 use super::step::Step;
 use crate::media::CallHomes;
 use crate::media_url::MediaUrl;
-use crate::redfish::bmc::Limits;
-use crate::redfish::{ClientOptions, Verification};
 use crate::store::Store;
+use redfish::bmc::Limits;
+use redfish::{ClientOptions, Verification};
 
 /// Boots that have not ended, at most.
 const MOST_ACTIVE: usize = 4096;

@@ -13,7 +13,7 @@ use rustls_pki_types::pem::PemObject as _;
 use super::failure::Failure;
 use super::terminal::{self, ERROR, WARNING, plain};
 use crate::arguments::{DoctorArguments, OutputFormat};
-use crate::doctor::{self, Diagnosis, Examination, Finding, Options, Severity, Trust};
+use doctor::{self, Diagnosis, Examination, Finding, Options, Severity, Trust};
 
 /// How what is as it should be looks on a terminal.
 const OK: Style = AnsiColor::Green.on_default().bold();

@@ -10,8 +10,8 @@ use crate::arguments::Settings;
 use crate::boots::BootSettings;
 use crate::listen::{Tls, TlsError};
 use crate::media_url::MediaUrl;
-use crate::redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 use crate::store::BaseDefinition;
+use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 
 /// Where the data are, if nothing is said.
 const DATA_DIR: &str = "/var/lib/dayone";

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dayone::boots::BootSettings;
-use dayone::redfish::{AllowedNetworks, ClientOptions};
+use redfish::{AllowedNetworks, ClientOptions};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Dayone, NMSTATE, Place, nmstate_of};

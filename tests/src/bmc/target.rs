@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use dayone::redfish::bmc::{Bmc, BmcError, Limits};
-use dayone::redfish::{ClientOptions, Credentials, Password, Target, Verification};
+use redfish::bmc::{Bmc, BmcError, Limits};
+use redfish::{ClientOptions, Credentials, Password, Target, Verification};
 
 use super::{EmulatedBmc, PASSWORD, USERNAME};
 

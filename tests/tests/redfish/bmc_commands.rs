@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Identity, ImageServer, Options, PASSWORD, USERNAME, Vendor};
 use acceptance::server::{dayone, free_address};
 use acceptance::sushy::{self, Emulator};
-use dayone::redfish::bmc::{Bmc, Medium};
+use redfish::bmc::{Bmc, Medium};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

@@ -6,10 +6,8 @@ use std::time::Duration;
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::server::{Server, free_address};
 use acceptance::sushy::{Emulator, Options};
-use dayone::redfish::bmc::{
-    Bmc, BmcError, BootMode, BootOverride, Found, Limits, Medium, PowerAction, PowerState, Vendor,
-};
-use dayone::redfish::{BmcAddress, ClientOptions, Credentials, Target, Verification};
+use redfish::bmc::{Bmc, BmcError, BootMode, BootOverride, Found, Limits, Medium, PowerAction, PowerState, Vendor};
+use redfish::{BmcAddress, ClientOptions, Credentials, Target, Verification};
 use serde_json::{Value, json};
 
 /// Short waits: the emulator is quick, apart from its power, which takes up to 11 s.

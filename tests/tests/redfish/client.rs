@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use acceptance::peers::run;
 use acceptance::server::free_address;
 use acceptance::sushy::{Emulator, Options};
-use dayone::redfish::{Certificates, Client, ClientOptions, Credentials, RedfishError, Target, Verification};
+use redfish::{Certificates, Client, ClientOptions, Credentials, RedfishError, Target, Verification};
 use serde_json::json;
 use tokio::runtime::Runtime;
 

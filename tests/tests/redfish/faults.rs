@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Identity, ImageServer, Options, Vendor, target};
-use dayone::redfish::bmc::{Bmc, BmcError, Limits, Medium, Plan, PowerAction, PowerState};
-use dayone::redfish::{Certificates, RedfishError, Target, Verification};
+use redfish::bmc::{Bmc, BmcError, Limits, Medium, Plan, PowerAction, PowerState};
+use redfish::{Certificates, RedfishError, Target, Verification};
 use serde_json::{Value, json};
 
 const SYSTEM: &str = "/redfish/v1/Systems/1";
@@ -74,11 +74,8 @@ async fn an_insert_that_was_lost_is_sent_once_more_and_then_said_to_be_lost() {
 async fn what_a_bmc_does_not_answer_in_time_is_not_waited_for() {
     let scene = Scene::new().await;
     scene.bmc.inject(Fault::new("GET", SYSTEM, usize::MAX, Failure::Delay(LIMIT)));
-    let options = dayone::redfish::ClientOptions {
-        request_timeout: Duration::from_millis(200),
-        retries: 1,
-        ..target::impatient()
-    };
+    let options =
+        redfish::ClientOptions { request_timeout: Duration::from_millis(200), retries: 1, ..target::impatient() };
     let bmc = Bmc::connect(&scene.bmc.target(), &options).await.unwrap();
     let begin = std::time::Instant::now();
     let error = bmc.survey().await.unwrap_err();
@@ -288,8 +285,7 @@ async fn another_process_undoes_what_one_has_left() {
     drop(bmc);
 
     let bmc = scene.bmc.connect().await.unwrap();
-    let (inserted, set): (dayone::redfish::bmc::Inserted, dayone::redfish::bmc::BootOverride) =
-        serde_json::from_str(&kept).unwrap();
+    let (inserted, set): (redfish::bmc::Inserted, redfish::bmc::BootOverride) = serde_json::from_str(&kept).unwrap();
     assert!(bmc.restore(&set).await.unwrap());
     bmc.eject(&inserted.slot, Some(&scene.image)).await.unwrap();
     let boot = scene.bmc.member(SYSTEM, "/Boot");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, ImageServer, Options, Vendor};
 use acceptance::peers::cache;
-use dayone::redfish::bmc::{self, Bmc, Medium, OverrideForm, PowerAction};
+use redfish::bmc::{self, Bmc, Medium, OverrideForm, PowerAction};
 use serde_json::Value;
 
 fn samples(directory: &str, names: &[&str]) -> Vec<Value> {

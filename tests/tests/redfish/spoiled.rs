@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, ImageServer, Options, Vendor, target};
-use dayone::redfish::ClientOptions;
-use dayone::redfish::bmc::{Bmc, Medium};
+use redfish::ClientOptions;
+use redfish::bmc::{Bmc, Medium};
 use serde_json::{Map, Value, json};
 
 /// The most requests for looking at a BMC, whatever it says: see the bounds on Managers and slots.

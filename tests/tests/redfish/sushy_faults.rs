@@ -8,8 +8,8 @@ use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::fault_proxy::{Fault, FaultProxy, general_error};
 use acceptance::server::Server;
 use acceptance::sushy::{Emulator, Options};
-use dayone::redfish::bmc::{Bmc, BmcError, Limits, Medium, Plan, PowerAction};
-use dayone::redfish::{ClientOptions, Credentials, Password, Target, Verification};
+use redfish::bmc::{Bmc, BmcError, Limits, Medium, Plan, PowerAction};
+use redfish::{ClientOptions, Credentials, Password, Target, Verification};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acceptance::bmc::{EmulatedBmc, Options, Vendor};
-use dayone::redfish::bmc::{Bmc, BootOverride, Limits, Medium, OverrideForm, Plan, PowerAction};
+use redfish::bmc::{Bmc, BootOverride, Limits, Medium, OverrideForm, Plan, PowerAction};
 use serde_json::{Value, json};
 
 /// All that says what the host boots from.

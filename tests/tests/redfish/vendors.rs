@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use acceptance::bases::fixtures;
 use acceptance::bmc::{EmulatedBmc, Identity, ImageServer, Options, Record, Vendor};
-use dayone::redfish::bmc::{Bmc, BmcError, Medium, PowerAction};
 use http::Method;
+use redfish::bmc::{Bmc, BmcError, Medium, PowerAction};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(20);

@@ -13,7 +13,7 @@ use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::boots::{CredentialsName, EjectWhen, Evidence};
-use crate::redfish::BmcAddress;
+use redfish::BmcAddress;
 
 /// What a request for a boot has besides that for an image.
 #[derive(Deserialize, ToSchema)]

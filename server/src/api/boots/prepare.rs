@@ -14,8 +14,8 @@ use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
 use crate::boots::{BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home, static_addresses};
-use crate::redfish::bmc::Medium;
-use crate::redfish::{BmcAddress, Credentials, Password};
+use redfish::bmc::Medium;
+use redfish::{BmcAddress, Credentials, Password};
 
 /// How long a host may take to boot, if nothing is said: servers test their memory for long.
 const BOOTED_WITHIN: u64 = 30 * 60;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::api::timestamp::rfc3339_millis;
 use crate::boots::{BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
-use crate::redfish::bmc::Medium;
+use redfish::bmc::Medium;
 
 /// A host that is booted from an image by way of its BMC.
 #[derive(Debug, Serialize, ToSchema)]

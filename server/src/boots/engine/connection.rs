@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Stop;
 use crate::boots::boot::Boot;
 use crate::boots::service::Shared;
-use crate::redfish::bmc::Bmc;
-use crate::redfish::{Target, Verification};
+use redfish::bmc::Bmc;
+use redfish::{Target, Verification};
 
 /// Connects and logs in.
 pub(super) async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {

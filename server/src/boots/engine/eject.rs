@@ -8,7 +8,7 @@ use crate::boots::boot::Boot;
 use crate::boots::record::BootRecord;
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
-use crate::redfish::bmc::{Bmc, Found, PowerAction};
+use redfish::bmc::{Bmc, Found, PowerAction};
 
 /// Brings the BMC back to what it was, as far as the record says that it was changed.
 pub(super) async fn eject(shared: &Arc<Shared>, boot: &Boot) -> Result<(), Stop> {

@@ -17,7 +17,7 @@ use super::progress::Progress;
 use super::record::{BootRecord, BootState};
 use super::service::Shared;
 use super::step::Step;
-use crate::redfish::bmc::{Attempt, BmcError};
+use redfish::bmc::{Attempt, BmcError};
 
 /// Why a boot does not go on.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use crate::boots::reading::Seen;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::service::Shared;
 use crate::media::Call;
-use crate::redfish::bmc::{Bmc, BootProgress};
+use redfish::bmc::{Bmc, BootProgress};
 
 /// Between two tries to reach the host.
 const REACH: Duration = Duration::from_secs(5);

@@ -15,10 +15,10 @@ use crate::boots::record::{AtBmc, BootState, Started};
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
 use crate::media::Call;
-use crate::redfish::bmc::{
+use crate::store::StoredImage;
+use redfish::bmc::{
     Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerChange, PowerState, Ready, Survey,
 };
-use crate::store::StoredImage;
 
 /// The steps of one boot, with the connection that they share.
 pub(super) struct Steps<'a> {

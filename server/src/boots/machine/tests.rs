@@ -5,7 +5,7 @@ use crate::boots::credentials::GivenCredentials;
 use crate::boots::evidence::Evidence;
 use crate::boots::id::BootId;
 use crate::boots::record::{AtBmc, BootOptions, NewBoot, Started};
-use crate::redfish::bmc::Medium;
+use redfish::bmc::Medium;
 
 fn boot() -> BootRecord {
     let new = NewBoot {

@@ -8,8 +8,8 @@ use crate::arguments::{EjectArguments, OutputFormat};
 use crate::commands::failure::Failure;
 use crate::commands::table::Table;
 use crate::commands::terminal;
-use crate::redfish::bmc::{Bmc, BmcError, Found, Slot};
-use crate::redfish::without_tokens;
+use redfish::bmc::{Bmc, BmcError, Found, Slot};
+use redfish::without_tokens;
 
 /// A slot, and what became of it. Its serialisation is what programs read; see `docs/commands.md`.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::failure::Failure;
 use crate::arguments::{EjectArguments, ProbeArguments};
-use crate::redfish::bmc::{Bmc, BmcError};
+use redfish::bmc::{Bmc, BmcError};
 
 /// How long the session of a command that is interrupted has to be ended.
 const FAREWELL: Duration = Duration::from_secs(5);

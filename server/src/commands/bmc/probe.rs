@@ -9,8 +9,8 @@ use crate::arguments::{MediumArgument, OutputFormat, ProbeArguments};
 use crate::commands::failure::Failure;
 use crate::commands::table::Table;
 use crate::commands::terminal;
-use crate::redfish::bmc::{Bmc, Medium, Plan, PlannedRequest, Slot, Survey};
-use crate::redfish::{RequestRecord, without_tokens};
+use redfish::bmc::{Bmc, Medium, Plan, PlannedRequest, Slot, Survey};
+use redfish::{RequestRecord, without_tokens};
 
 /// What stands for an image's URL.
 const IMAGE: &str = "http://media.example/i/TOKEN/boot.iso";

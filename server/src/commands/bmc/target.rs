@@ -5,8 +5,8 @@ use imagelib::host::{self, BmcSpec};
 use crate::arguments::{BmcAccess, BmcArguments, InputFile};
 use crate::commands::documents;
 use crate::commands::failure::Failure;
-use crate::redfish::bmc::BootMode;
-use crate::redfish::{
+use redfish::bmc::BootMode;
+use redfish::{
     AddressError, BmcAddress, Certificates, ClientOptions, Credentials, CredentialsError, Password, Target,
     Verification,
 };

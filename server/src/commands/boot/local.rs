@@ -12,8 +12,8 @@ use crate::arguments::{BootArguments, Settings};
 use crate::commands::bmc;
 use crate::commands::failure::Failure;
 use crate::error_chain::chain;
-use crate::redfish::Credentials;
 use crate::server::{Config, Server};
+use redfish::Credentials;
 
 /// What the base is called here.
 pub(super) const BASE: &str = "base";

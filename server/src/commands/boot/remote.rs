@@ -6,7 +6,7 @@ use super::api::{Api, Boot};
 use crate::arguments::BootArguments;
 use crate::commands::failure::Failure;
 use crate::commands::terminal::plain;
-use crate::redfish::{Certificates, Verification, client_config};
+use redfish::{Certificates, Verification, client_config};
 
 /// The API of the server that the arguments name.
 pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {

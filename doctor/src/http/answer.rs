@@ -1,0 +1,109 @@
+//! An answer.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED, LOCATION, SERVER, TRANSFER_ENCODING, WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, StatusCode, Version};
+
+use crate::finding::Evidence;
+
+/// The headers that evidence shows.
+const TELLING: [HeaderName; 14] = [
+    CONTENT_LENGTH,
+    CONTENT_RANGE,
+    ACCEPT_RANGES,
+    CONTENT_ENCODING,
+    TRANSFER_ENCODING,
+    CONTENT_TYPE,
+    CONTENT_DISPOSITION,
+    LAST_MODIFIED,
+    ETAG,
+    CACHE_CONTROL,
+    CONNECTION,
+    LOCATION,
+    WWW_AUTHENTICATE,
+    SERVER,
+];
+
+/// How much of a header's value evidence shows, in characters.
+const SHOWN: usize = 120;
+
+/// An answer, with as much of its body as was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(super) asked: String,
+    pub(crate) version: Version,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// Whether the body was read to its end.
+    pub(crate) complete: bool,
+    /// From the request to the last byte that was read.
+    pub(crate) took: Duration,
+}
+
+impl Answer {
+    /// A header's value; empty where there is none, or none that is text.
+    pub(crate) fn header(&self, name: &HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The length that the headers tell; none where they tell none, or several.
+    pub(crate) fn length(&self) -> Option<u64> {
+        let mut lengths = self.headers.get_all(CONTENT_LENGTH).iter().map(|value| value.to_str().ok()?.parse().ok());
+        let first = lengths.next()??;
+        lengths.all(|length| length == Some(first)).then_some(first)
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        self.status.is_success()
+    }
+
+    pub(crate) fn evidence(&self) -> Evidence {
+        let mut answer = format!("{:?} {}", self.version, self.status.as_u16());
+        for name in &TELLING {
+            for value in self.headers.get_all(name) {
+                let value = String::from_utf8_lossy(value.as_bytes());
+                // Credentials are told in the query of some addresses.
+                let value = if name == LOCATION { without_query(&value) } else { value.into_owned() };
+                let shown: String = value.chars().take(SHOWN).collect();
+                let more = if value.chars().nth(SHOWN).is_some() { "…" } else { "" };
+                // Writing to a String does not fail.
+                let _ = write!(answer, ", {name}: {shown}{more}");
+            }
+        }
+        Evidence { request: self.asked.clone(), answer }
+    }
+}
+
+fn without_query(address: &str) -> String {
+    let shown = address.split_once('?').map_or_else(|| address.to_owned(), |(before, _)| format!("{before}?…"));
+    match (shown.find("://"), shown.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => {
+            let (before, after) = (shown.get(..scheme + 3), shown.get(at..));
+            format!("{}…{}", before.unwrap_or_default(), after.unwrap_or_default())
+        }
+        _ => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_credentials() {
+        for (address, shown) in [
+            ("/other.iso", "/other.iso"),
+            ("https://a/b?X-Signature=abc", "https://a/b?…"),
+            ("https://user:secret@a/b", "https://…@a/b"),
+        ] {
+            assert_eq!(without_query(address), shown);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What is decided without asking a BMC: tables from what it shows or refuses to what it is sent.
+
+use http::StatusCode;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::attempt::{self, Fault, Meaning};
+use super::survey::Slot;
+use super::vendor::{Evidence, idrac_generation};
+use super::*;
+use crate::{Failure, Message, RedfishError};
+
+mod forms;
+mod power;
+
+const URL: &str = "http://192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso";
+
+fn slot(id: &str, media_types: &[&str], has_action: bool) -> Slot {
+    let path = format!("/redfish/v1/Managers/1/VirtualMedia/{id}");
+    let target = format!("{path}/Actions/VirtualMedia.InsertMedia");
+    let actions = if has_action { json!({"#VirtualMedia.InsertMedia": {"target": target}}) } else { json!({}) };
+    Slot::read(&path, &json!({"Id": id, "MediaTypes": media_types, "Actions": actions}))
+}
+
+fn survey(vendor: Vendor, manager_model: &str, slots: Vec<Slot>, system: &Value) -> Survey {
+    Survey {
+        vendor,
+        product: None,
+        redfish_version: None,
+        system: System::read("/redfish/v1/Systems/1".to_owned(), read(system)),
+        managers: vec![Manager {
+            path: "/redfish/v1/Managers/1".to_owned(),
+            model: Some(manager_model.to_owned()),
+            firmware_version: None,
+            dell_attributes: (vendor == Vendor::Dell).then(|| "/redfish/v1/Managers/1/Attributes".to_owned()),
+        }],
+        slots,
+        notes: Vec::new(),
+    }
+}
+
+fn refusal(status: u16, id: &str, text: &str, about: &[&str]) -> RedfishError {
+    let message = Message {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        resolution: None,
+        about: about.iter().map(|about| (*about).to_owned()).collect(),
+    };
+    RedfishError::Status(Box::new(Failure {
+        method: "POST",
+        path: "/redfish/v1/x".to_owned(),
+        status: StatusCode::from_u16(status).unwrap(),
+        messages: vec![message],
+        retry_after: None,
+    }))
+}
+
+#[test]
+fn vendors_are_told_by_their_firmware() {
+    let (ami, hpe, lenovo) = (json!({"Ami": {}}), json!({"Hpe": {}}), json!({"Lenovo": {}}));
+    let cases = [
+        (Evidence { root: [Some("Dell"), None], ..Evidence::default() }, Vendor::Dell),
+        (Evidence { root: [Some("HPE"), Some("ProLiant DL360 Gen10")], ..Evidence::default() }, Vendor::Hpe),
+        (Evidence { oem: [Some(&hpe), None], ..Evidence::default() }, Vendor::Hpe),
+        (Evidence { root: [Some("Lenovo"), None], oem: [Some(&ami), None], ..Evidence::default() }, Vendor::Ami),
+        (Evidence { root: [Some("Lenovo"), None], oem: [Some(&lenovo), None], ..Evidence::default() }, Vendor::Lenovo),
+        (
+            Evidence { manager: [None, Some("OpenBmc")], system: Some("Cisco Systems"), ..Evidence::default() },
+            Vendor::OpenBmc,
+        ),
+        (Evidence { system: Some("Supermicro"), ..Evidence::default() }, Vendor::Supermicro),
+        (Evidence { system: Some("FUJITSU"), ..Evidence::default() }, Vendor::Fujitsu),
+        (Evidence { system: Some("Sushy Emulator"), ..Evidence::default() }, Vendor::Other),
+        (Evidence::default(), Vendor::Other),
+    ];
+    for (evidence, vendor) in cases {
+        assert_eq!(Vendor::detect(&evidence), vendor, "{evidence:?}");
+    }
+    for (model, generation) in [("13G DCS", 8), ("16G Monolithic", 9), ("17G Monolithic", 10)] {
+        assert_eq!(idrac_generation(Some(model)), Some(generation), "{model}");
+    }
+    assert_eq!(idrac_generation(Some("iLO 5")), None);
+}
+
+#[test]
+fn the_slot_is_that_of_the_medium_and_of_the_vendor() {
+    let chosen = |vendor, model: &str, slots: &[Slot], medium| {
+        let survey = survey(vendor, model, slots.to_vec(), &json!({}));
+        slot::choose(&survey, medium).map(|slots| slots.into_iter().map(|slot| slot.id).collect::<Vec<_>>())
+    };
+    let hpe = [slot("1", &["Floppy", "USBStick"], true), slot("2", &["CD", "DVD"], true)];
+    assert_eq!(chosen(Vendor::Hpe, "iLO 6", &hpe, Medium::Cd).unwrap(), ["2"]);
+    assert_eq!(chosen(Vendor::Hpe, "iLO 6", &hpe, Medium::Usb).unwrap(), ["1"]);
+    let dell = [slot("RemovableDisk", &["USBStick"], true), slot("CD", &["CD", "DVD"], true)];
+    assert_eq!(chosen(Vendor::Dell, "15G Monolithic", &dell, Medium::Cd).unwrap(), ["CD"]);
+    assert_eq!(chosen(Vendor::Dell, "15G Monolithic", &dell, Medium::Usb).unwrap(), ["RemovableDisk"]);
+    let every = ["CD", "DVD", "USBStick"];
+    let idrac_10 = [slot("2", &every, true), slot("1", &every, true)];
+    assert_eq!(chosen(Vendor::Dell, "17G Monolithic", &idrac_10, Medium::Cd).unwrap(), ["1", "2"]);
+    let lenovo = [
+        slot("RDOC1", &["CD", "DVD"], true),
+        slot("Remote1", &["CD"], true),
+        slot("EXT1", &["CD", "DVD"], false),
+        slot("EXT2", &["CD", "DVD"], false),
+    ];
+    assert_eq!(chosen(Vendor::Lenovo, "", &lenovo, Medium::Cd).unwrap(), ["EXT1", "EXT2"]);
+    // Slots of the remote console have no action.
+    let open = [slot("Slot_0", &["CD", "USBStick"], false), slot("Slot_1", &["CD", "USBStick"], true)];
+    assert_eq!(chosen(Vendor::OpenBmc, "OpenBmc", &open, Medium::Cd).unwrap(), ["Slot_1"]);
+    let dvd = [slot("0", &["DVD"], true), slot("1", &["Floppy"], true)];
+    assert_eq!(chosen(Vendor::Cisco, "", &dvd, Medium::Cd).unwrap(), ["0"]);
+    let unsaid = [slot("usb0", &[], true), slot("cd0", &[], true)];
+    assert_eq!(chosen(Vendor::Other, "", &unsaid, Medium::Cd).unwrap(), ["cd0"]);
+
+    let error = chosen(Vendor::Cisco, "", &dvd, Medium::Usb).unwrap_err().to_string();
+    assert!(error.contains("takes a USB stick") && error.contains("(DVD)") && error.contains("format iso"), "{error}");
+    let error = chosen(Vendor::Ami, "", &[], Medium::Cd).unwrap_err().to_string();
+    assert!(error.contains("CD instances"), "{error}");
+    let error = chosen(Vendor::Supermicro, "", &[], Medium::Cd).unwrap_err().to_string();
+    assert!(error.contains("licence"), "{error}");
+}
+
+#[test]
+fn refusals_mean_what_they_say() {
+    let cases = [
+        (refusal(400, "Base.1.8.ActionParameterMissing", "Needs TransferProtocolType.", &[]), Meaning::Form),
+        (refusal(400, "Base.1.8.GeneralError", "Cannot download virtual media: got error 404", &[]), Meaning::Image),
+        (refusal(500, "Base.1.8.GeneralError", "[Errno 111] Connection refused", &[]), Meaning::Image),
+        (refusal(400, "IDRAC.2.8.RAC0720", "Unable to locate the ISO or IMG image file.", &[]), Meaning::Image),
+        (
+            refusal(
+                500,
+                "IDRAC.2.8.VRM0021",
+                "Virtual Media is detached or Virtual Media devices are already in use.",
+                &[],
+            ),
+            Meaning::Busy,
+        ),
+        (refusal(503, "Base.1.8.ServiceTemporarilyUnavailable", "Retry in 30 seconds.", &[]), Meaning::Busy),
+        (refusal(409, "Base.1.8.ResourceInUse", "", &[]), Meaning::Busy),
+        (refusal(403, "SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.", &[]), Meaning::Licence),
+        (refusal(403, "Base.1.8.InsufficientPrivilege", "", &[]), Meaning::Final),
+        (refusal(405, "", "", &[]), Meaning::NoAction),
+        (refusal(404, "Base.1.8.ResourceMissingAtURI", "", &[]), Meaning::NoAction),
+    ];
+    for (error, meaning) in cases {
+        assert_eq!(Meaning::of(&error), meaning, "{error}");
+    }
+}
+
+#[test]
+fn refusals_name_what_is_missing_and_what_is_too_much() {
+    let names = ["Inserted", "TransferProtocolType", "UserName"];
+    let cases = [
+        (
+            refusal(400, "Base.1.8.ActionParameterMissing", "x", &["#/TransferProtocolType"]),
+            vec![("TransferProtocolType", Fault::Missing)],
+        ),
+        (
+            refusal(400, "Base.1.8.GeneralError", "'TransferProtocolType' property which is mandatory is missing", &[]),
+            vec![("TransferProtocolType", Fault::Missing)],
+        ),
+        (
+            refusal(400, "", "The property Inserted is not in the list of valid properties for the resource.", &[]),
+            vec![("Inserted", Fault::TooMuch)],
+        ),
+        (
+            refusal(
+                400,
+                "Base.1.8.ActionParameterMissing",
+                "The action InsertMedia requires the parameter UserName to be present.",
+                &["InsertMedia", "UserName"],
+            ),
+            vec![("UserName", Fault::Missing)],
+        ),
+        (refusal(400, "Base.1.8.GeneralError", "A general error.", &["Inserted"]), vec![]),
+    ];
+    for (error, expected) in cases {
+        assert_eq!(attempt::named(&error, &names), expected, "{error}");
+    }
+}
+
+#[test]
+fn properties_that_cannot_be_read_are_not_there() {
+    let media: model::VirtualMedia = read(&json!({
+        "Id": 7, "Image": "", "Inserted": "true", "ConnectedVia": "URI", "MediaTypes": ["CD", null, 3, "DVD"],
+        "Actions": {"#VirtualMedia.InsertMedia": {"target": "//evil.example/x"}, "#VirtualMedia.EjectMedia": {"target": "/redfish/v1/e"}},
+    }));
+    assert_eq!((media.id, media.image, media.inserted), (None, None, None));
+    assert_eq!(model::texts(media.media_types).unwrap(), ["CD", "DVD"]);
+    let actions = media.actions.unwrap();
+    assert_eq!(actions.insert.unwrap().target, None);
+    assert_eq!(actions.eject.unwrap().target.unwrap().0, "/redfish/v1/e");
+    assert_eq!(model::clean("a\u{1b}[31mb\r\n"), "a[31mb");
+
+    let system: model::System =
+        read(&json!({"PowerState": "PoweringOn", "Boot": null, "BootProgress": {"LastState": "OSRunning"}}));
+    assert_eq!(PowerState::read(system.power_state.as_ref()), PowerState::PoweringOn);
+    assert!(BootProgress::read(system.boot_progress).unwrap().is_running());
+}
+
+#[test]
+fn a_url_that_is_not_wanted_is_told_from_a_form_that_is_not() {
+    let refused = refusal(
+        400,
+        "Base.1.8.ActionParameterValueFormatError",
+        "Another format.",
+        &["http://…", "Image", "InsertMedia"],
+    );
+    assert!(attempt::refuses_url(&refused));
+    let form =
+        refusal(400, "Base.1.8.ActionParameterValueNotInList", "Not in the list.", &["HTTP", "TransferProtocolType"]);
+    assert!(!attempt::refuses_url(&form));
+    let missing = refusal(400, "Base.1.8.ActionParameterMissing", "Image is missing.", &["InsertMedia", "Image"]);
+    assert!(!attempt::refuses_url(&missing));
+}
+
+#[test]
+fn an_idrac_with_virtual_media_detached_is_told_how_to_attach_it() {
+    let error = refusal(500, "IDRAC.2.8.VRM0021", "Virtual Media is detached or already in use.", &[]);
+    let refused = |error| {
+        let attempts = vec![Attempt::new("POST", "/x", &json!({"Image": URL}), &Err(error))];
+        BmcError::InsertRefused { attempts }.to_string()
+    };
+    let text = refused(error);
+    assert!(text.contains("AutoAttach") && text.contains("it was sent Image") && !text.contains(URL), "{text}");
+    assert!(!refused(refusal(500, "Base.1.8.InternalError", "", &[])).contains("AutoAttach"));
+}
+
+/// Whatever JSON there is, with the names that are looked for.
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec![
+        "Boot",
+        "Actions",
+        "Links",
+        "MediaTypes",
+        "Image",
+        "Inserted",
+        "@odata.id",
+        "Oem",
+        "#VirtualMedia.InsertMedia",
+        "target",
+        "BootSourceOverrideTarget",
+        "BootProgress",
+        "LastState",
+        "Members",
+        "ManagedBy",
+        "@Redfish.Settings",
+        "SettingsObject",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".*".prop_map(Value::from)
+    ];
+    leaf.prop_recursive(4, 64, 8, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((names.clone(), inner), 0..8).prop_map(|members| Value::Object(
+                members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+            )),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_json_of_a_bmc_is_too_much(body in any_json()) {
+        let slot = Slot::read("/redfish/v1/x", &body);
+        let system = System::read("/redfish/v1/Systems/1".to_owned(), read(&body));
+        let _ = (read::<model::Manager>(&body), read::<model::Root>(&body), read::<model::ActionInfo>(&body));
+        let mut survey = survey(Vendor::Other, "", vec![slot], &json!({}));
+        survey.system = system;
+        if let Ok(plan) = Bmc::plan(&survey, Medium::Cd, None) {
+            let kept = serde_json::to_string(&plan).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Plan>(&kept).unwrap(), plan);
+        }
+    }
+}

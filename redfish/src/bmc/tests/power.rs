@@ -1,0 +1,196 @@
+//! Whatever types of reset a BMC offers, what is asked for is what happens, or nothing does and it is said why. The BMC
+//! here is the schema's: it takes what it lists, and each type does what `Resource.ResetType` says.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{ClientOptions, Target, Verification};
+
+const ALL: [&str; 8] = [
+    "On",
+    "ForceOn",
+    "ForceOff",
+    "GracefulShutdown",
+    "PushPowerButton",
+    "PowerCycle",
+    "ForceRestart",
+    "GracefulRestart",
+];
+
+#[derive(Default)]
+struct Machine {
+    types: Vec<&'static str>,
+    is_on: bool,
+    /// Whether its operating system does not hear that it shall shut down.
+    is_deaf: bool,
+    /// Whether it answers what it is asked for with an error, and does nothing.
+    refuses: Vec<&'static str>,
+    sent: Vec<String>,
+    switched: Vec<bool>,
+}
+
+impl Machine {
+    fn switch(&mut self, on: bool) {
+        if self.is_on != on {
+            self.is_on = on;
+            self.switched.push(on);
+        }
+    }
+
+    fn reset(&mut self, reset_type: &str) -> bool {
+        self.sent.push(reset_type.to_owned());
+        if self.refuses.contains(&reset_type) || !(self.types.is_empty() || self.types.contains(&reset_type)) {
+            return false;
+        }
+        match (reset_type, self.is_on) {
+            ("On" | "ForceOn", _) | ("PushPowerButton", false) => self.switch(true),
+            ("ForceOff", _) => self.switch(false),
+            ("GracefulShutdown" | "PushPowerButton", true) if !self.is_deaf => self.switch(false),
+            ("PowerCycle" | "ForceRestart" | "GracefulRestart", true) => {
+                self.switch(false);
+                self.switch(true);
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+type Shared = Arc<Mutex<Machine>>;
+
+async fn system(State(machine): State<Shared>) -> Json<Value> {
+    let machine = machine.lock().unwrap();
+    let mut reset = json!({"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"});
+    if !machine.types.is_empty() {
+        reset["ResetType@Redfish.AllowableValues"] = json!(machine.types);
+    }
+    Json(
+        json!({"Id": "1", "PowerState": if machine.is_on { "On" } else { "Off" }, "Actions": {"#ComputerSystem.Reset": reset}}),
+    )
+}
+
+async fn reset(State(machine): State<Shared>, Json(body): Json<Value>) -> StatusCode {
+    let done = machine.lock().unwrap().reset(body["ResetType"].as_str().unwrap());
+    if done { StatusCode::NO_CONTENT } else { StatusCode::BAD_REQUEST }
+}
+
+/// Starts it, and connects.
+async fn bmc() -> (Shared, Bmc) {
+    let machine = Shared::default();
+    let router = Router::new()
+        .route("/redfish/v1/", get(async || Json(json!({"Systems": {"@odata.id": "/redfish/v1/Systems"}}))))
+        .route("/redfish/v1/Systems/1", get(system))
+        .route("/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", post(reset))
+        .with_state(Arc::clone(&machine));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("redfish+http://{}/redfish/v1/Systems/1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let target = Target { address: address.parse().unwrap(), credentials: None, verification: Verification::System };
+    let options = ClientOptions { pace: Duration::ZERO, ..ClientOptions::default() };
+    let limits = Limits {
+        power: Duration::from_millis(40),
+        pause: Duration::from_millis(1),
+        look: Duration::from_millis(1),
+        ..Limits::default()
+    };
+    (machine, Bmc::connect(&target, &options).await.unwrap().with_limits(limits))
+}
+
+fn actions() -> [(PowerAction, &'static [&'static str]); 5] {
+    const ON: &[&str] = &["On", "ForceOn", "PushPowerButton"];
+    const OFF: &[&str] = &["ForceOff"];
+    const SOFTLY_OFF: &[&str] = &["GracefulShutdown", "PushPowerButton", "ForceOff"];
+    const OVER: &[&str] = &["ForceOff", "On", "ForceOn", "PushPowerButton", "PowerCycle"];
+    const SOFTLY_OVER: &[&str] = &["GracefulShutdown", "ForceOff", "On", "ForceOn", "PushPowerButton", "PowerCycle"];
+    let (none, some) = (Duration::ZERO, Duration::from_millis(20));
+    [
+        (PowerAction::On, ON),
+        (PowerAction::Off { graceful: none }, OFF),
+        (PowerAction::Off { graceful: some }, SOFTLY_OFF),
+        (PowerAction::Cycle { graceful: none }, OVER),
+        (PowerAction::Cycle { graceful: some }, SOFTLY_OVER),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_asked_for_happens_or_nothing_does_whatever_a_bmc_offers() {
+    let (machine, bmc) = bmc().await;
+    // A bit for each type that is offered; none: the BMC lists nothing, and takes all.
+    for (subset, was_on) in (0_usize..1 << ALL.len()).flat_map(|subset| [(subset, false), (subset, true)]) {
+        let types: Vec<_> = ALL.into_iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0).collect();
+        let types: Vec<_> = types.into_iter().map(|(_, reset_type)| reset_type).collect();
+        let is_deaf = subset.count_ones() % 2 == 0;
+        for (action, allowed) in actions() {
+            let fresh = Machine { types: types.clone(), is_on: was_on, is_deaf, ..Machine::default() };
+            *machine.lock().unwrap() = fresh;
+            let result = bmc.power(action).await;
+            let machine = machine.lock().unwrap();
+            let about =
+                format!("{action:?} {types:?} was on: {was_on}, deaf: {is_deaf}, sent {:?}: {result:?}", machine.sent);
+            assert!(machine.sent.iter().all(|sent| allowed.contains(&sent.as_str())), "{about}");
+            let offered = |sent: &String| types.is_empty() || types.contains(&sent.as_str());
+            assert!(machine.sent.iter().all(offered), "{about}");
+            match (&result, action) {
+                (Ok(change), PowerAction::On) => {
+                    assert_eq!(machine.switched, if was_on { vec![] } else { vec![true] }, "{about}");
+                    assert_eq!(change.after, PowerState::On, "{about}");
+                }
+                (Ok(change), PowerAction::Off { .. }) => {
+                    assert_eq!(machine.switched, if was_on { vec![false] } else { vec![] }, "{about}");
+                    assert_eq!(change.after, PowerState::Off, "{about}");
+                }
+                (Ok(change), PowerAction::Cycle { .. }) => {
+                    assert_eq!(machine.switched, if was_on { vec![false, true] } else { vec![true] }, "{about}");
+                    assert_eq!(change.after, PowerState::On, "{about}");
+                }
+                (Err(error), _) => {
+                    assert!(machine.switched.is_empty(), "{about}");
+                    assert!(matches!(error, BmcError::PowerUnsupported { .. }), "{about}");
+                    let text = error.to_string();
+                    assert!(types.iter().all(|offered| text.contains(offered)), "{text}");
+                }
+            }
+            // What can be done is done.
+            let has = |wanted: &[&str]| types.is_empty() || wanted.iter().any(|wanted| types.contains(wanted));
+            let on = has(&["On", "ForceOn", "PushPowerButton"]);
+            let off = has(&["ForceOff"]);
+            let possible = match action {
+                PowerAction::On => was_on || on,
+                PowerAction::Off { graceful } => {
+                    let softly = !graceful.is_zero() && !is_deaf && has(&["GracefulShutdown", "PushPowerButton"]);
+                    !was_on || off || softly
+                }
+                PowerAction::Cycle { .. } if !was_on => on,
+                PowerAction::Cycle { graceful } => {
+                    let softly = !graceful.is_zero() && !is_deaf && has(&["GracefulShutdown", "PushPowerButton"]);
+                    ((off || softly) && on) || has(&["PowerCycle"])
+                }
+            };
+            assert_eq!(result.is_ok(), possible, "{about}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_has_no_other_effect_either() {
+    let (machine, bmc) = bmc().await;
+    let none = Duration::ZERO;
+    for (types, refuses, action, switched, ok) in [
+        // The BMC that made an off of a power cycle.
+        (vec!["On", "PowerCycle"], vec![], PowerAction::Off { graceful: none }, vec![], false),
+        (vec![], vec!["ForceOff"], PowerAction::Off { graceful: none }, vec![], false),
+        (vec![], vec!["ForceOff"], PowerAction::Cycle { graceful: none }, vec![false, true], true),
+        (vec![], vec!["ForceOff", "PowerCycle"], PowerAction::Cycle { graceful: none }, vec![], false),
+    ] {
+        *machine.lock().unwrap() = Machine { types, refuses, is_on: true, ..Machine::default() };
+        let result = bmc.power(action).await;
+        let machine = machine.lock().unwrap();
+        assert_eq!((&machine.switched, result.is_ok()), (&switched, ok), "{:?}: {result:?}", machine.sent);
+    }
+}

@@ -1,0 +1,149 @@
+//! What a BMC answers.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use http::header::{ETAG, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, StatusCode};
+use serde_json::Value;
+
+use crate::RedfishError;
+
+/// A resource as it was read. `Debug` leaves its body out: BMCs repeat what they were sent.
+#[derive(Clone, PartialEq)]
+pub struct Resource {
+    /// The path that it was read from.
+    pub path: String,
+    /// An object.
+    pub body: Value,
+    /// Its `ETag`, from the header or else from `@odata.etag`.
+    pub etag: Option<String>,
+}
+
+/// What a BMC answers when it does something. `Debug` leaves out what it says: BMCs repeat what they were sent.
+#[derive(Clone, PartialEq)]
+pub struct Answer {
+    /// The status: of the answer, or of the task's monitor at its end.
+    pub status: StatusCode,
+    /// The body. `Null` if there is none, or none in JSON.
+    pub body: Value,
+    /// The path in `Location`: what was created.
+    pub location: Option<String>,
+    /// How the BMC did it.
+    pub completion: Completion,
+}
+
+/// How a BMC did what it was asked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completion {
+    /// Before it answered. After an answer 202 that names no task this is not known: look at the resource.
+    Answered,
+    /// In a task, which has ended well.
+    Task(String),
+    /// In a task that was forgotten before it said how it ended. Look at the resource.
+    TaskGone(String),
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+/// One answer, read in full.
+pub(super) struct Reply {
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    /// The path as it may be shown.
+    pub(super) shown: String,
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Reply {
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The body, if it is JSON.
+    pub(super) fn lenient(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// The body, which must be an object.
+    pub(super) fn object(&self) -> Result<Value, RedfishError> {
+        let reason = match serde_json::from_slice::<Value>(&self.body) {
+            Ok(value @ Value::Object(_)) => return Ok(value),
+            Ok(_) => "it is JSON, but no object".to_owned(),
+            Err(_) if self.body.is_empty() => "it is empty".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(RedfishError::NotJson { method: self.method, path: self.shown.clone(), reason })
+    }
+
+    pub(super) fn resource(&self) -> Result<Resource, RedfishError> {
+        let body = self.object()?;
+        let header = self.header(&ETAG).map(str::to_owned);
+        let etag = header.or_else(|| body.get("@odata.etag").and_then(Value::as_str).map(str::to_owned));
+        Ok(Resource { path: self.path.clone(), body, etag: etag.filter(|etag| !etag.is_empty()) })
+    }
+
+    /// The path in `Location`, whatever host is before it: some BMCs write a name there that only they know. What is
+    /// asked next is asked of the same BMC.
+    pub(super) fn location(&self) -> Option<String> {
+        self.header(&LOCATION).and_then(local_path)
+    }
+
+    /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let text = self.header(&RETRY_AFTER)?.trim();
+        if let Ok(seconds) = text.parse::<u32>() {
+            return Some(Duration::from_secs(seconds.into()));
+        }
+        let at = httpdate::parse_http_date(text).ok()?;
+        Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+    }
+}
+
+/// The path and query of a reference, which may be a whole URL.
+pub(super) fn local_path(reference: &str) -> Option<String> {
+    let reference = reference.trim();
+    let path = match reference.split_once("://") {
+        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..))?,
+        None => reference,
+    };
+    let path = path.split('#').next().unwrap_or_default();
+    let sound = path.starts_with('/') && path.len() <= 2048 && !path.contains(char::is_control);
+    sound.then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_become_paths_of_the_same_bmc() {
+        for (reference, path) in [
+            ("/redfish/v1/Systems/1", Some("/redfish/v1/Systems/1")),
+            (
+                "https://internal.example/redfish/v1/SessionService/Sessions/7",
+                Some("/redfish/v1/SessionService/Sessions/7"),
+            ),
+            ("//evil.example/x", Some("//evil.example/x")),
+            (" /redfish/v1/x#fragment", Some("/redfish/v1/x")),
+            ("https://host.example", None),
+            ("redfish/v1", None),
+            ("", None),
+            ("/a\nb", None),
+        ] {
+            assert_eq!(local_path(reference).as_deref(), path, "{reference}");
+        }
+    }
+}

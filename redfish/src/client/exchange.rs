@@ -1,0 +1,334 @@
+//! One request and its answer: the bounds of time and size, the pace, the journal, and what went wrong in words.
+
+use std::error::Error as StdError;
+use std::io::{self, Read as _};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, IF_MATCH, LOCATION};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::answer::{Reply, local_path};
+use super::journal::{Journal, RequestRecord};
+use super::options::{ClientOptions, Target};
+use crate::error::{Failure, RedfishError};
+use crate::message;
+use crate::networks::{NetworkRefusal, Resolver, Unresolved};
+use crate::secrets::Secrets;
+use crate::tls;
+
+/// Redirects that are followed, all of them at one BMC and of GET only: `/redfish/v1` to `/redfish/v1/`.
+const MAX_REDIRECTS: usize = 3;
+/// A kept connection is not used again after this: BMCs close them early, and what is sent into a closing connection
+/// may or may not have been done.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// The token of a session (DSP0266 §13.3.4).
+pub(super) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+const ODATA_VERSION: HeaderName = HeaderName::from_static("odata-version");
+
+/// How a request says who asks.
+#[derive(Clone)]
+pub(super) enum Authorization {
+    Nobody,
+    Basic(HeaderValue),
+    Session(HeaderValue),
+}
+
+/// A request.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) method: &'a Method,
+    pub(super) path: &'a str,
+    pub(super) body: Option<&'a Value>,
+    pub(super) if_match: Option<&'a str>,
+    /// How the answer may be encoded.
+    pub(super) encoding: Encoding,
+    pub(super) timeout: Duration,
+}
+
+/// `Accept-Encoding`. BMCs that compress give a weak `ETag`, which they then do not take for a change; but some give
+/// nothing else than compressed answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Identity,
+    Gzip,
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn new(method: &'a Method, path: &'a str, body: Option<&'a Value>, timeout: Duration) -> Self {
+        Self { method, path, body, if_match: None, encoding: Encoding::Identity, timeout }
+    }
+
+    pub(super) fn get(path: &'a str, timeout: Duration) -> Self {
+        Self::new(&Method::GET, path, None, timeout)
+    }
+}
+
+/// The way to one BMC.
+pub(super) struct Exchange {
+    http: reqwest::Client,
+    pub(super) target: Target,
+    pub(super) options: ClientOptions,
+    /// When the last request ended. Held while one is under way.
+    turn: Mutex<Option<Instant>>,
+    pub(super) journal: Journal,
+    secrets: RwLock<Arc<Secrets>>,
+}
+
+impl Exchange {
+    pub(super) fn new(target: &Target, options: &ClientOptions) -> Result<Self, RedfishError> {
+        let origin = target.address.origin();
+        options
+            .networks
+            .check_literal(origin)
+            .map_err(|refusal| RedfishError::Refused { host: target.address.host().to_string(), refusal })?;
+        let internal = |error: &dyn StdError| RedfishError::Internal(error.to_string());
+        let tls = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
+        // BMCs are in networks of their own; a proxy of the environment is the way to the Internet, and would see the
+        // passwords.
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .http1_only()
+            .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(options.connect_timeout)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(1)
+            .dns_resolver(Resolver(options.networks.clone()))
+            .tls_backend_preconfigured(tls)
+            .build()
+            .map_err(|error| internal(&error))?;
+        let (target, options) = (target.clone(), options.clone());
+        let secrets = RwLock::new(Arc::new(Secrets::of(target.credentials.as_ref())));
+        Ok(Self { http, target, options, turn: Mutex::default(), journal: Journal::default(), secrets })
+    }
+
+    pub(super) fn origin(&self) -> String {
+        self.target.address.origin().as_str().trim_end_matches('/').to_owned()
+    }
+
+    /// Asks, and follows redirects where that is safe. Any status is an answer.
+    pub(super) async fn send(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
+        let mut path = request.path.to_owned();
+        for _ in 0..=MAX_REDIRECTS {
+            let request = Request { path: &path, ..request };
+            let mut reply = self.once(request, who).await?;
+            if reply.status == StatusCode::NOT_ACCEPTABLE {
+                reply = self.once(Request { encoding: Encoding::Gzip, ..request }, who).await?;
+            }
+            if !reply.status.is_redirection() || reply.status == StatusCode::NOT_MODIFIED {
+                return Ok(reply);
+            }
+            match self.redirection(&reply) {
+                Some(next) if request.method == Method::GET => path = next,
+                _ => return Err(self.redirected(&reply)),
+            }
+        }
+        let location = format!("{}, in a circle", self.shown(&path));
+        Err(RedfishError::Redirect { method: "GET", path: self.shown(request.path), location })
+    }
+
+    /// Where a redirect goes, if that is at the same BMC.
+    fn redirection(&self, reply: &Reply) -> Option<String> {
+        let origin = self.target.address.origin();
+        let url = self.url(&reply.path).ok()?.join(reply.header(&LOCATION)?).ok()?;
+        let same = url.origin() == origin.origin() && url.username().is_empty() && url.password().is_none();
+        same.then(|| local_path(url.as_str())).flatten()
+    }
+
+    fn redirected(&self, reply: &Reply) -> RedfishError {
+        let location = reply.header(&LOCATION).unwrap_or("nowhere");
+        let location = message::clean(location, &self.secrets());
+        RedfishError::Redirect { method: reply.method, path: reply.shown.clone(), location }
+    }
+
+    /// The URL of a path at this BMC. The path cannot change the host.
+    fn url(&self, path: &str) -> Result<Url, RedfishError> {
+        let reference = || message::clean(path, &self.secrets()).chars().take(80).collect();
+        let local = local_path(path).ok_or_else(|| RedfishError::Reference(reference()))?;
+        let mut url = self.target.address.origin().clone();
+        match local.split_once('?') {
+            Some((path, query)) => {
+                url.set_path(path);
+                url.set_query(Some(query));
+            }
+            None => url.set_path(&local),
+        }
+        Ok(url)
+    }
+
+    async fn once(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
+        let mut builder = self.http.request(request.method.clone(), self.url(request.path)?).timeout(request.timeout);
+        let encoding = if request.encoding == Encoding::Gzip { "gzip" } else { "identity" };
+        builder = builder.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, encoding);
+        builder = builder.header(ODATA_VERSION, "4.0");
+        builder = match who {
+            Authorization::Nobody => builder,
+            Authorization::Basic(value) => builder.header(AUTHORIZATION, value),
+            Authorization::Session(token) => builder.header(X_AUTH_TOKEN, token),
+        };
+        if let Some(etag) = request.if_match {
+            builder = builder.header(IF_MATCH, etag);
+        }
+        builder = match request.body {
+            None => builder,
+            // Not left out: web servers of BMCs answer 411.
+            Some(Value::Null) => builder.header(CONTENT_LENGTH, "0"),
+            Some(body) => builder.json(body),
+        };
+
+        let mut turn = self.turn.lock().await;
+        if let Some(rest) = turn.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
+            tokio::time::sleep(rest).await;
+        }
+        let (at, begin) = (SystemTime::now(), Instant::now());
+        let outcome = self.read(request, builder).await;
+        *turn = Some(Instant::now());
+        drop(turn);
+
+        let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
+        let (method, path, took) = (request.method.to_string(), self.shown(request.path), begin.elapsed());
+        tracing::debug!(bmc = %self.target.address, method, path, status, seconds = took.as_secs_f64(), "asked a BMC");
+        self.journal.add(RequestRecord { at, method, path, status, took });
+        outcome
+    }
+
+    async fn read(&self, request: Request<'_>, builder: reqwest::RequestBuilder) -> Result<Reply, RedfishError> {
+        let limit = self.options.max_body;
+        let failed = |error: reqwest::Error| self.explain(request, &error);
+        let mut response = builder.send().await.map_err(failed)?;
+        let (method, path, shown) = (name(request.method), request.path.to_owned(), self.shown(request.path));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > limit {
+                return Err(RedfishError::TooLarge { method, path: shown, limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let gzip = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == "gzip");
+        if gzip && !body.is_empty() {
+            body = match unpacked(&body, limit) {
+                Ok(Some(body)) => body,
+                Ok(None) => return Err(RedfishError::TooLarge { method, path: shown, limit }),
+                Err(error) => {
+                    return Err(RedfishError::NotJson { method, path: shown, reason: format!("gzip: {error}") });
+                }
+            };
+        }
+        let status = response.status();
+        Ok(Reply { method, path, shown, status, headers: std::mem::take(response.headers_mut()), body })
+    }
+
+    /// What went wrong before there was an answer.
+    fn explain(&self, request: Request<'_>, error: &reqwest::Error) -> RedfishError {
+        let host = || self.target.address.host().to_string();
+        for cause in causes(error) {
+            if let Some(refusal) = cause.downcast_ref::<NetworkRefusal>() {
+                return RedfishError::Refused { host: host(), refusal: *refusal };
+            }
+            if let Some(unresolved) = cause.downcast_ref::<Unresolved>() {
+                return RedfishError::Unresolved { host: host(), reason: unresolved.to_string() };
+            }
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                return RedfishError::Tls { origin: self.origin(), reason: tls::explain(error) };
+            }
+        }
+        let (method, path) = (name(request.method), self.shown(request.path));
+        if error.is_connect() {
+            let reason = if error.is_timeout() {
+                format!("no connection within {} s", self.options.connect_timeout.as_secs())
+            } else {
+                innermost(error)
+            };
+            return RedfishError::Unreachable { origin: self.origin(), reason };
+        }
+        if error.is_timeout() {
+            return RedfishError::Timeout { method, path, after: request.timeout };
+        }
+        let mut reason = innermost(error);
+        if self.target.address.origin().scheme() == "http" {
+            reason.push_str("; if it speaks TLS on this port, write its address without +http");
+        }
+        RedfishError::Broken { method, path, reason }
+    }
+
+    /// Texts that nobody may see, in the answers of a BMC that repeats what it was sent.
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What a session is known by is a secret from now on, and stays one when the session has ended.
+    pub(super) fn keep_secret(&self, token: &HeaderValue, path: Option<&str>) {
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        let secrets = Arc::make_mut(&mut secrets);
+        secrets.add(&String::from_utf8_lossy(token.as_bytes()));
+        if let Some(path) = path {
+            secrets.add_path(path);
+        }
+    }
+
+    /// A path as it may be shown.
+    pub(super) fn shown(&self, path: &str) -> String {
+        self.secrets().blank_path(path)
+    }
+
+    /// An answer that says no, as an error.
+    pub(super) fn failure(&self, reply: &Reply) -> RedfishError {
+        let messages = message::messages(&reply.lenient(), &self.secrets());
+        let origin = self.origin();
+        let username = self.target.credentials.as_ref().map(|credentials| credentials.username.clone());
+        let change = messages.iter().any(|message| message.key() == "PasswordChangeRequired");
+        match (reply.status, username) {
+            (StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, Some(username)) if change => {
+                return RedfishError::PasswordChangeRequired { origin, username };
+            }
+            (StatusCode::UNAUTHORIZED, Some(username)) => {
+                return RedfishError::NotAuthorized { origin, username, messages };
+            }
+            (StatusCode::UNAUTHORIZED, None) => return RedfishError::CredentialsMissing { origin },
+            _ => {}
+        }
+        let (method, path, status) = (reply.method, reply.shown.clone(), reply.status);
+        let failure = Box::new(Failure { method, path, status, messages, retry_after: reply.retry_after() });
+        match status {
+            StatusCode::PRECONDITION_FAILED => RedfishError::PreconditionFailed(failure),
+            StatusCode::PRECONDITION_REQUIRED => RedfishError::PreconditionRequired(failure),
+            _ => RedfishError::Status(failure),
+        }
+    }
+}
+
+/// A body without its compression; `None` if there is more of it than `limit`.
+fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut plain = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    flate2::read::GzDecoder::new(body).take(most).read_to_end(&mut plain)?;
+    Ok((plain.len() <= limit).then_some(plain))
+}
+
+fn name(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "POST",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "GET",
+    }
+}
+
+/// An error and what it comes from. An `io::Error` hides the error inside it behind that one's own source.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.map(|inner| inner as &(dyn StdError + 'static)).or_else(|| error.source())
+    })
+    .take(16)
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,98 @@
+//! Logging in: a session (DSP0266 §13.3.4), or else the password with each request.
+
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::answer::{Reply, local_path};
+use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
+use crate::error::RedfishError;
+use crate::{Credentials, message};
+
+/// A session at a BMC.
+pub(super) struct Session {
+    pub(super) token: HeaderValue,
+    /// Where it ends. Some BMCs do not say.
+    pub(super) path: Option<String>,
+}
+
+/// Where sessions are begun, if the service root names it.
+pub(super) fn collection(root: &Value) -> Option<String> {
+    let reference = |pointer: &str| root.pointer(pointer).and_then(Value::as_str).and_then(local_path);
+    let named = reference("/Links/Sessions/@odata.id");
+    named.or_else(|| {
+        let service = reference("/SessionService/@odata.id")?;
+        Some(format!("{}/Sessions", service.trim_end_matches('/')))
+    })
+}
+
+/// The password with each request.
+pub(super) fn basic(credentials: &Credentials) -> Authorization {
+    let pair = format!("{}:{}", credentials.username, credentials.password.reveal());
+    let text = format!("Basic {}", data_encoding::BASE64.encode(pair.as_bytes()));
+    // Base64 is always a header's value.
+    let mut value = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
+    value.set_sensitive(true);
+    Authorization::Basic(value)
+}
+
+/// Begins a session. `None` if this BMC has none for us, and the password goes with each request.
+pub(super) async fn begin(
+    exchange: &Exchange,
+    collection: &str,
+    credentials: &Credentials,
+) -> Result<Option<Session>, RedfishError> {
+    let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
+    let timeout = exchange.options.request_timeout;
+    let request = Request::new(&Method::POST, collection, Some(&body), timeout);
+    let reply = exchange.send(request, &Authorization::Nobody).await?;
+    if reply.status.is_success() {
+        return started(exchange, credentials, &reply).await;
+    }
+    match exchange.failure(&reply) {
+        // Emulators that know no sessions ask for Basic at any path. A wrong password is told by Redfish's own message.
+        RedfishError::NotAuthorized { messages, .. } if messages.is_empty() && offers_basic(&reply) => Ok(None),
+        // No sessions, none of this form, or no more of them at the moment.
+        RedfishError::Status(failure) => {
+            tracing::debug!(bmc = %exchange.target.address, %failure, "no session; the password goes with each request");
+            Ok(None)
+        }
+        error => Err(error),
+    }
+}
+
+fn offers_basic(reply: &Reply) -> bool {
+    reply.header(&WWW_AUTHENTICATE).is_some_and(|value| value.to_ascii_lowercase().contains("basic"))
+}
+
+async fn started(
+    exchange: &Exchange,
+    credentials: &Credentials,
+    reply: &Reply,
+) -> Result<Option<Session>, RedfishError> {
+    let body = reply.lenient();
+    let Some(mut token) = reply.headers.get(X_AUTH_TOKEN).cloned() else { return Ok(None) };
+    token.set_sensitive(true);
+    let own = || body.get("@odata.id").and_then(Value::as_str).and_then(local_path);
+    let session = Session { token, path: reply.location().or_else(own) };
+    exchange.keep_secret(&session.token, session.path.as_deref());
+    let messages = message::messages(&body, &exchange.secrets());
+    if messages.iter().any(|message| message.key() == "PasswordChangeRequired") {
+        end(exchange, session).await;
+        let (origin, username) = (exchange.origin(), credentials.username.clone());
+        return Err(RedfishError::PasswordChangeRequired { origin, username });
+    }
+    Ok(Some(session))
+}
+
+/// Ends a session, if the BMC answers: it has few of them, and would keep this one for half an hour.
+pub(super) async fn end(exchange: &Exchange, session: Session) {
+    let Some(path) = session.path else { return };
+    let timeout = exchange.options.connect_timeout;
+    let request = Request::new(&Method::DELETE, &path, None, timeout);
+    match exchange.send(request, &Authorization::Session(session.token)).await {
+        Ok(reply) if reply.status.is_success() || reply.status == StatusCode::UNAUTHORIZED => {}
+        Ok(reply) => tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "session not ended"),
+        Err(error) => tracing::debug!(bmc = %exchange.target.address, %error, "session not ended"),
+    }
+}

@@ -1,0 +1,311 @@
+//! Single requests: bounds, redirects, repetition, and what is said of failures.
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use redfish::{AllowedNetworks, Client, ClientOptions, RedfishError, Target, Verification};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::bmc::{Bmc, Canned};
+
+const SYSTEM: &str = "/redfish/v1/Systems/1";
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn system() -> Canned {
+    Canned::new(200, &json!({"Id": "1", "@odata.etag": "W/\"body\""}))
+}
+
+#[tokio::test]
+async fn a_resource_is_read_with_its_etag_and_changed_with_it() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, system().header("ETag", "\"header\""));
+    bmc.on("GET", SYSTEM, system());
+    bmc.on("PATCH", SYSTEM, Canned::new(412, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(428, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(200, &json!({"Id": "1"})));
+    let client = bmc.connect(true).await.unwrap();
+    assert_eq!(client.root()["RedfishVersion"], "1.6.0");
+    let resource = client.get(SYSTEM).await.unwrap();
+    assert_eq!((resource.etag.as_deref(), &resource.body["Id"]), (Some("\"header\""), &json!("1")));
+    assert_eq!(client.get(SYSTEM).await.unwrap().etag.as_deref(), Some("W/\"body\""));
+
+    let body = json!({"Boot": {}});
+    let patch = async |etag| client.patch(SYSTEM, &body, etag, LIMIT).await;
+    assert!(matches!(patch(Some("\"old\"")).await, Err(RedfishError::PreconditionFailed(_))));
+    assert!(matches!(patch(None).await, Err(RedfishError::PreconditionRequired(_))));
+    assert_eq!(patch(Some("\"new\"")).await.unwrap().status, StatusCode::OK);
+    let sent = bmc.seen("PATCH", SYSTEM);
+    let etags: Vec<_> = sent.iter().map(|seen| seen.header("if-match")).collect();
+    assert_eq!(etags, [Some("\"old\""), None, Some("\"new\"")]);
+    assert!(sent.iter().all(|seen| seen.body == body));
+}
+
+#[tokio::test]
+async fn a_change_finds_the_etag_that_the_bmc_wants() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, system().header("ETag", "W/\"later\""));
+    bmc.on("PATCH", SYSTEM, Canned::new(412, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(412, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(428, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(204, &Value::Null));
+    bmc.on("PATCH", SYSTEM, Canned::new(400, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.update(SYSTEM, &json!({"Boot": {}}), Some("\"early\""), LIMIT).await.unwrap();
+    let sent = bmc.seen("PATCH", SYSTEM);
+    let etags: Vec<_> = sent.iter().map(|seen| seen.header("if-match")).collect();
+    assert_eq!(etags, [Some("\"early\""), Some("W/\"later\""), Some("W/\"body\""), Some("\"later\"")]);
+    let error = client.update(SYSTEM, &json!({"Boot": {}}), Some("\"early\""), LIMIT).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::BAD_REQUEST), "what is refused for another reason is not tried again");
+}
+
+#[tokio::test]
+async fn compressed_answers_are_read_where_there_are_no_others() {
+    let gzip = |plain: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, plain).unwrap();
+        Canned::raw(200, &encoder.finish().unwrap()).header("Content-Encoding", "gzip")
+    };
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, Canned::new(406, &Value::Null));
+    bmc.on("GET", SYSTEM, gzip(br#"{"Id": "1"}"#));
+    bmc.on("GET", "/bomb", gzip(&vec![b' '; 100 << 20]));
+    bmc.on("GET", "/broken", Canned::raw(200, b"{}").header("Content-Encoding", "gzip"));
+    let client = bmc.connect(false).await.unwrap();
+    assert_eq!(client.get(SYSTEM).await.unwrap().body["Id"], "1");
+    let seen = bmc.seen("GET", SYSTEM);
+    let encodings: Vec<_> = seen.iter().map(|seen| seen.header("accept-encoding").unwrap()).collect();
+    assert_eq!(encodings, ["identity", "gzip"]);
+    assert!(matches!(client.get("/bomb").await, Err(RedfishError::TooLarge { .. })));
+    assert!(matches!(client.get("/broken").await, Err(RedfishError::NotJson { .. })));
+}
+
+#[tokio::test]
+async fn a_bmc_with_an_ipv6_address_is_reached_at_it() {
+    let Ok(listener) = tokio::net::TcpListener::bind("[::1]:0").await else { return };
+    let port = listener.local_addr().unwrap().port();
+    let router = axum::Router::new()
+        .fallback(async |headers: http::HeaderMap| axum::Json(json!({"host": headers["host"].to_str().unwrap()})));
+    let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let address = format!("redfish-virtualmedia+http://[::1]:{port}/redfish/v1/Systems/1").parse().unwrap();
+    let target = Target { address, credentials: None, verification: Verification::System };
+    let client = Client::connect(&target, &ClientOptions::default()).await.unwrap();
+    assert_eq!(client.root()["host"], format!("[::1]:{port}"));
+    server.abort();
+}
+
+#[tokio::test]
+async fn redirects_stay_at_the_bmc_and_are_for_reading_only() {
+    let other = Bmc::start(false).await;
+    other.on("GET", SYSTEM, system());
+    let bmc = Bmc::start(false).await;
+    let to = |location: &str| Canned::new(308, &Value::Null).header("Location", location);
+    bmc.on("GET", "/redfish/v1/old", to(SYSTEM));
+    bmc.on("GET", SYSTEM, system());
+    bmc.on("GET", "/away", to(&format!("{}{SYSTEM}", other.url)));
+    bmc.on("GET", "/relative-away", to(&format!("//{}{SYSTEM}", other.url.strip_prefix("http://").unwrap())));
+    bmc.on("GET", "/circle", to("/circle"));
+    bmc.on("POST", "/action", to(SYSTEM));
+    let client = bmc.connect(true).await.unwrap();
+    assert_eq!(client.get("/redfish/v1/old").await.unwrap().path, SYSTEM);
+    for (path, says) in [("/away", other.url.as_str()), ("/relative-away", &other.url[7..]), ("/circle", "in a circle")]
+    {
+        let error = client.get(path).await.unwrap_err();
+        assert!(matches!(error, RedfishError::Redirect { .. }) && error.to_string().contains(says), "{error}");
+    }
+    let error = client.post("/action", &json!({}), LIMIT).await.unwrap_err();
+    assert!(matches!(error, RedfishError::Redirect { .. }), "{error}");
+    assert_eq!(bmc.seen("GET", "/circle").len(), 4);
+    assert_eq!(other.seen("GET", SYSTEM).len(), 0, "a password was on its way to another host");
+}
+
+#[tokio::test]
+async fn a_path_cannot_leave_the_bmc() {
+    let bmc = Bmc::start(false).await;
+    let client = bmc.connect(true).await.unwrap();
+    for path in ["//127.0.0.1:1/x", "http://127.0.0.1:1/x", "https://user@127.0.0.1:1/x"] {
+        // It is asked of this BMC, which does not have it.
+        assert_eq!(client.get(path).await.unwrap_err().status(), Some(StatusCode::NOT_FOUND), "{path}");
+    }
+    assert!(matches!(client.get("x").await, Err(RedfishError::Reference(_))));
+}
+
+#[tokio::test]
+async fn a_busy_bmc_is_asked_again_where_that_is_safe() {
+    let bmc = Bmc::start(false).await;
+    let busy = || {
+        Canned::new(503, &json!({"error": {"code": "Base.1.8.ServiceTemporarilyUnavailable"}}))
+            .header("Retry-After", "1")
+    };
+    bmc.on("GET", SYSTEM, busy());
+    bmc.on("GET", SYSTEM, system());
+    bmc.on("POST", "/action", busy());
+    let client = bmc.connect(true).await.unwrap();
+    let begin = Instant::now();
+    client.get(SYSTEM).await.unwrap();
+    assert!(begin.elapsed() >= Duration::from_secs(1), "Retry-After");
+    let error = client.post("/action", &json!({}), LIMIT).await.unwrap_err();
+    assert!(error.is_transient());
+    assert_eq!(error.failure().unwrap().retry_after, Some(Duration::from_secs(1)));
+    assert_eq!(bmc.seen("POST", "/action").len(), 1, "an action must not be done twice");
+}
+
+#[tokio::test]
+async fn null_is_no_body() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/eject", Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.post("/eject", &Value::Null, LIMIT).await.unwrap();
+    client.post("/eject", &json!({}), LIMIT).await.unwrap();
+    let [without, with] = &bmc.seen("POST", "/eject")[..] else { panic!() };
+    assert_eq!((without.header("content-length"), without.header("content-type")), (Some("0"), None));
+    assert_eq!((with.header("content-length"), with.header("content-type")), (Some("2"), Some("application/json")));
+}
+
+#[tokio::test]
+async fn what_a_bmc_says_of_an_error_is_kept() {
+    let bmc = Bmc::start(false).await;
+    bmc.on(
+        "POST",
+        "/insert",
+        Canned::new(
+            400,
+            &json!({"error": {"code": "Base.1.8.GeneralError",
+        "@Message.ExtendedInfo": [{"MessageId": "Base.1.8.ActionParameterUnknown", "Message": "no Inserted here"}]}}),
+        ),
+    );
+    let client = bmc.connect(true).await.unwrap();
+    let error = client.post("/insert", &json!({"Inserted": true}), LIMIT).await.unwrap_err();
+    assert!(error.says("ActionParameterUnknown") && !error.says("PropertyUnknown") && !error.is_transient());
+    assert_eq!(
+        error.to_string(),
+        "POST /insert: the BMC answers 400 Bad Request: no Inserted here (Base.1.8.ActionParameterUnknown)"
+    );
+}
+
+#[tokio::test]
+async fn a_bmc_that_is_not_ready_is_known_by_its_own_words() {
+    let bmc = Bmc::start(false).await;
+    for (path, id, transient) in [
+        ("/idrac", "IDRAC.2.8.SYS518", true),
+        ("/ilo", "iLO.2.14.InvalidOperationForSystemState", true),
+        ("/other", "Base.1.8.InvalidOperationForSystemState", false),
+    ] {
+        bmc.on("POST", path, Canned::new(400, &json!({"error": {"@Message.ExtendedInfo": [{"MessageId": id}]}})));
+        let client = bmc.connect(false).await.unwrap();
+        let error = client.post(path, &json!({}), LIMIT).await.unwrap_err();
+        assert_eq!(error.is_transient(), transient, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_redfish_is_said() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", "/html", Canned::raw(200, b"<html>"));
+    bmc.on("GET", "/list", Canned::raw(200, b"[]"));
+    bmc.on("GET", "/empty", Canned::raw(200, b""));
+    bmc.on("GET", "/deep", Canned::raw(200, &b"[".repeat(200_000)));
+    bmc.on("GET", "/large", Canned::raw(200, &b" ".repeat(3 << 20)));
+    let client = bmc.connect(true).await.unwrap();
+    for path in ["/html", "/list", "/empty", "/deep"] {
+        let error = client.get(path).await.unwrap_err();
+        assert!(matches!(error, RedfishError::NotJson { .. }), "{path}: {error}");
+    }
+    let error = client.get("/large").await.unwrap_err();
+    assert!(matches!(error, RedfishError::TooLarge { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn networks_are_looked_at_for_addresses_and_for_names() {
+    let bmc = Bmc::start(false).await;
+    let networks: AllowedNetworks = ["192.0.2.0/24".parse().unwrap()].into_iter().collect();
+    let options = ClientOptions { networks, ..ClientOptions::default() };
+    let literal = bmc.target(true);
+    let name = Target { address: bmc.url.replace("127.0.0.1", "localhost").parse().unwrap(), ..literal.clone() };
+    for target in [&literal, &name] {
+        let error = Client::connect(target, &options).await.err().unwrap();
+        assert!(matches!(error, RedfishError::Refused { .. }), "{error}");
+    }
+    assert_eq!(bmc.seen("GET", "/redfish/v1/").len(), 0);
+
+    let loopback = ["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()].into_iter().collect();
+    let options = ClientOptions { networks: loopback, ..ClientOptions::default() };
+    for target in [&literal, &name] {
+        Client::connect(target, &options).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn silence_ends_in_time() {
+    // Connections are accepted by the kernel, and nobody answers.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    let mut target = Target { address, credentials: None, verification: Verification::System };
+    let options = ClientOptions { request_timeout: Duration::from_millis(200), ..ClientOptions::default() };
+    let error = Client::connect(&target, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Timeout { .. }) && error.is_transient(), "{error}");
+
+    drop(listener);
+    let error = Client::connect(&target, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Unreachable { .. }) && error.is_transient(), "{error}");
+    target.address = "http://no-such-host.invalid".parse().unwrap();
+    let error = Client::connect(&target, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Unresolved { .. }), "{error}");
+}
+
+/// A server that answers each request with these parts, and then closes the connection without having said so.
+async fn parts(parts: &'static [&'static str], pause: Duration) -> Target {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                for part in parts {
+                    let _ = stream.write_all(part.as_bytes()).await;
+                    tokio::time::sleep(pause).await;
+                }
+            });
+        }
+    });
+    Target { address, credentials: None, verification: Verification::System }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_bmc_has_closed_is_not_used_again() {
+    let target = parts(&["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"], Duration::ZERO).await;
+    let options = ClientOptions { retries: 0, ..ClientOptions::default() };
+    let client = Client::connect(&target, &options).await.unwrap();
+    for _ in 0..20 {
+        client.post("/x", &json!({}), LIMIT).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_trickles_or_breaks_off_is_given_up() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+    let options = ClientOptions { retries: 0, request_timeout: Duration::from_millis(500), ..ClientOptions::default() };
+    let slow = parts(&[HEAD, "{", " ", " ", " ", " ", " ", " ", " "], Duration::from_millis(100)).await;
+    let error = Client::connect(&slow, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Timeout { .. }), "{error}");
+    for broken in [&[HEAD, "{"][..], &[], &["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"]] {
+        let broken = parts(broken, Duration::ZERO).await;
+        let error = Client::connect(&broken, &options).await.err().unwrap();
+        assert!(matches!(error, RedfishError::Broken { .. }) && error.is_transient(), "{error}");
+    }
+    let nonsense = parts(&["SSH-2.0-OpenSSH_9.9\r\n"], Duration::ZERO).await;
+    let error = Client::connect(&nonsense, &options).await.err().unwrap();
+    assert!(matches!(error, RedfishError::Broken { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn requests_keep_their_distance() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("GET", SYSTEM, system());
+    let options = ClientOptions { pace: Duration::from_millis(100), ..ClientOptions::default() };
+    let client = Client::connect(&bmc.target(false), &options).await.unwrap();
+    let begin = Instant::now();
+    let (one, two) = tokio::join!(client.get(SYSTEM), client.get(SYSTEM));
+    assert!(one.is_ok() && two.is_ok());
+    assert!(begin.elapsed() >= Duration::from_millis(200));
+}

@@ -1,0 +1,155 @@
+//! Logging in and out.
+
+use std::time::Duration;
+
+use redfish::RedfishError;
+use serde_json::{Value, json};
+
+use crate::bmc::{Bmc, Canned};
+
+const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
+const SYSTEM: &str = "/redfish/v1/Systems/1";
+const BASIC: &str = "Basic cm9vdDpodW50ZXIy";
+
+fn created(token: &str, path: &str) -> Canned {
+    Canned::new(201, &json!({"Id": "7"})).header("X-Auth-Token", token).header("Location", path)
+}
+
+fn system() -> Canned {
+    Canned::new(200, &json!({"Id": "1"}))
+}
+
+#[tokio::test]
+async fn a_session_is_begun_used_and_ended() {
+    let bmc = Bmc::start(true).await;
+    // Some BMCs write a host that only they know.
+    bmc.on("POST", SESSIONS, created("secret-token", &format!("https://internal.example{SESSIONS}/7")));
+    bmc.on("GET", SYSTEM, system());
+    bmc.on("DELETE", &format!("{SESSIONS}/7"), Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.get(SYSTEM).await.unwrap();
+    let requests = client.requests();
+    client.close().await;
+
+    let begun = &bmc.seen("POST", SESSIONS)[0];
+    assert_eq!(begun.body, json!({"UserName": "root", "Password": "hunter2"}));
+    let read = &bmc.seen("GET", SYSTEM)[0];
+    assert_eq!((read.header("x-auth-token"), read.header("authorization")), (Some("secret-token"), None));
+    assert_eq!(bmc.seen("GET", "/redfish/v1/")[0].header("authorization"), None);
+    let ended = bmc.seen("DELETE", &format!("{SESSIONS}/7"));
+    assert_eq!((ended.len(), ended[0].header("x-auth-token")), (1, Some("secret-token")));
+
+    let asked: Vec<_> =
+        requests.iter().map(|record| (record.method.as_str(), record.path.as_str(), record.status)).collect();
+    assert_eq!(asked, [("GET", "/redfish/v1/", Some(200)), ("POST", SESSIONS, Some(201)), ("GET", SYSTEM, Some(200))]);
+    let shown = format!("{requests:?}");
+    assert!(!shown.contains("hunter2") && !shown.contains("secret-token"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_dropped_client_ends_its_session() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("t", "/redfish/v1/SessionService/Sessions/8"));
+    drop(bmc.connect(true).await.unwrap());
+    for _ in 0..100 {
+        if !bmc.seen("DELETE", &format!("{SESSIONS}/8")).is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the session was not ended");
+}
+
+#[tokio::test]
+async fn without_sessions_the_password_goes_with_each_request() {
+    let none = Bmc::start(false).await;
+    let not_found = Bmc::start(true).await;
+    let not_allowed = Bmc::start(true).await;
+    not_allowed.on("POST", SESSIONS, Canned::new(405, &Value::Null));
+    let full = Bmc::start(true).await;
+    full.on(
+        "POST",
+        SESSIONS,
+        Canned::new(
+            503,
+            &json!({"error": {"@Message.ExtendedInfo": [
+        {"MessageId": "Base.1.8.SessionLimitExceeded"}]}}),
+        ),
+    );
+    let no_token = Bmc::start(true).await;
+    no_token.on("POST", SESSIONS, Canned::new(200, &json!({})));
+    let basic_only = Bmc::start(true).await;
+    basic_only.on("POST", SESSIONS, Canned::new(401, &Value::Null).header("WWW-Authenticate", "Basic realm=\"x\""));
+    for bmc in [none, not_found, not_allowed, full, no_token, basic_only] {
+        bmc.on("GET", SYSTEM, system());
+        let client = bmc.connect(true).await.unwrap();
+        client.get(SYSTEM).await.unwrap();
+        client.close().await;
+        assert_eq!(bmc.seen("GET", SYSTEM)[0].header("authorization"), Some(BASIC));
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_is_begun_again_once() {
+    let bmc = Bmc::start(true).await;
+    bmc.on("POST", SESSIONS, created("first", "/s/1"));
+    bmc.on("POST", SESSIONS, created("second", "/s/2"));
+    let unauthorized = || Canned::new(401, &Value::Null);
+    bmc.on("POST", "/insert", unauthorized());
+    bmc.on("POST", "/insert", Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    client.post("/insert", &json!({}), Duration::from_secs(5)).await.unwrap();
+    let tokens: Vec<_> =
+        bmc.seen("POST", "/insert").iter().map(|seen| seen.header("x-auth-token").unwrap().to_owned()).collect();
+    assert_eq!(tokens, ["first", "second"]);
+
+    bmc.on("GET", "/never", unauthorized());
+    let error = client.get("/never").await.unwrap_err();
+    assert!(matches!(error, RedfishError::NotAuthorized { .. }), "{error}");
+    assert_eq!(bmc.seen("GET", "/never").len(), 2, "an account must not be locked by trying on and on");
+    client.close().await;
+    assert_eq!(bmc.seen("POST", SESSIONS).len(), 3);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_tried_once() {
+    let bmc = Bmc::start(true).await;
+    bmc.on(
+        "POST",
+        SESSIONS,
+        Canned::new(
+            401,
+            &json!({"error": {"@Message.ExtendedInfo": [
+        {"MessageId": "Base.1.8.ResourceAtUriUnauthorized", "Message": "Password hunter2 of root is wrong"}]}}),
+        ),
+    );
+    let error = bmc.connect(true).await.err().unwrap();
+    assert!(matches!(error, RedfishError::NotAuthorized { .. }), "{error}");
+    let shown = format!("{error} {error:?}");
+    assert!(shown.contains("\"root\"") && shown.contains("is wrong") && !shown.contains("hunter2"), "{shown}");
+    assert_eq!(bmc.seen("POST", SESSIONS).len(), 1);
+
+    let nobody = Bmc::start(false).await;
+    nobody.on("GET", SYSTEM, Canned::new(401, &Value::Null));
+    let error = nobody.connect(false).await.unwrap().get(SYSTEM).await.unwrap_err();
+    assert!(matches!(error, RedfishError::CredentialsMissing { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_password_that_must_be_changed_is_said() {
+    let info = json!([{"MessageId": "Base.1.8.PasswordChangeRequired", "Message": "change it"}]);
+    let at_login = Bmc::start(true).await;
+    at_login.on(
+        "POST",
+        SESSIONS,
+        Canned::new(201, &json!({"@Message.ExtendedInfo": info, "@odata.id": "/s/9"})).header("X-Auth-Token", "t"),
+    );
+    let error = at_login.connect(true).await.err().unwrap();
+    assert!(matches!(error, RedfishError::PasswordChangeRequired { .. }), "{error}");
+    assert_eq!(at_login.seen("DELETE", "/s/9").len(), 1);
+
+    let later = Bmc::start(false).await;
+    later.on("GET", SYSTEM, Canned::new(403, &json!({"error": {"@Message.ExtendedInfo": info}})));
+    let error = later.connect(true).await.unwrap().get(SYSTEM).await.unwrap_err();
+    assert!(matches!(error, RedfishError::PasswordChangeRequired { .. }), "{error}");
+}

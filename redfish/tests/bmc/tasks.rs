@@ -1,0 +1,66 @@
+//! What a BMC does behind an answer 202.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use redfish::{Completion, RedfishError};
+use serde_json::{Value, json};
+
+use crate::bmc::{Bmc, Canned};
+
+const MONITOR: &str = "/redfish/v1/TaskService/TaskMonitors/1";
+const TASK: &str = "/redfish/v1/TaskService/Tasks/1";
+const LIMIT: Duration = Duration::from_secs(10);
+
+fn task(status: u16, state: &str) -> Canned {
+    Canned::new(
+        status,
+        &json!({"@odata.id": TASK, "@odata.type": "#Task.v1_4_3.Task", "TaskState": state, "Messages": [
+        {"MessageId": "IDRAC.2.8.RAC0720", "Message": "Unable to locate the ISO."}]}),
+    )
+}
+
+#[tokio::test]
+async fn a_monitor_is_looked_at_until_it_is_done() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR).header("Retry-After", "0"));
+    bmc.on("GET", MONITOR, task(202, "Running"));
+    bmc.on("GET", MONITOR, Canned::new(503, &Value::Null));
+    bmc.on("GET", MONITOR, Canned::new(204, &Value::Null));
+    let client = bmc.connect(true).await.unwrap();
+    let answer = client.post("/insert", &json!({}), LIMIT).await.unwrap();
+    assert_eq!((answer.status, answer.completion), (StatusCode::NO_CONTENT, Completion::Task(MONITOR.to_owned())));
+    assert_eq!(bmc.seen("GET", MONITOR).len(), 3);
+}
+
+#[tokio::test]
+async fn a_task_is_known_by_its_state() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/insert", task(202, "New"));
+    bmc.on("GET", TASK, task(200, "Running"));
+    bmc.on("GET", TASK, task(200, "Completed"));
+    bmc.on("GET", TASK, task(200, "Exception"));
+    let client = bmc.connect(true).await.unwrap();
+    let answer = client.post("/insert", &json!({}), LIMIT).await.unwrap();
+    assert_eq!(answer.completion, Completion::Task(TASK.to_owned()));
+    let error = client.post("/insert", &json!({}), LIMIT).await.unwrap_err();
+    assert!(matches!(error, RedfishError::TaskFailed { .. }) && error.says("RAC0720"), "{error}");
+    assert!(error.to_string().contains("ended as Exception: Unable to locate the ISO."), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_that_does_not_end_or_is_forgotten_is_said() {
+    let bmc = Bmc::start(false).await;
+    bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", TASK));
+    bmc.on("GET", TASK, task(200, "Pending"));
+    let client = bmc.connect(true).await.unwrap();
+    let error = client.post("/insert", &json!({}), Duration::from_secs(1)).await.unwrap_err();
+    assert!(matches!(&error, RedfishError::TaskUnfinished { state, .. } if state == "Pending"), "{error}");
+
+    bmc.on("POST", "/forgets", Canned::new(202, &Value::Null).header("Location", "/gone"));
+    let answer = client.post("/forgets", &json!({}), LIMIT).await.unwrap();
+    assert_eq!(answer.completion, Completion::TaskGone("/gone".to_owned()));
+    bmc.on("POST", "/nothing", Canned::new(202, &Value::Null));
+    let answer = client.post("/nothing", &json!({}), LIMIT).await.unwrap();
+    assert_eq!((answer.status, answer.completion), (StatusCode::ACCEPTED, Completion::Answered));
+}

@@ -1,0 +1,100 @@
+//! Certificates of BMCs: those that a test makes, on a TLS server of loopback.
+
+use std::sync::Arc;
+
+use rcgen::{CertificateParams, KeyPair};
+use redfish::{Certificates, Client, ClientOptions, RedfishError, Target, Verification};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// A BMC with a certificate of its own making, for these names, and that certificate in PEM.
+async fn start(names: &[&str]) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let names = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    (serve(certificate.der().clone(), &key).await, certificate.pem())
+}
+
+/// A TLS server that answers everything with an empty object.
+async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> String {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], private)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}").await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    format!("redfish-virtualmedia://{address}")
+}
+
+async fn connect(address: &str, verification: Verification) -> Result<(), RedfishError> {
+    let target = Target { address: address.parse().unwrap(), credentials: None, verification };
+    Client::connect(&target, &ClientOptions::default()).await.map(drop)
+}
+
+fn certificates(pem: &str) -> Verification {
+    Verification::CaFile(Certificates::from_pem(pem).unwrap())
+}
+
+#[tokio::test]
+async fn who_is_not_known_is_not_trusted_unless_verification_is_off() {
+    let (address, pem) = start(&["127.0.0.1"]).await;
+    let error = connect(&address, Verification::System).await.unwrap_err();
+    assert!(matches!(error, RedfishError::Tls { .. }) && !error.is_transient(), "{error}");
+    assert!(error.to_string().contains("disable certificate verification"), "{error}");
+    let (_, another) = start(&["127.0.0.1"]).await;
+    let error = connect(&address, certificates(&another)).await.unwrap_err();
+    assert!(matches!(error, RedfishError::Tls { .. }), "{error}");
+    connect(&address, Verification::Disabled).await.unwrap();
+    connect(&address, certificates(&(another + &pem))).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_bmc_is_trusted_by_its_own_certificate_whatever_names_are_in_it() {
+    for names in [&["idrac-abc123.example"][..], &[]] {
+        let (address, pem) = start(names).await;
+        connect(&address, certificates(&pem)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_authority_must_be_for_the_address() {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
+    let issuer = rcgen::Issuer::new(authority, authority_key);
+    for (names, good) in [(&["127.0.0.1"][..], true), (&["bmc.example"], false), (&[], false)] {
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        let address = serve(certificate.der().clone(), &key).await;
+        let outcome = connect(&address, certificates(&authority_pem)).await;
+        assert_eq!(outcome.is_ok(), good, "{outcome:?}");
+        if let Err(error) = outcome {
+            assert!(error.to_string().contains("not for the address"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn plain_http_where_tls_is_expected_is_said_and_the_reverse() {
+    let bmc = crate::bmc::Bmc::start(false).await;
+    let error = connect(&bmc.url.replace("http://", "redfish://"), Verification::Disabled).await.unwrap_err();
+    assert!(error.to_string().contains("write the address with +http"), "{error}");
+    let (address, _) = start(&["127.0.0.1"]).await;
+    let error = connect(&address.replace("://", "+http://"), Verification::Disabled).await.unwrap_err();
+    assert!(error.to_string().contains("write its address without +http"), "{error}");
+}

@@ -124,7 +124,7 @@ fn boot(images: &[(&Path, Boot)]) {
                 assert_eq!(said.file("/etc/hostname"), "644 0 0 node-7", "{boot:?}");
                 let profile = said.file(PROFILE);
                 assert!(profile.starts_with("600 0 0 [connection] "), "{boot:?}: {profile}");
-                assert!(profile.contains(" address1=192.0.2.10/24 "), "{boot:?}: {profile}");
+                assert!(profile.contains(" address0=192.0.2.10/24 "), "{boot:?}: {profile}");
             });
         }
     });

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::checked_text;
+use vocabulary::checked_text;
 
 /// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

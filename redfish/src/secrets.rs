@@ -1,7 +1,8 @@
 //! Texts that nobody may see: the password, the token of the session, and what they look like when a BMC repeats the
 //! request that they came in.
 
-use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER, HEXUPPER};
+use base64::prelude::*;
+use data_encoding::{HEXLOWER, HEXUPPER};
 
 use super::credentials::Credentials;
 
@@ -78,8 +79,8 @@ impl Secrets {
     /// What the text is in Base64, wherever in a longer text it begins.
     fn add_encoded(&mut self, text: &str) {
         let bytes = text.as_bytes();
-        self.add_plain(&BASE64.encode(bytes));
-        for encoding in [&BASE64_NOPAD, &BASE64URL_NOPAD] {
+        self.add_plain(&BASE64_STANDARD.encode(bytes));
+        for encoding in [&BASE64_STANDARD_NO_PAD, &BASE64_URL_SAFE_NO_PAD] {
             for before in 0..3 {
                 let mut longer = vec![0; before];
                 longer.extend_from_slice(bytes);

@@ -79,7 +79,7 @@ impl fmt::Debug for Certificates {
 pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match verification {
-        Verification::System => system_verifier(&provider)?,
+        Verification::System => system_verifier(&provider),
         Verification::CaFile(certificates) => Arc::new(ListedVerifier::new(certificates, &provider)?),
         Verification::Disabled => Arc::new(NoVerifier(Arc::clone(&provider))),
     };
@@ -92,31 +92,17 @@ pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls
     Ok(config)
 }
 
-/// The system's certificate authorities, read once: there may be hundreds of BMCs.
-fn system_verifier(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, rustls::Error> {
-    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
-    let roots = ROOTS.get_or_init(|| {
-        let mut roots = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
-            tracing::warn!("this system has no certificate authorities; no BMC's certificate will be trusted by them");
+/// By the system's certificate authorities, which are read once: there may be hundreds of BMCs.
+fn system_verifier(provider: &Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier> {
+    static VERIFIER: OnceLock<Arc<dyn ServerCertVerifier>> = OnceLock::new();
+    let verifier = VERIFIER.get_or_init(|| match rustls_platform_verifier::Verifier::new(Arc::clone(provider)) {
+        Ok(verifier) => Arc::new(verifier),
+        Err(error) => {
+            tracing::warn!(%error, "no BMC's certificate will be trusted by the certificate authorities of this system");
+            Arc::new(ListedVerifier { listed: Arc::default(), signed: None, provider: Arc::clone(provider) })
         }
-        Arc::new(roots)
     });
-    if roots.is_empty() {
-        return Ok(Arc::new(ListedVerifier { listed: Arc::default(), signed: None, provider: Arc::clone(provider) }));
-    }
-    Ok(webpki(Arc::clone(roots), provider)?)
-}
-
-fn webpki(
-    roots: Arc<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<WebPkiServerVerifier>, rustls::Error> {
-    WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider))
-        .build()
-        .map_err(|error| rustls::Error::General(error.to_string()))
+    Arc::clone(verifier)
 }
 
 /// Trusts listed certificates, and what listed authorities have signed.
@@ -132,7 +118,9 @@ impl ListedVerifier {
         let mut roots = RootCertStore::empty();
         // A BMC's own certificate may be one that cannot be an authority's; it is still recognised.
         let (usable, _) = roots.add_parsable_certificates(certificates.0.iter().cloned());
-        let signed = if usable > 0 { Some(webpki(Arc::new(roots), provider)?) } else { None };
+        let webpki = || WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
+        let signed = (usable > 0).then(webpki).transpose();
+        let signed = signed.map_err(|error| rustls::Error::General(error.to_string()))?;
         Ok(Self { listed: Arc::clone(&certificates.0), signed, provider: Arc::clone(provider) })
     }
 }

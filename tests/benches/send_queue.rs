@@ -41,8 +41,11 @@ int setsockopt(int socket, int level, int name, const void *value, socklen_t len
 "#;
 
 /// What is told apart: its name, and what `QUEUES_KEPT` says.
-const VARIANTS: [(&str, &str); 3] =
-    [("as it is: 128 KiB, and no bound for fast readers", "yes"), ("128 KiB for everybody", "short"), ("no bound", "no")];
+const VARIANTS: [(&str, &str); 3] = [
+    ("as it is: 128 KiB, and no bound for fast readers", "yes"),
+    ("128 KiB for everybody", "short"),
+    ("no bound", "no"),
+];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -73,7 +76,9 @@ fn main() -> Outcome<()> {
         }
     }
     println!("## What the bound on queued bytes costs a fast reader\n");
-    println!("One client reads an ISO of {SIZE_MIB} MiB over HTTP on loopback, alone and beside {BUSY} programs that keep the");
+    println!(
+        "One client reads an ISO of {SIZE_MIB} MiB over HTTP on loopback, alone and beside {BUSY} programs that keep the"
+    );
     println!("processors busy. Medians of {RUNS} runs in turns; in brackets the ratio to no bound.\n");
     println!("| bytes queued for a client (`TCP_NOTSENT_LOWAT`) | alone | processor time of dayone | busy machine |");
     println!("| --- | --- | --- | --- |");

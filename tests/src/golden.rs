@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use imagelib::host::{HostSpec, NamedNic, NmstateDocument};
-use imagelib::report::DocumentPath;
 use serde_json::Value;
+use vocabulary::host::{HostSpec, NamedNic, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 /// Name and directory of each good document, in the order of their names.
 pub fn cases() -> Vec<(String, PathBuf)> {

@@ -7,7 +7,7 @@ pub mod boots;
 pub mod chain;
 pub mod container;
 pub mod data_url;
-#[path = "../../imagelib/tests/hosts/documents/mod.rs"]
+#[path = "../../hosts/tests/hosts/documents/mod.rs"]
 pub mod documents;
 pub mod drives;
 pub mod extents;

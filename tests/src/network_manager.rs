@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use imagelib::network::Keyfile;
+use hosts::network::Keyfile;
 use serde_json::{Map, Value, json};
 
 use crate::bases::networkmanager_ramdisk;

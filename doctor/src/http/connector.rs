@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use data_encoding::BASE64;
+use base64::prelude::*;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, SupportedProtocolVersion};
 use rustls_pki_types::ServerName;
@@ -157,7 +157,7 @@ impl Connector {
         if user.is_empty() && password.is_empty() {
             return None;
         }
-        Some(format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes())))
+        Some(format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}"))))
     }
 }
 

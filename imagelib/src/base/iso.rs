@@ -9,10 +9,10 @@ use crate::initramfs;
 use crate::iso::coreos::{CoreosIso, Growth, MinimalIso};
 use crate::iso::el_torito::{self, Platform};
 use crate::iso::{FileEntry, Volume};
-use crate::network::NetworkManagerVersion;
 use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
-use crate::report::{DocumentPath, Report};
 use crate::source::Source;
+use vocabulary::network_files::NetworkManagerVersion;
+use vocabulary::report::{DocumentPath, Report};
 
 /// From this length on, CD-ROM emulation of older Linux USB gadgets, which BMCs are built from, cuts an image off:
 /// 1,152,000 blocks of 2048 bytes (`drivers/usb/gadget/function/storage_common.c`).

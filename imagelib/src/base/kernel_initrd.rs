@@ -5,9 +5,9 @@ use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
 use crate::initramfs::{self, Ending, Tree};
-use crate::network::NetworkManagerVersion;
 use crate::overlay::Sizes;
 use crate::source::{Source, Sources};
+use vocabulary::network_files::NetworkManagerVersion;
 
 /// What carries a CoreOS live system's configuration once somebody has put it there.
 const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network"];

@@ -26,9 +26,9 @@ use crate::initramfs::{InitramfsError, StopReason};
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError};
-use crate::network::NetworkManagerVersion;
 pub use crate::source::Role;
 use crate::source::Sources;
+use vocabulary::network_files::NetworkManagerVersion;
 
 /// Why there is no minimal ISO of anything else.
 const ONLY_COREOS_IS_MINIMAL: &str = "only a CoreOS live ISO becomes one";

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::error::BootConfigError;
-use crate::text::checked_text;
+use vocabulary::checked_text;
 
 /// A path that every boot loader reads as it is written, without quotes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PATH_MAX, TRAILER};
 
-use crate::text::checked_text;
+use vocabulary::checked_text;
 
 /// Why a text is not a path that dayone writes into an archive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

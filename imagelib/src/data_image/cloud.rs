@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{DataImage, DataImageError};
-use crate::host::HostName;
+use vocabulary::host::HostName;
 
 /// `OpenStack`'s config drive, version `latest`.
 #[derive(Clone, Default)]

@@ -10,8 +10,8 @@ use std::fmt;
 use bytes::Bytes;
 
 use super::{DataImage, DataImageError};
-use crate::host::HostName;
-use crate::network::Keyfile;
+use vocabulary::host::HostName;
+use vocabulary::network_files::Keyfile;
 
 /// A configuration for Combustion.
 #[derive(Clone, Default)]

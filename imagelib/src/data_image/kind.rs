@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::NetworkFiles;
+use vocabulary::network_files::NetworkFiles;
 
 /// Whom a drive is for. Its name is the label by which its readers find it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::network::Keyfile;
+use vocabulary::network_files::Keyfile;
 
 fn build(spec: &DataSpec) -> DataImage {
     DataImage::build(spec).unwrap()

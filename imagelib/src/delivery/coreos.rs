@@ -3,7 +3,7 @@
 use super::contents::Contents;
 use super::{DeliveredBy, DeliveryError, Members};
 use crate::ignition::{self, Additions, UserConfig};
-use crate::report::Report;
+use vocabulary::report::Report;
 
 /// The Ignition config of a CoreOS initramfs.
 const IGNITION_CONFIG: &str = "config.ign";

@@ -10,7 +10,6 @@ mod detect;
 mod embedded;
 mod flatcar;
 mod handover;
-mod network;
 mod network_manager;
 mod profile;
 mod root;
@@ -20,16 +19,16 @@ pub use coreos::embed_area;
 pub use detect::{Detected, RELEASE_FILE_LIMIT, detect, release_files};
 pub use embedded::{DeliveredBy, EmbeddedFile};
 pub(crate) use handover::is_handed_over;
-pub use network::{ConvertedNetwork, convert_network};
 pub use network_manager::network_manager_version;
-pub use profile::{DeliveryProfile, DeliveryProfileError, NetworkFiles};
+pub use profile::{DeliveryProfile, DeliveryProfileError};
 pub use signs::has_network_manager;
 use signs::is_debian_installer;
 
 use crate::cpio::{Archive, ArchiveError, MemberPathError};
 use crate::ignition::{Additions, IgnitionError, UserConfig};
 use crate::initramfs::{PlacementError, Tree};
-use crate::report::{DocumentPath, Report};
+use vocabulary::network_files::NetworkFiles;
+use vocabulary::report::{DocumentPath, Report};
 
 /// Why a system cannot get what is to be added to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use super::has_network_manager;
 use crate::initramfs::{Node, Tree};
-use crate::network::NetworkManagerVersion;
+use vocabulary::network_files::NetworkManagerVersion;
 
 /// The release of NetworkManager in an initramfs, as far as it shows.
 ///

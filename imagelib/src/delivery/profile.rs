@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use vocabulary::network_files::NetworkFiles;
 
 /// Where a system that boots from an initramfs takes its configuration from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,20 +26,6 @@ pub enum DeliveryProfile {
     Flatcar,
     /// A system that takes nothing from outside, or nobody knows how.
     Unknown,
-}
-
-/// In what form a system takes its network configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkFiles {
-    /// NetworkManager's keyfiles.
-    Keyfiles,
-    /// Units of systemd-networkd.
-    NetworkdUnits,
-    /// `OpenStack`'s `network_data.json`, which data drives have.
-    NetworkData,
-    /// cloud-init's `network-config`, which data drives have.
-    NetworkConfig,
 }
 
 impl DeliveryProfile {

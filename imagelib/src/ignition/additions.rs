@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SshPublicKey;
 use crate::cpio::{MemberPath, Owner};
-use crate::host::HostName;
-use crate::network::{Keyfile, NetworkdUnit};
-use crate::text::checked_text;
+use vocabulary::checked_text;
+use vocabulary::host::HostName;
+use vocabulary::network_files::{Keyfile, NetworkdUnit};
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

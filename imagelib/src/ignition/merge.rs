@@ -1,7 +1,6 @@
 //! One config of what dayone adds and what the user wrote.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::files::{added, check};
@@ -41,7 +40,7 @@ fn to_json(file: &AddedFile) -> Value {
     let source = if file.contents.is_empty() {
         "data:,".to_owned()
     } else {
-        format!("data:;base64,{}", STANDARD.encode(&file.contents))
+        format!("data:;base64,{}", BASE64_STANDARD.encode(&file.contents))
     };
     let mut json = json!({"path": file.path, "mode": file.mode, "overwrite": true, "contents": {"source": source}});
     for (key, number) in [("user", file.owner.user), ("group", file.owner.group)] {

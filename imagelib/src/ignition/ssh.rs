@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::text::checked_text;
+use vocabulary::checked_text;
 
 /// Why a text is not a public key. The text is not shown: it may be a private one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +64,7 @@ impl FromStr for SshPublicKey {
 /// Whether `key` is a key of type `kind`: RFC 4253 §6.6 puts the type into the key, as its first string.
 fn is_of_kind(kind: &str, key: &str) -> bool {
     let known = ["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"].iter().any(|prefix| kind.starts_with(prefix));
-    let Some(blob) = STANDARD.decode(key).ok().filter(|_| known) else { return false };
+    let Some(blob) = BASE64_STANDARD.decode(key).ok().filter(|_| known) else { return false };
     let Some((length, rest)) = blob.split_first_chunk::<4>() else { return false };
     let length = u32::from_be_bytes(*length) as usize;
     rest.get(..length).is_some_and(|inner| inner == kind.as_bytes()) && whole_strings(rest.get(length..))

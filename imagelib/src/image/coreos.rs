@@ -15,7 +15,7 @@ use crate::iso::coreos::{CoreosIso, Grown, KernelArgumentAreas, MinimalIso};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Overlay, Segment, Sizes};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
-use crate::report::DocumentPath;
+use vocabulary::report::DocumentPath;
 
 pub(super) fn plan(
     recipe: &Recipe,

@@ -8,7 +8,7 @@ use crate::base::Format;
 use crate::data_image::{Combustion, ConfigDrive, DataImage, DataKind, DataSpec, FileSystem, NoCloud};
 use crate::overlay::{Overlay, Sizes};
 use crate::recipe::{DataDrive, DriveFile, Recipe};
-use crate::report::Report;
+use vocabulary::report::Report;
 
 pub(super) fn plan(recipe: &Recipe) -> Result<Image, ImageError> {
     let Some(drive) = recipe.data.as_ref().filter(|_| recipe.format == Format::Data) else {

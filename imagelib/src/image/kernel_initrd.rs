@@ -13,7 +13,7 @@ use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::{Content, Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
-use crate::report::DocumentPath;
+use vocabulary::report::DocumentPath;
 
 /// The volume identifier of an ISO that is made around a kernel.
 const LABEL: &str = "DAYONE";

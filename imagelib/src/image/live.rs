@@ -20,8 +20,8 @@ use crate::iso::edit::{Edit, EditPlan};
 use crate::kernel_arguments::KernelArgumentEdits;
 use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
 use crate::recipe::Recipe;
-use crate::report::{DocumentPath, Report};
 use crate::source::Role;
+use vocabulary::report::{DocumentPath, Report};
 
 /// What an EFI system partition that is no file of the ISO is called in the list of changes.
 const PARTITION: &str = "EFI system partition";

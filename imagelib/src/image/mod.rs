@@ -30,7 +30,7 @@ use crate::iso::edit::EditError;
 use crate::kernel_arguments::{KernelArgumentError, KernelArguments};
 use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
-use crate::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Report};
 
 /// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
 #[derive(Debug, thiserror::Error)]

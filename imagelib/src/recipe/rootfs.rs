@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::checked_text;
+use vocabulary::checked_text;
 
 /// The longest URL that leaves room for other kernel arguments, in bytes.
 const LONGEST: usize = 1024;

@@ -7,8 +7,8 @@ use imagelib::digest::Digest;
 use imagelib::ignition::Additions;
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::network::Keyfile;
 use imagelib::recipe::{DataDrive, Recipe, RecipeError};
+use vocabulary::network_files::Keyfile;
 
 fn keyfiles() -> Vec<Keyfile> {
     let content = "[connection]\nid=eth0\npsk=hunter2\n".to_owned();

@@ -14,9 +14,9 @@ use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::initramfs::{read_embed_area, survey};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::network::Keyfile;
 use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, RootfsUrl};
 use imagelib::source::Sources;
+use vocabulary::network_files::Keyfile;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")

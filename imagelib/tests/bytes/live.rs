@@ -14,9 +14,9 @@ use imagelib::initramfs::{Survey, survey};
 use imagelib::iso::author::{ElTorito, NewFile, NewIso};
 use imagelib::iso::{TreeKind, Volume};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::network::Keyfile;
 use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
+use vocabulary::network_files::Keyfile;
 
 /// An initramfs with these files.
 fn initramfs(paths: &[&str]) -> Vec<u8> {

@@ -12,10 +12,10 @@ use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::iso::Volume;
 use imagelib::iso::author::{ElTorito, NewFile, NewIso};
-use imagelib::network::Keyfile;
 use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use imagelib::source::Sources;
+use vocabulary::network_files::Keyfile;
 
 type Files = BTreeMap<Role, Vec<u8>>;
 

@@ -7,11 +7,11 @@ use imagelib::cpio::Archive;
 use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{FileName, Image};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::network::Keyfile;
 use imagelib::recipe::{PartOrder, Recipe};
 use imagelib::source::Role;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use vocabulary::network_files::Keyfile;
 
 /// Keys of two owners; of the first, two lines with different options.
 const KEYS: [&str; 3] = [

@@ -1,5 +1,6 @@
 //! Logging in: a session (DSP0266 §13.3.4), or else the password with each request.
 
+use base64::prelude::*;
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub(super) fn collection(root: &Value) -> Option<String> {
 /// The password with each request.
 pub(super) fn basic(credentials: &Credentials) -> Authorization {
     let pair = format!("{}:{}", credentials.username, credentials.password.reveal());
-    let text = format!("Basic {}", data_encoding::BASE64.encode(pair.as_bytes()));
+    let text = format!("Basic {}", BASE64_STANDARD.encode(pair));
     // Base64 is always a header's value.
     let mut value = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
     value.set_sensitive(true);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use data_encoding::BASE64;
+use base64::prelude::*;
 use http::header::{AUTHORIZATION, LOCATION};
 use proptest::prelude::*;
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn answer(echo: Echo, request: Request) -> Response {
         return (StatusCode::FOUND, [(LOCATION.as_str(), location)]).into_response();
     }
     let said = format!("{} {} {path} {body}", headers(&head), echo.token);
-    let encoded = BASE64.encode(said.as_bytes());
+    let encoded = BASE64_STANDARD.encode(said.as_bytes());
     let percent = percent(&said);
     let twice = serde_json::Value::from(serde_json::Value::from(said.clone()).to_string()).to_string();
     let messages: Vec<_> = [said, encoded, percent, twice]
@@ -146,7 +146,7 @@ proptest! {
         let (password, pair) = (credentials.password.reveal(), format!("{}:{}", credentials.username, credentials.password.reveal()));
         let quoted = json!(password).to_string();
         let mut secrets = vec![password.to_owned(), quoted.trim_matches('"').to_owned(), percent(password)];
-        secrets.extend([BASE64.encode(pair.as_bytes()), BASE64.encode(password.as_bytes())]);
+        secrets.extend([BASE64_STANDARD.encode(pair.as_bytes()), BASE64_STANDARD.encode(password.as_bytes())]);
         // Nobody has told the client what a token is that it was not given.
         if has_sessions {
             secrets.push(token);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::{LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
-use imagelib::network::NetworkManagerVersion;
 use imagelib::source::Source as _;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use imagelib::check::Converted;
-use imagelib::network::{NMSTATE_VERSION, NetworkManagerVersion};
-use imagelib::report::{Report, Severity};
+use hosts::check::Converted;
+use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vocabulary::report::{Report, Severity};
 
 use super::asked::Asked;
 use super::images::open_base;

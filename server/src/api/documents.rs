@@ -1,11 +1,11 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
-use imagelib::check::{self, Converted};
-use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
-use imagelib::host::HostSpec;
-use imagelib::input::{self, ChooseError, Input};
-use imagelib::network::{HostNetwork, NetworkManagerVersion};
-use imagelib::report::Report;
+use hosts::check::{self, Converted};
+use hosts::input::{self, ChooseError, Input};
+use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
+use hosts::network::{HostNetwork, NetworkManagerVersion};
+use vocabulary::host::HostSpec;
+use vocabulary::report::Report;
 
 use super::problem::{Problem, ProblemKind};
 use super::user_documents::UserDocuments;
@@ -16,7 +16,7 @@ pub(super) fn one_host(documents: &UserDocuments, name: Option<&str>) -> Result<
     Ok((choose(hosts, name, &report)?, report))
 }
 
-/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report;
+/// Its network, in the form that a system takes; see [`convert_network`]. What is found is added to the report;
 /// where in the documents it is, is known of errors only, see [`locate`].
 pub(super) fn network(
     host: &HostSpec,
@@ -26,7 +26,7 @@ pub(super) fn network(
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Problem> {
-    let (network, findings) = delivery::convert_network(host, files, release, no_auto_default);
+    let (network, findings) = convert_network(host, files, release, no_auto_default);
     report.append(findings);
     network.ok_or_else(|| {
         if let Some(documents) = documents {
@@ -113,7 +113,7 @@ fn choose(hosts: Vec<HostSpec>, name: Option<&str>, report: &Report) -> Result<H
 }
 
 fn refused(report: &Report) -> Problem {
-    let errors = report.findings().iter().filter(|finding| finding.severity == imagelib::report::Severity::Error);
+    let errors = report.findings().iter().filter(|finding| finding.severity == vocabulary::report::Severity::Error);
     let mut errors = errors.peekable();
     let first = errors.next().map(ToString::to_string).unwrap_or_default();
     let detail = match errors.count() {

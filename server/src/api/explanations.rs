@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::Path;
-use imagelib::report::{Explanation, explain, explanations};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vocabulary::report::{Explanation, explain, explanations};
 
 use super::Api;
 use super::problem::{Problem, ProblemBody, ProblemKind};

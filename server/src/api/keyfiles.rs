@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use imagelib::network::NMSTATE_VERSION;
+use hosts::network::NMSTATE_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};

@@ -7,9 +7,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use imagelib::report::{LineColumn, Position, Report, Severity, explain};
 use serde::Serialize;
 use utoipa::ToSchema;
+use vocabulary::report::{LineColumn, Position, Report, Severity, explain};
 
 use crate::store::StorageTrouble;
 
@@ -195,7 +195,7 @@ pub struct LineColumnBody {
 
 /// The findings of `report`, as the API shows them.
 pub fn findings(report: &Report) -> Vec<FindingBody> {
-    let body = |finding: &imagelib::report::Finding| {
+    let body = |finding: &vocabulary::report::Finding| {
         let explanation = explain(finding.code);
         FindingBody {
             severity: finding.severity,

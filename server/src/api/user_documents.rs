@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use base64::prelude::*;
 use bytes::Bytes;
-use data_encoding::BASE64;
-use imagelib::input::Text;
+use hosts::input::Text;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -123,7 +123,7 @@ impl FileBody {
     fn read(self) -> Result<NamedBytes, &'static str> {
         let content = match (self.text, self.data) {
             (Some(text), None) => text.into(),
-            (None, Some(data)) => match BASE64.decode(data.as_bytes()) {
+            (None, Some(data)) => match BASE64_STANDARD.decode(data) {
                 Ok(data) => data.into(),
                 Err(_) => return Err("the data of a file is not base64 (RFC 4648, with padding)"),
             },

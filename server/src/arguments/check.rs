@@ -1,7 +1,7 @@
 //! `dayone check`.
 
 use clap::Args;
-use imagelib::network::NetworkManagerVersion;
+use hosts::network::NetworkManagerVersion;
 
 use super::{BaseArgument, InputFile, OutputFormat};
 

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::Args;
 use imagelib::delivery::DeliveryProfile;
-use imagelib::host::HostName;
 use imagelib::ignition::{AbsolutePath, FileMode};
 use imagelib::kernel_arguments::{KernelArgument, Replacement};
 use imagelib::recipe::RootfsUrl;
+use vocabulary::host::HostName;
 
 /// What is changed besides the network.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use imagelib::manifests::Namespace;
+use hosts::manifests::Namespace;
 
 use super::InputFile;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use imagelib::second_step::Role;
+use hosts::second_step::Role;
 
 use super::InputFile;
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use imagelib::topology::Topology;
+use hosts::topology::Topology;
 
 /// More than a host has.
 const MOST: usize = 64;
@@ -29,7 +29,7 @@ fn is_local(address: &IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use imagelib::report::DocumentPath;
+    use vocabulary::report::DocumentPath;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 //! root, writable by nobody else, not setuid). So it proves what a boot is for: that the keyfiles were taken, and that
 //! the host has an address by which it reaches this server.
 
+use hosts::network::NetworkFiles;
 use imagelib::base::{Base, Format};
-use imagelib::delivery::NetworkFiles;
 use imagelib::ignition::{AbsolutePath, AdditionsError, ExtraFile, FileMode};
 use imagelib::recipe::Recipe;
 use url::{Host, Position, Url};

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use imagelib::host::BootMode;
 use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use serde::{Deserialize, Serialize};
+use vocabulary::host::BootMode;
 
 use super::credentials::CredentialsSource;
 use super::evidence::Evidence;

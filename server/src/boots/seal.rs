@@ -2,7 +2,7 @@
 //! installation's. They are bound to their boot: moved into the record of another, they do not open.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
-use data_encoding::BASE64;
+use base64::prelude::*;
 
 use super::id::BootId;
 
@@ -38,12 +38,12 @@ impl Seal {
         let nonce: Nonce = nonce.map_err(|_| SealError::Seal)?;
         let mut text = nonce.as_ref().to_vec();
         text.append(&mut sealed);
-        Ok(BASE64.encode(&text))
+        Ok(BASE64_STANDARD.encode(&text))
     }
 
     /// Opens what was sealed for this boot.
     pub(super) fn open(&self, boot: BootId, sealed: &str) -> Result<Vec<u8>, SealError> {
-        let bytes = BASE64.decode(sealed.as_bytes()).map_err(|_| SealError::Open)?;
+        let bytes = BASE64_STANDARD.decode(sealed).map_err(|_| SealError::Open)?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>().ok_or(SealError::Open)?;
         let mut sealed = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
@@ -62,7 +62,7 @@ mod tests {
         let seal = Seal::new(|_| [1; 32]).unwrap();
         let sealed = seal.seal(one, b"hunter2").unwrap();
         assert_ne!(sealed, seal.seal(one, b"hunter2").unwrap(), "the nonce is drawn anew");
-        assert!(!BASE64.decode(sealed.as_bytes()).unwrap().windows(7).any(|window| window == b"hunter2"));
+        assert!(!BASE64_STANDARD.decode(&sealed).unwrap().windows(7).any(|window| window == b"hunter2"));
         assert_eq!(seal.open(one, &sealed).unwrap(), b"hunter2");
         assert_eq!(seal.open(other, &sealed), Err(SealError::Open));
         assert_eq!(Seal::new(|_| [2; 32]).unwrap().open(one, &sealed), Err(SealError::Open));

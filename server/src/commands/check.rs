@@ -1,8 +1,8 @@
 //! `dayone check`: what is wrong with documents.
 
-use imagelib::network::{NMSTATE_VERSION, NetworkManagerVersion};
-use imagelib::report::Report;
+use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use serde::Serialize;
+use vocabulary::report::Report;
 
 use super::base::OpenedBase;
 use super::failure::Failure;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use imagelib::host::{HostName, HostSpec};
-use imagelib::network::{HostNetwork, Keyfile, NMSTATE_VERSION};
-use imagelib::report::Report;
-use imagelib::topology::svg::Picture;
-use imagelib::topology::{Table, Topology};
+use hosts::network::{HostNetwork, Keyfile, NMSTATE_VERSION};
+use hosts::topology::svg::Picture;
+use hosts::topology::{Table, Topology};
 use serde::Serialize;
+use vocabulary::host::{HostName, HostSpec};
+use vocabulary::report::Report;
 
 use super::failure::Failure;
 use super::table::columns;

@@ -1,11 +1,11 @@
 //! The user's documents: read from files, and the networks that they describe.
 
-use imagelib::check::{self, Converted};
-use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
-use imagelib::host::{HostBmc, HostSpec};
-use imagelib::input::{self, ChooseError, Input, Limits, Text};
-use imagelib::network::NetworkManagerVersion;
-use imagelib::report::Report;
+use hosts::check::{self, Converted};
+use hosts::input::{self, ChooseError, Input, Limits, Text};
+use hosts::network::NetworkManagerVersion;
+use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
+use vocabulary::host::{HostBmc, HostSpec};
+use vocabulary::report::Report;
 
 use super::failure::Failure;
 use super::files::ReadFile;
@@ -79,7 +79,7 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHo
     Ok((OneHost { host, documents }, report))
 }
 
-/// Its network, in the form that a system takes; see [`delivery::convert_network`]. What is found is added to the report.
+/// Its network, in the form that a system takes; see [`convert_network`]. What is found is added to the report.
 /// Errors have been shown.
 pub(super) fn network(
     OneHost { host, documents }: &OneHost,
@@ -88,7 +88,7 @@ pub(super) fn network(
     no_auto_default: bool,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, Failure> {
-    let (network, findings) = delivery::convert_network(host, files, release, no_auto_default);
+    let (network, findings) = convert_network(host, files, release, no_auto_default);
     report.append(findings);
     documents.locate(report);
     network.ok_or_else(|| shown(report))

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use imagelib::report::{Explanation, explain, explanations};
 use serde::Serialize;
+use vocabulary::report::{Explanation, explain, explanations};
 
 use super::failure::Failure;
 use super::terminal::{self, HEADING};

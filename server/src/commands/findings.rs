@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use imagelib::report::{Finding, Position, Report, Severity, explain};
+use vocabulary::report::{Finding, Position, Report, Severity, explain};
 
 use super::terminal::{ERROR, HEADING, WARNING, plain};
 
@@ -77,8 +77,8 @@ pub(super) fn summary(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use imagelib::input::{self, Text};
-    use imagelib::report::DocumentPath;
+    use hosts::input::{self, Text};
+    use vocabulary::report::DocumentPath;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use imagelib::host::{HostName, HostSpec};
-use imagelib::manifests::{ManifestOptions, manifests};
+use hosts::manifests::{ManifestOptions, manifests};
+use vocabulary::host::{HostName, HostSpec};
 
 use super::failure::Failure;
 use super::{documents, findings, output_files, terminal};

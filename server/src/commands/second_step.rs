@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use imagelib::input::{self, Text};
-use imagelib::report::Report;
-use imagelib::second_step::{self, SecondStepDocument, SecondStepText};
+use hosts::input::{self, Text};
+use hosts::second_step::{self, SecondStepDocument, SecondStepText};
+use vocabulary::report::Report;
 
 use super::failure::Failure;
 use super::files::{self, ReadFile};

@@ -2,16 +2,16 @@
 //! users have in their Secrets.
 
 use bytes::Bytes;
+use hosts::network::ConvertedNetwork;
 use imagelib::base::Format;
 use imagelib::data_image::{DataKind, FileSystem};
-use imagelib::delivery::ConvertedNetwork;
-use imagelib::host::HostName;
 use imagelib::ignition::Additions;
 use imagelib::image::FileName;
 use imagelib::recipe::{DataDrive, DriveFile, Recipe};
-use imagelib::report::Report;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use vocabulary::host::HostName;
+use vocabulary::report::Report;
 
 use super::network::network;
 use super::{BuildError, Document, NetworkSource, PublishedImage};
@@ -158,7 +158,7 @@ fn copied(document: &Document<'_>) -> Bytes {
 #[cfg(test)]
 mod tests {
     use imagelib::base::BaseIdentity;
-    use imagelib::report::DocumentPath;
+    use vocabulary::report::DocumentPath;
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! From the network of a host, as its user wrote it, to the files that its system takes.
 
-use imagelib::delivery::{self, ConvertedNetwork, NetworkFiles};
-use imagelib::host::{HostName, HostSpec};
-use imagelib::input;
-use imagelib::network::NetworkManagerVersion;
-use imagelib::report::Report;
+use hosts::input;
+use hosts::network::NetworkManagerVersion;
+use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
+use vocabulary::host::{HostName, HostSpec};
+use vocabulary::report::Report;
 
 use super::{BuildError, NetworkSource};
 
@@ -23,7 +23,7 @@ pub(super) fn network(
     };
     report.append(found);
     let Some(host) = host else { return Err(BuildError::refused(report)) };
-    let (network, found) = delivery::convert_network(&HostSpec { hostname, ..host }, files, release, false);
+    let (network, found) = convert_network(&HostSpec { hostname, ..host }, files, release, false);
     report.append(found);
     network.ok_or_else(|| BuildError::refused(report))
 }

@@ -1,11 +1,12 @@
 //! What goes into the image of one host.
 
-use imagelib::delivery::{ConvertedNetwork, DeliveryProfile};
-use imagelib::host::HostName;
+use hosts::network::ConvertedNetwork;
+use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::kernel_arguments::KernelArgumentEdits;
 use imagelib::recipe::{PartOrder, Recipe};
-use imagelib::report::Report;
+use vocabulary::host::HostName;
+use vocabulary::report::Report;
 
 use super::network::network;
 use super::{BuildError, HostFormat, ImageRequest};

@@ -2,7 +2,7 @@
 
 use imagelib::base::Format;
 use imagelib::kernel_arguments::KernelArgument;
-use imagelib::report::{DocumentPath, Report, Severity};
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// The kinds of images that a PreprovisioningImage can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

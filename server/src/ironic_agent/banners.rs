@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use imagelib::host::HostName;
+use vocabulary::host::HostName;
 
 use super::configuration::{inspection_urls, ironic_urls};
 use super::{AgentError, AgentHost, AgentSettings, image};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use imagelib::host::HostName;
 use serde_json::{Value, json};
+use vocabulary::host::HostName;
 
 use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, agent_configuration, banners};
 

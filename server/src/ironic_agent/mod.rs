@@ -15,9 +15,9 @@ mod urls;
 
 use std::collections::BTreeSet;
 
-use imagelib::host::{HostError, HostName};
 use imagelib::ignition::{AdditionsError, IgnitionError, SshPublicKey, UserConfig};
 use serde_json::json;
+use vocabulary::host::{HostError, HostName};
 
 pub use configuration::agent_configuration;
 pub use pull_secret::PullSecret;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use data_encoding::{BASE64, BASE64_NOPAD};
+use base64::prelude::*;
 use serde_json::{Map, Value};
 
 use super::AgentError;
@@ -20,7 +20,7 @@ impl PullSecret {
             text.to_vec()
         } else {
             let encoded: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace() && *b != b'=').collect();
-            BASE64_NOPAD.decode(&encoded).map_err(|_| AgentError::PullSecretEncoding)?
+            BASE64_STANDARD_NO_PAD.decode(&encoded).map_err(|_| AgentError::PullSecretEncoding)?
         };
         match serde_json::from_slice::<Map<String, Value>>(&json) {
             Ok(_) => Ok(Self(json)),
@@ -30,7 +30,7 @@ impl PullSecret {
 
     /// The base64 of it, in one line.
     pub(super) fn to_base64(&self) -> String {
-        BASE64.encode(&self.0)
+        BASE64_STANDARD.encode(&self.0)
     }
 }
 
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn pull_secrets_are_json_in_base64_however_it_is_wrapped() {
         let parse = |text: &str| PullSecret::from_base64(text.as_bytes()).map(|secret| secret.to_base64());
-        let encoded = BASE64.encode(format!("{SECRET} ").as_bytes());
+        let encoded = BASE64_STANDARD.encode(format!("{SECRET} "));
         assert!(encoded.ends_with('='));
         let (first, second) = encoded.split_at(20);
         for text in [encoded.clone(), format!(" {first}\r\n{second}\n"), encoded.trim_end_matches('=').to_owned()] {
@@ -57,7 +57,7 @@ mod tests {
         }
         assert_eq!(parse(&format!("\n{SECRET} \n")), parse(SECRET));
         assert_eq!(parse("tops3cret!"), Err(AgentError::PullSecretEncoding));
-        let twice = BASE64.encode(encoded.as_bytes());
+        let twice = BASE64_STANDARD.encode(&encoded);
         for not_json in [&twice, "dG9wczNjcmV0", "W10=", "{tops3cret", " \n"] {
             let error = parse(not_json).unwrap_err();
             assert_eq!(error, AgentError::PullSecretJson);

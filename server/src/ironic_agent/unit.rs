@@ -1,6 +1,6 @@
 //! The systemd unit that runs the agent's container.
 
-use imagelib::host::HostName;
+use vocabulary::host::HostName;
 
 use super::files::{AUTHFILE, CONFIGURATION};
 use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, image, one_line};

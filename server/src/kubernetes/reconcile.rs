@@ -184,7 +184,7 @@ async fn write_status(
         }
         _ => None,
     };
-    let told = decide::told(&object.status, status, report.unwrap_or(&imagelib::report::Report::new()));
+    let told = decide::told(&object.status, status, report.unwrap_or(&vocabulary::report::Report::new()));
     if let Outcome::Failed(failure, _) = outcome {
         context.metrics.failed(failure.reason);
     }

@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use imagelib::report::{DocumentPath, Severity};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
+use vocabulary::report::{DocumentPath, Severity};
 
 use super::controller::{ImagesConfig, bind_images};
 use crate::host_images::{

@@ -44,7 +44,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use imagelib::overlay::{Overlay, Sizes};
-    use imagelib::report::Report;
+    use vocabulary::report::Report;
 
     use super::*;
 

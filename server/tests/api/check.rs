@@ -11,13 +11,13 @@ async fn a_check_that_finds_errors_has_succeeded() {
     let answer = Answer::of(dayone.post("/v1/check", &*good)).await.ok();
     assert_eq!(answer["hosts"], json!([{"name": "worker-0", "hostname": "worker-0"}]));
     assert_eq!((&answer["errors"], &answer["warnings"], &answer["findings"]), (&json!(0), &json!(0), &json!([])));
-    assert_eq!(answer["nmstate_version"], imagelib::network::NMSTATE_VERSION);
+    assert_eq!(answer["nmstate_version"], hosts::network::NMSTATE_VERSION);
 
     let bad = "interfaces:\n- name: eth0\n  type: ethernet\n  ipv4:\n    address:\n    - {ip: 192.0.2.1, prefix-length: 24}\n";
     let answer = Answer::of(dayone.post("/v1/check", bad)).await.ok();
     assert_eq!((&answer["hosts"], &answer["errors"]), (&json!([{}]), &json!(1)));
     let finding = &answer["findings"][0];
-    let explanation = imagelib::report::explain("ip-not-enabled").unwrap();
+    let explanation = vocabulary::report::explain("ip-not-enabled").unwrap();
     assert_eq!(finding["code"], explanation.code);
     assert_eq!(finding["position"], json!({"line": 4, "column": 3}));
     assert_eq!(
@@ -98,7 +98,7 @@ async fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has(
 async fn codes_are_explained() {
     let dayone = Dayone::start().await;
     let all = Answer::of(dayone.get("/v1/explanations")).await.ok();
-    assert_eq!(all["explanations"].as_array().unwrap().len(), imagelib::report::explanations().len());
+    assert_eq!(all["explanations"].as_array().unwrap().len(), vocabulary::report::explanations().len());
     let one = Answer::of(dayone.get("/v1/explanations/ip-not-enabled")).await.ok();
     assert!(all["explanations"].as_array().unwrap().contains(&one));
     Answer::of(dayone.get("/v1/explanations/none")).await.problem("not-found");

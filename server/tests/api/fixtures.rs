@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use imagelib::input::{self, Input};
-use imagelib::{check, network};
+use hosts::input::{self, Input};
+use hosts::{check, network};
 use serde_json::Value;
 
 use super::support::{Answer, Dayone, bare_metal_host};

@@ -9,7 +9,7 @@ async fn every_host_gets_its_keyfiles_and_nothing_is_stored() {
     let dayone = Dayone::start().await;
     let documents = format!("{}---\n{}", bare_metal_host("worker-0"), bare_metal_host("worker-1"));
     let answer = Answer::of(dayone.post("/v1/keyfiles", &*documents)).await.ok();
-    assert_eq!(answer["nmstate_version"], imagelib::network::NMSTATE_VERSION);
+    assert_eq!(answer["nmstate_version"], hosts::network::NMSTATE_VERSION);
     assert_eq!(answer["findings"], json!([]));
     let hosts = answer["hosts"].as_array().unwrap();
     assert_eq!(hosts.len(), 2);

@@ -20,8 +20,8 @@ pub(crate) fn host() -> String {
 
 /// What the library makes of a host and a base, as the server would serve it.
 fn expected(documents: &[u8], base: &[u8], format: Format) -> BTreeMap<FileName, Vec<u8>> {
-    let host = imagelib::input::read(documents).hosts.remove(0);
-    let network = imagelib::network::convert(&host).0.unwrap();
+    let host = hosts::input::read(documents).hosts.remove(0);
+    let network = hosts::network::convert(&host).0.unwrap();
     let role = if base.get(32769..32774) == Some(b"CD001") { Role::Iso } else { Role::Initrd };
     let identity = BaseIdentity::of(&BTreeMap::new());
     let additions = Additions {

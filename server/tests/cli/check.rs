@@ -1,7 +1,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use imagelib::{check, input};
+use hosts::{check, input};
 
 use super::images::Place;
 use super::inspect::ramdisk_with_network_manager;
@@ -119,7 +119,7 @@ fn a_finding_says_where_what_will_happen_and_how_to_mend_it() {
     let summary = "1 host: 1 error, no warnings\n";
     assert_eq!(check(&["--short", "worker-0.yaml"]).out, format!("{line}{summary}"));
     let full = check(&["worker-0.yaml"]).out;
-    let explanation = imagelib::report::explain("ip-not-enabled").unwrap();
+    let explanation = vocabulary::report::explain("ip-not-enabled").unwrap();
     let below = format!("    what happens: {}\n    how to mend:  {}\n", explanation.consequence, explanation.mend);
     assert_eq!(full, format!("{line}{below}{summary}"));
     let json: serde_json::Value = serde_json::from_str(&check(&["--format", "json", "worker-0.yaml"]).out).unwrap();
@@ -135,7 +135,7 @@ fn codes_are_explained() {
     assert_eq!(explained.code, 0);
     assert!(explained.out.contains("\nHow to mend: Add enabled: true"), "{}", explained.out);
     let all = run(&["explain"]).out;
-    assert_eq!(all.lines().count(), imagelib::report::explanations().len());
+    assert_eq!(all.lines().count(), vocabulary::report::explanations().len());
     let json: serde_json::Value = serde_json::from_str(&run(&["explain", "--format", "json"]).out).unwrap();
     assert_eq!(json["explanations"].as_array().unwrap().len(), all.lines().count());
     let unknown = run(&["explain", "ip-not-enable"]);

@@ -11,10 +11,10 @@ use dayone::store::served::{Lookup, Published as _, ServedFile};
 use dayone::store::{
     BaseDefinition, DirectoryError, InMemory, InstallationKey, OpenError, Publication, Store, StoredImage, UrlForm,
 };
+use hosts::network::Keyfile;
 use imagelib::base::Format;
 use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
-use imagelib::network::Keyfile;
 use imagelib::recipe::Recipe;
 use tempfile::TempDir;
 

@@ -9,13 +9,13 @@ use std::process::Command;
 use acceptance::bases::fixtures;
 use acceptance::drives::{self, cloud_init};
 use acceptance::peers::{run, run_text};
+use hosts::network::Keyfile;
+use hosts::network::cloud::{network_config, network_data};
 use imagelib::data_image::{Combustion, ConfigDrive, DataImage, DataSpec, NoCloud};
-use imagelib::host::{HostSpec, NmstateDocument};
-use imagelib::network::Keyfile;
-use imagelib::network::cloud::{network_config, network_data};
 use imagelib::overlay::{Overlay, Sizes};
-use imagelib::report::DocumentPath;
 use serde_json::{Value, json};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 /// Writes the drive; returns the directory to which it is unpacked.
 fn unpack(directory: &Path, spec: &DataSpec) -> PathBuf {

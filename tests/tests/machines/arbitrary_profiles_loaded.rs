@@ -9,9 +9,9 @@ use std::process::Command;
 use acceptance::libnm::libnm_of;
 use acceptance::network_manager::{Host, bring_up};
 use acceptance::peers::run_text;
-use imagelib::host::{HostSpec, KeyfileDocument, NetworkDocument};
-use imagelib::network::{Keyfile, convert_for};
-use imagelib::report::DocumentPath;
+use hosts::network::{Keyfile, convert_for};
+use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument};
+use vocabulary::report::DocumentPath;
 
 /// How many profiles of each sort are shown to the daemon.
 const SAMPLE: usize = 150;
@@ -19,7 +19,7 @@ const SAMPLE: usize = 150;
 /// Arbitrary profiles that nothing activates, each with its own UUID.
 fn profiles() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let table = here.join("../imagelib/src/network/verify/properties.txt");
+    let table = here.join("../hosts/src/network/verify/properties.txt");
     let mut python = Command::new("/usr/bin/python3");
     let written = run_text(python.arg(here.join("peers/libnm_arbitrary.py")).arg(table).args(["2", "1500"]));
     let all: BTreeMap<String, String> = serde_json::from_str(&written).unwrap();
@@ -40,7 +40,7 @@ fn errors(name: &str, content: &str) -> BTreeSet<&'static str> {
         KeyfileDocument { name: name.to_owned(), content: content.to_owned(), path: DocumentPath::document(name) };
     let host = HostSpec::with_network(NetworkDocument::Keyfiles(vec![document]));
     let report = convert_for(&host, Some("1.42.4".parse().unwrap())).1;
-    report.findings().iter().filter(|f| f.severity == imagelib::report::Severity::Error).map(|f| f.code).collect()
+    report.findings().iter().filter(|f| f.severity == vocabulary::report::Severity::Error).map(|f| f.code).collect()
 }
 
 #[test]

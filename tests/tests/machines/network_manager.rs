@@ -9,10 +9,10 @@ use acceptance::bases::fixtures;
 use acceptance::network_manager::{Host, bring_up};
 use acceptance::report::Report;
 use acceptance::state::{all_differences, topology_differences};
-use imagelib::host::{HostSpec, NamedNic, NetworkDocument, NmstateDocument};
-use imagelib::network::{HostNetwork, convert};
-use imagelib::report::DocumentPath;
+use hosts::network::{HostNetwork, convert};
 use serde_json::{Value, json};
+use vocabulary::host::{HostSpec, NamedNic, NetworkDocument, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 /// What stand-ins for NICs cannot show, and why. NetworkManager loads the profiles, and that is all.
 const ONLY_LOADED: &[(&str, &str)] = &[
@@ -260,7 +260,7 @@ fn input_cases(name: &str) -> Vec<Case> {
         path.is_file() && (name.ends_with(".yaml") || name.ends_with(".json")) && !name.ends_with(".hosts.json")
     };
     for path in directory(name).into_iter().filter(is_document) {
-        let input = imagelib::input::read(&fs::read(&path).unwrap());
+        let input = hosts::input::read(&fs::read(&path).unwrap());
         let file = path.file_stem().unwrap().to_str().unwrap();
         for (number, host) in input.hosts.iter().enumerate() {
             cases.extend(Case::of(format!("{name}/{file}-{number}"), host));

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use acceptance::network_manager::{Host, bring_up};
-use imagelib::network::Keyfile;
-use imagelib::report::explain;
+use hosts::network::Keyfile;
 use serde_json::Value;
+use vocabulary::report::explain;
 
 /// A host with one NIC, and with one address and one route of a family.
 fn host(name: &str, [address, route]: [&str; 2]) -> Host {

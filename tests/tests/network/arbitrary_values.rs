@@ -12,10 +12,10 @@ use acceptance::arbitrary::{Random, change};
 use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm_of, properties_of, release_of};
 use acceptance::peers::{peer, run_text};
-use imagelib::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
-use imagelib::network::{NetworkManagerVersion, convert, convert_for};
-use imagelib::report::{DocumentPath, Report, Severity};
+use hosts::network::{NetworkManagerVersion, convert, convert_for};
 use serde_json::Value;
+use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// Debians with NetworkManager 1.30, 1.42, which is assumed where nothing is known, and 1.52.
 const DEBIANS: [&str; 3] = ["bullseye", "bookworm", "trixie"];
@@ -42,7 +42,7 @@ const STRICTER: &[(&str, &str)] = &[
 ];
 
 fn table() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../imagelib/src/network/verify/properties.txt")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/src/network/verify/properties.txt")
 }
 
 #[test]

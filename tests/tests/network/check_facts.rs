@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use acceptance::peers::{peer, run_text};
-use imagelib::check::convert_all;
-use imagelib::input;
+use hosts::check::convert_all;
+use hosts::input;
 use serde_yaml::Value;
 
 /// The codes of what is found in a document.

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use imagelib::input::{Text, read_all};
-use imagelib::network::convert;
+use hosts::input::{Text, read_all};
+use hosts::network::convert;
 use serde_json::Value;
 
 const BASE: &str = "[connection]\nid=a\nuuid=0523c0a1-5f5e-5603-bcf2-68155d5d322e\n";

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acceptance::peers::{peer, run};
-use imagelib::input::{Input, Text, read_all};
+use hosts::input::{Input, Text, read_all};
 use serde_json::Value;
 
 /// What Ansible makes of a value as it stands there: it takes literals of Python for what they are, and dayone does not.

@@ -7,11 +7,11 @@ use acceptance::documents::documents;
 use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm, problems};
 use acceptance::peers::{peer, run_text};
-use imagelib::host::{HostSpec, NmstateDocument};
-use imagelib::network::{HostNetwork, NMSTATE_VERSION, convert};
-use imagelib::report::DocumentPath;
+use hosts::network::{HostNetwork, NMSTATE_VERSION, convert};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 /// What libnm 1.42 may find wrong with a keyfile, because dayone said so in a warning.
 const KNOWN_PROBLEMS: &[(&str, &str)] = &[

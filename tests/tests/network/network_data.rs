@@ -11,8 +11,8 @@ use std::fs;
 
 use acceptance::bases::fixtures;
 use acceptance::drives::cloud_init;
-use imagelib::network::{Keyfile, convert};
-use imagelib::topology::{Device, Interface, Kind, Method, Topology};
+use hosts::network::{Keyfile, convert};
+use hosts::topology::{Device, Interface, Kind, Method, Topology};
 
 /// The keyfiles of cloud-init, on a machine whose NICs are called as the document calls them.
 const RENDER: &str = "import sys, json, os, tempfile
@@ -71,7 +71,7 @@ fn cloud_init_makes_the_same_of_it() {
         if name.ends_with(".hosts.json") || name.ends_with(".findings") || name.starts_with("nics-by-name") {
             continue;
         }
-        let read = imagelib::input::read(&fs::read(&path).unwrap());
+        let read = hosts::input::read(&fs::read(&path).unwrap());
         let (ours, report) = convert(&read.hosts[0]);
         let ours = ours.unwrap_or_else(|| panic!("{name}: {:?}", report.findings())).topology;
         let found: BTreeMap<String, String> = serde_json::from_value(cloud_init(RENDER, &path)).unwrap();

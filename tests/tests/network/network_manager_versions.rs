@@ -10,10 +10,10 @@ use std::path::Path;
 
 use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm_of, release_of};
-use imagelib::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
-use imagelib::network::{NetworkManagerVersion, convert, convert_for};
-use imagelib::report::{DocumentPath, Report, Severity};
+use hosts::network::{NetworkManagerVersion, convert, convert_for};
 use serde_json::Value;
+use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 const NEEDS_NEWER: &str = "needs-newer-networkmanager";
 
@@ -181,7 +181,7 @@ fn said(name: &str, content: &str, release: NetworkManagerVersion) -> Report {
 /// The findings of a report that are about a release: place without the file, the series needed, whether it is an error.
 fn needs(report: &Report) -> Vec<(String, String, bool)> {
     let findings = report.findings().iter().filter(|finding| finding.code == NEEDS_NEWER);
-    let need = |finding: &imagelib::report::Finding| {
+    let need = |finding: &vocabulary::report::Finding| {
         let path = finding.path.to_string();
         let place = path.split_once(": ").map_or(path.as_str(), |(_, place)| place).to_owned();
         let series = finding.message.strip_prefix("needs NetworkManager ")?.split_whitespace().next()?.to_owned();

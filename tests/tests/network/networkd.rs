@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use acceptance::peers::{cache, run};
-use imagelib::host::{HostSpec, NmstateDocument};
-use imagelib::network::NetworkdUnit;
-use imagelib::network::networkd::{convert, unmentioned};
-use imagelib::report::DocumentPath;
+use hosts::network::NetworkdUnit;
+use hosts::network::networkd::{convert, unmentioned};
 use serde_json::Value;
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
@@ -100,7 +100,7 @@ fn complaints(log: &[String]) -> Vec<&String> {
 fn networkd_understands_every_unit() {
     let mut wrong = Vec::new();
     for (case, mut units) in cases() {
-        units.push(unmentioned());
+        units.extend(unmentioned());
         let log = log_of(&units);
         for unit in units.iter().filter(|unit| unit.name.as_str().ends_with(".netdev")) {
             let name = unit.content.lines().find_map(|line| line.strip_prefix("Name=")).unwrap();
@@ -190,7 +190,7 @@ fn boot(ramdisk: &Path) -> Machine {
 fn a_machine_gets_the_network_of_its_document() {
     let directory = tempfile::tempdir().unwrap();
     let mut units = cases().remove("host-with-everything").unwrap();
-    units.push(unmentioned());
+    units.extend(unmentioned());
     write(&units, &directory.path().join("units"));
     let ramdisk = directory.path().join("ramdisk.img");
     let script = fixtures().join("bases/make-networkd-ramdisk.sh");

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use acceptance::libnm::problems;
 use acceptance::peers::{cache, peer};
-use imagelib::host::{HostSpec, NmstateDocument};
-use imagelib::network::convert;
-use imagelib::report::{DocumentPath, Severity};
+use hosts::network::convert;
 use serde_yaml::{Mapping, Value};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::{DocumentPath, Severity};
 
 /// A published document, or an interface that a document was made of.
 struct Document {

@@ -7,9 +7,9 @@ use std::process::Command;
 use acceptance::bases::{dracut_live_iso, extracted, fixtures, ramdisk_iso};
 use acceptance::peers::{run, run_text};
 use acceptance::server::dayone;
+use hosts::network::NetworkManagerVersion;
 use imagelib::cpio::MemberPath;
 use imagelib::initramfs;
-use imagelib::network::NetworkManagerVersion;
 
 /// The pictures of all networks in `fixtures/nmstate`, drawn by the binary into `directory`.
 fn drawn(directory: &Path) -> Vec<PathBuf> {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{LiveInitrd, LiveIso};
 use crate::delivery::{self, DeliveryProfile};
-use crate::network::NetworkManagerVersion;
+use vocabulary::network_files::NetworkManagerVersion;
 
 /// What of an ISO can be customised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

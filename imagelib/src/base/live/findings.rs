@@ -2,7 +2,7 @@
 
 use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable, paths};
 use crate::delivery;
-use crate::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Report};
 
 impl LiveIso {
     /// What the user should know about it, whatever is delivered.

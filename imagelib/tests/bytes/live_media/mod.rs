@@ -11,9 +11,9 @@ use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::iso::author::{ElTorito, NewFile, NewIso};
 use imagelib::iso::{TreeKind, Volume};
-use imagelib::network::Keyfile;
 use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::Recipe;
+use vocabulary::network_files::Keyfile;
 
 /// What live-boot's initramfs looks like.
 pub(crate) fn live_boot(mark: &str) -> Vec<u8> {

@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
+use hosts::network;
 use imagelib::base::Format;
-use imagelib::host::{BmcSpec, HostSpec};
-use imagelib::network;
 use imagelib::recipe::RecipeId;
-use imagelib::report::Report;
+use vocabulary::host::{BmcSpec, HostSpec};
+use vocabulary::report::Report;
 
 use super::order::{BootOrder, Source};
 use crate::api::images::{Order, Understood, base_of, understand_host};

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use imagelib::host::BootMode;
 use serde::Serialize;
 use utoipa::ToSchema;
+use vocabulary::host::BootMode;
 
 use crate::api::timestamp::rfc3339_millis;
 use crate::boots::{BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};

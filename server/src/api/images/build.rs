@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use imagelib::delivery::ConvertedNetwork;
-use imagelib::host::HostSpec;
+use hosts::network::ConvertedNetwork;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{DataDrive, PartOrder, Recipe, RootfsLocation};
-use imagelib::report::Report;
+use vocabulary::host::HostSpec;
+use vocabulary::report::Report;
 
 use super::order::Order;
 use crate::api::documents;

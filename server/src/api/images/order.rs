@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use imagelib::base::Format;
 use imagelib::data_image::DataKind;
 use imagelib::delivery::DeliveryProfile;
-use imagelib::host::HostName;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, RootfsUrl};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
+use vocabulary::host::HostName;
 
 use super::schema::{
     DataDriveBody, DataKindBody, ExtraFileBody, FileSystemBody, FormatBody, KernelArgumentEditsBody, UnitBody,

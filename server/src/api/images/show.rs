@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use imagelib::base::Format;
-use imagelib::report::Report;
 use serde::Serialize;
 use utoipa::ToSchema;
+use vocabulary::report::Report;
 
 use super::schema::FormatBody;
 use crate::api::problem::{FindingBody, findings};

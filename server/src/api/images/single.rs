@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use imagelib::report::Report;
+use vocabulary::report::Report;
 
 use super::show::{self, ImageBody};
 use crate::api::Api;

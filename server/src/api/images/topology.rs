@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use hosts::topology::Topology;
+use hosts::topology::svg::Picture;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, StatusCode};
 use imagelib::digest::Digest;
 use imagelib::recipe::Recipe;
-use imagelib::topology::Topology;
-use imagelib::topology::svg::Picture;
 
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
 use crate::api::{Api, blocking};

@@ -85,8 +85,8 @@ impl<'a> Steps<'a> {
         let bmc = self.connected().await?;
         let survey = bmc.survey().await?;
         let mode = record.boot_mode.map(|mode| match mode {
-            imagelib::host::BootMode::Legacy => BootMode::Legacy,
-            imagelib::host::BootMode::Uefi | imagelib::host::BootMode::UefiSecureBoot => BootMode::Uefi,
+            vocabulary::host::BootMode::Legacy => BootMode::Legacy,
+            vocabulary::host::BootMode::Uefi | vocabulary::host::BootMode::UefiSecureBoot => BootMode::Uefi,
         });
         let plan = Bmc::plan(&survey, record.medium, mode)?;
         let resumed = self.resumed;

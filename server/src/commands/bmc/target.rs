@@ -1,6 +1,6 @@
 //! Which BMC the arguments mean: an address, or the one that documents name.
 
-use imagelib::host::{self, BmcSpec};
+use vocabulary::host::{self, BmcSpec};
 
 use crate::arguments::{BmcAccess, BmcArguments, InputFile};
 use crate::commands::documents;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use imagelib::report::Position;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use url::Url;
+use vocabulary::report::Position;
 
 use super::events::{Event, Events};
 use super::order::Order;

@@ -1,6 +1,6 @@
 //! From the arguments to what the API is asked for (`BootRequest` of its description).
 
-use data_encoding::BASE64;
+use base64::prelude::*;
 use imagelib::base::Format;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit};
 use imagelib::kernel_arguments::KernelArgumentEdits;
@@ -113,7 +113,7 @@ impl Order {
 fn documents(files: &[InputFile]) -> Result<Vec<DocumentFile>, Failure> {
     let file = |ReadFile { name, content, .. }| match String::from_utf8(content) {
         Ok(text) => DocumentFile { name, text: Some(text), data: None },
-        Err(error) => DocumentFile { name, text: None, data: Some(BASE64.encode(error.as_bytes())) },
+        Err(error) => DocumentFile { name, text: None, data: Some(BASE64_STANDARD.encode(error.as_bytes())) },
     };
     Ok(files::read_all(files)?.into_iter().map(file).collect())
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use imagelib::base::Format;
 use imagelib::image::{Image, ImageError};
-use imagelib::report::Report;
+use vocabulary::report::Report;
 
 use super::base::OpenedBase;
 use super::failure::Failure;

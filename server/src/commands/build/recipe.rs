@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use hosts::network::ConvertedNetwork;
 use imagelib::base::{Base, BaseIdentity, Format};
-use imagelib::delivery::ConvertedNetwork;
 use imagelib::ignition::Additions;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
-use imagelib::report::Report;
+use vocabulary::report::Report;
 
 use super::data;
 use crate::arguments::BuildArguments;

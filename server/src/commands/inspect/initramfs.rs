@@ -2,8 +2,8 @@
 
 use imagelib::base::{DeliveryProfile, Format, KernelInitrdBase};
 use imagelib::initramfs::InitramfsError;
-use imagelib::report::Report;
 use imagelib::source::Source;
+use vocabulary::report::Report;
 
 use super::{Common, Inspection, Member, carried};
 

@@ -1,10 +1,10 @@
 //! ISOs.
 
+use hosts::network::NetworkManagerVersion;
 use imagelib::base::{Format, IsoBase, IsoSystem, LiveFiles};
 use imagelib::image::FileName;
 use imagelib::initramfs::InitramfsError;
 use imagelib::iso::coreos::CoreosIso;
-use imagelib::network::NetworkManagerVersion;
 use imagelib::source::Source;
 
 use super::carried::{self, Window};

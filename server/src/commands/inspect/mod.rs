@@ -7,11 +7,11 @@ mod text;
 
 use std::collections::BTreeMap;
 
+use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
-use imagelib::network::NetworkManagerVersion;
-use imagelib::report::Report;
 use serde::Serialize;
+use vocabulary::report::Report;
 
 use super::base::OpenedBase;
 use super::failure::Failure;

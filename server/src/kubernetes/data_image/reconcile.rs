@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use imagelib::report::Report;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::reflector::ObjectRef;
 use serde_json::json;
+use vocabulary::report::Report;
 
 use super::DataImage;
 use super::asked::{self, Asked, Wanted, reason};

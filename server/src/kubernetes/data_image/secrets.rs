@@ -1,8 +1,8 @@
 //! What is in the Secrets that a DataImage names.
 
-use imagelib::report::DocumentPath;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use vocabulary::report::DocumentPath;
 
 use super::asked::{Wanted, reason};
 use crate::host_images::{Document, DriveNetwork};

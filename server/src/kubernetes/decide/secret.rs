@@ -1,9 +1,9 @@
 //! Secrets with a host's network data.
 
-use imagelib::input::is_network_key;
-use imagelib::report::DocumentPath;
+use hosts::input::is_network_key;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use vocabulary::report::DocumentPath;
 
 use super::conclude::MadeOf;
 use super::{Failure, Wanted};

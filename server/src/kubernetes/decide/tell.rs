@@ -1,6 +1,6 @@
 //! What is told about an object as Events, once something happened.
 
-use imagelib::report::{Report, Severity};
+use vocabulary::report::{Report, Severity};
 
 use super::{ERROR, READY, reason};
 use crate::kubernetes::resources::{Condition, PreprovisioningImageStatus};

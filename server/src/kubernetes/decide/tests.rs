@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use imagelib::report::{DocumentPath, Report};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
+use vocabulary::report::{DocumentPath, Report};
 
 use super::*;
 use crate::kubernetes::provider::{HostFormat, PublishedImage};

@@ -10,11 +10,11 @@ use acceptance::kubernetes::{ApiServer, Client, Request};
 use dayone::host_images::{BuildError, DriveRequest, ImageRequest, NetworkSource, PublishedImage};
 use dayone::kubernetes::provider::ImageProvider;
 use dayone::kubernetes::{Config, Controller, KubernetesMetrics, Leadership};
-use imagelib::report::{DocumentPath, Report};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use vocabulary::report::{DocumentPath, Report};
 
 /// Images that are only noted. An image's URL follows from its content.
 pub struct Images {

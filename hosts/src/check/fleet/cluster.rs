@@ -1,0 +1,105 @@
+//! What is said of a cluster: its machine networks, and the host that installs the others.
+
+use ipnet::IpNet;
+
+use super::{CheckedHost, name_of};
+use crate::topology::{Address, Ip, Method};
+use vocabulary::host::Cluster;
+use vocabulary::report::{DocumentPath, Report};
+
+/// How many hosts are named that are in none of the machine networks.
+const SAID: usize = 20;
+
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, report: &mut Report) {
+    machine_networks(hosts, cluster, report);
+    rendezvous(hosts, cluster, all_read, report);
+}
+
+fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+    let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
+    // Errors and warnings, each for itself: many workers elsewhere hide no master.
+    let mut said = [0, 0];
+    for host in hosts {
+        for is_v4 in [true, false] {
+            let of_family = |(network, _): &&(IpNet, DocumentPath)| network.addr().is_ipv4() == is_v4;
+            let wanted: Vec<_> = cluster.machine_networks.iter().filter(of_family).collect();
+            let Some((_, first)) = wanted.first() else { continue };
+            let inside =
+                own(host).any(|address| wanted.iter().any(|(network, _)| network.contains(&address.network.addr())));
+            if inside || takes_any(host, is_v4) {
+                continue;
+            }
+            let none =
+                !own(host).any(|address| networks.iter().any(|network| network.contains(&address.network.addr())));
+            // Workers may be elsewhere. Of two families, one may do.
+            let is_error = none && host.host.role.as_deref() == Some("master");
+            let [warnings, errors] = &mut said;
+            let count = if is_error { errors } else { warnings };
+            if *count == SAID {
+                continue;
+            }
+            *count += 1;
+            let listed: Vec<String> = wanted.iter().take(4).map(|(network, _)| network.to_string()).collect();
+            let family = if is_v4 { "IPv4" } else { "IPv6" };
+            let message =
+                format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
+            let path = place(host, is_v4);
+            if is_error {
+                report.error("host-outside-machine-network", &path, message);
+            } else {
+                report.warning("host-outside-machine-network", &path, message);
+            }
+        }
+    }
+}
+
+/// All addresses of a host's interfaces that come up.
+pub(super) fn own<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = &'a Address> {
+    let interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
+    interfaces.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses))
+}
+
+/// Whether the network may give the host an address of a family.
+fn takes_any(host: &CheckedHost<'_>, is_v4: bool) -> bool {
+    let automatic = |ip: &Ip| matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
+    let mut interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
+    interfaces.any(|interface| automatic(if is_v4 { &interface.ipv4 } else { &interface.ipv6 }))
+}
+
+/// Where a host's addresses of a family are, or would be.
+fn place(host: &CheckedHost<'_>, is_v4: bool) -> DocumentPath {
+    let mut of_family = own(host).filter(|address| address.network.addr().is_ipv4() == is_v4);
+    of_family.next().map_or_else(|| host.host.network.path(), |address| address.path.clone())
+}
+
+fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, report: &mut Report) {
+    let Some((ip, path)) = &cluster.rendezvous_ip else { return };
+    let holders = hosts.iter().filter(|host| own(host).any(|address| address.network.addr() == *ip));
+    let may_install = |host: &&CheckedHost<'_>| host.host.role.as_deref().is_none_or(|role| role == "master");
+    let holder = holders.clone().find(may_install).or_else(|| holders.clone().next());
+    match holder {
+        Some(host) if host.host.role.as_deref().is_some_and(|role| role != "master") => {
+            let role = host.host.role.as_deref().unwrap_or_default();
+            let message = format!(
+                "is {ip}, the address of {}, whose role is {role}: the others are installed by a master",
+                name_of(host)
+            );
+            report.error("rendezvous-ip-of-worker", path, message);
+        }
+        Some(_) => {}
+        // A host without a network in these documents, or one with DHCP, may have it.
+        None if hosts.is_empty() => {}
+        None if hosts.iter().any(|host| takes_any(host, ip.is_ipv4())) => {
+            let message = format!("is {ip}, which no host has written down; a host with DHCP must be given it");
+            report.warning("rendezvous-ip-of-no-host", path, message);
+        }
+        None if !all_read => {
+            let message = format!("is {ip}, which none of the hosts has that could be read; mend the others first");
+            report.warning("rendezvous-ip-of-no-host", path, message);
+        }
+        None => {
+            let message = format!("is {ip}, which no host has: nobody installs the others");
+            report.error("rendezvous-ip-of-no-host", path, message);
+        }
+    }
+}

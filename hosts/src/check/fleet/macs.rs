@@ -1,0 +1,50 @@
+//! MAC addresses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CheckedHost, Holders};
+use crate::topology::{Device, Kind};
+use vocabulary::host::MacAddress;
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
+    let mut seen: BTreeMap<MacAddress, Holders<'_, DocumentPath>> = BTreeMap::new();
+    for host in hosts {
+        for (mac, path) in macs(host) {
+            let Some(holders) = seen.get_mut(&mac) else {
+                seen.insert(mac, Holders::new(host, path));
+                continue;
+            };
+            // A host says of one NIC at several places which it is, and a bond may have the address of its port.
+            if std::ptr::eq(holders.first.0, host) {
+                continue;
+            }
+            let says = |other: &str, first: &DocumentPath| {
+                format!("has the MAC address {mac}, which {other} has as well ({first})")
+            };
+            holders.shared(Severity::Error, "mac-address-of-two-hosts", &path, says, report);
+        }
+    }
+}
+
+/// The addresses of a host that others can see, each once.
+fn macs(host: &CheckedHost<'_>) -> Vec<(MacAddress, DocumentPath)> {
+    let spec = host.host;
+    let mut macs: Vec<(MacAddress, DocumentPath)> =
+        spec.boot_mac.into_iter().map(|mac| (mac, spec.places.boot_mac.clone())).collect();
+    macs.extend(spec.nics.iter().map(|nic| (nic.mac, nic.path.clone())));
+    for interface in &host.topology.interfaces {
+        if let Device::Mac(mac) = interface.device {
+            macs.push((mac, interface.path.clone()));
+        }
+        let leads = match interface.kind {
+            Kind::Ethernet | Kind::Bond(_) | Kind::Vlan(_) => true,
+            Kind::LinuxBridge(_) => host.topology.ports(&interface.name).next().is_some(),
+            _ => false,
+        };
+        macs.extend(interface.mac.filter(|_| leads).map(|mac| (mac, interface.path.clone())));
+    }
+    let mut told = BTreeSet::new();
+    macs.retain(|(mac, _)| told.insert(*mac));
+    macs
+}

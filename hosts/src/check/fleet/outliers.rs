@@ -1,0 +1,255 @@
+//! One host that is unlike all others of its network, or of its role: in MTU, VLAN, gateway or name servers.
+//!
+//! One host may well differ by intent, so these are warnings, and there must be several others that all say the same. What
+//! the host is explains a difference: the only one of its role in a network, the router of the others, their name server. So
+//! does where it is: of hosts in several networks only those are compared that have a neighbour which is like the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::facts::{Facts, mtu, vlan};
+use super::link::Link;
+use super::tally::{Outlier, Tally};
+use super::{CheckedHost, addresses, name_of};
+use crate::topology::{Interface, Route};
+use vocabulary::host::NetworkDocument;
+use vocabulary::report::{DocumentPath, Report};
+
+/// A network on one link, as far as documents tell: with the VRF, and the routers of those who do not leave by this link.
+type Place<'a> = (IpNet, Option<&'a str>, BTreeSet<IpAddr>);
+
+/// The hosts that have an address in a network.
+#[derive(Default)]
+struct Members<'f, 'a> {
+    hosts: Vec<usize>,
+    mtus: Tally<u32, &'a Interface>,
+    vlans: Tally<u16, &'a Interface>,
+    gateways: Tally<Vec<IpAddr>, &'a Route>,
+    servers: Tally<&'f [IpAddr], ()>,
+}
+
+/// The hosts of a role, by the interface by which they leave.
+#[derive(Default)]
+struct Peers<'a> {
+    hosts: Vec<usize>,
+    mtus: Tally<u32, &'a Interface>,
+    vlans: Tally<u16, &'a Interface>,
+}
+
+/// The hosts of a role that have name servers.
+#[derive(Default)]
+struct Clients<'f> {
+    hosts: Vec<usize>,
+    servers: Tally<&'f [IpAddr], ()>,
+}
+
+pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
+    let facts: Vec<Facts<'_>> = hosts.iter().map(Facts::of).collect();
+    let networks = networks(&facts);
+    let mut findings = Findings { facts: &facts, told: BTreeSet::new(), report };
+    for ((network, ..), members) in &networks {
+        let group = format!("in {network}");
+        let is_odd = |host: usize| is_alone_in_role(&facts, &members.hosts, host);
+        if let Some(odd) = members.mtus.outlier().filter(|odd| !is_odd(odd.host)) {
+            findings.mtu(&odd, &group);
+        }
+        if let Some(odd) = members.vlans.outlier().filter(|odd| !is_odd(odd.host)) {
+            findings.vlan(&odd, &group);
+        }
+        if let Some(odd) = members.gateways.outlier().filter(|odd| !is_odd(odd.host)) {
+            findings.gateways(&odd, &group);
+        }
+        if let Some(odd) = members.servers.outlier().filter(|odd| !is_odd(odd.host)) {
+            findings.servers(&odd, &group);
+        }
+    }
+    roles(&facts, &networks, &mut findings);
+}
+
+/// The members of each network.
+fn networks<'f, 'a>(facts: &'f [Facts<'a>]) -> BTreeMap<Place<'a>, Members<'f, 'a>> {
+    let mut networks: BTreeMap<Place<'a>, Members<'f, 'a>> = BTreeMap::new();
+    for (number, of) in facts.iter().enumerate() {
+        let mut seen: Vec<Place<'a>> = Vec::new();
+        for (interface, address) in addresses(of.host) {
+            let network = address.network.trunc();
+            if network.prefix_len() == network.max_prefix_len() {
+                continue;
+            }
+            let (_, vrf, routers) = Link::of(of.host, interface, address).site();
+            let leaves_here = routers.iter().any(|router| network.contains(router));
+            let place = (network, vrf, if leaves_here { BTreeSet::new() } else { routers });
+            if seen.contains(&place) {
+                continue;
+            }
+            let members = networks.entry(place.clone()).or_default();
+            seen.push(place);
+            members.hosts.push(number);
+            if let Some(mtu) = mtu(of.host.topology, interface) {
+                members.mtus.add(mtu, number, interface);
+            }
+            if let Some(vlan) = vlan(interface) {
+                members.vlans.add(vlan, number, interface);
+            }
+            if let Some((gateways, route)) = of.gateways(|gateway| network.contains(gateway)) {
+                members.gateways.add(gateways, number, route);
+            }
+            if !of.servers.is_empty() {
+                members.servers.add(&of.servers, number, ());
+            }
+        }
+    }
+    networks
+}
+
+/// Whether a host is the only one of its role among others of which each has one, too.
+fn is_alone_in_role(facts: &[Facts<'_>], hosts: &[usize], host: usize) -> bool {
+    let role = |number: usize| facts.get(number).and_then(|of| of.host.host.role.as_deref());
+    let own = role(host);
+    own.is_some() && hosts.iter().all(|other| *other == host || role(*other) != own)
+}
+
+/// Hosts of one role in many small networks, or without addresses in their documents.
+fn roles<'a>(
+    facts: &[Facts<'a>],
+    networks: &BTreeMap<Place<'a>, Members<'_, 'a>>,
+    findings: &mut Findings<'_, '_, 'a>,
+) {
+    let mut servers: BTreeMap<&str, Clients<'_>> = BTreeMap::new();
+    let mut peers: BTreeMap<(&str, &str), Peers<'a>> = BTreeMap::new();
+    for (number, of) in facts.iter().enumerate() {
+        let Some(role) = of.host.host.role.as_deref() else { continue };
+        if !of.servers.is_empty() {
+            let clients = servers.entry(role).or_default();
+            clients.hosts.push(number);
+            clients.servers.add(&of.servers, number, ());
+        }
+        let Some(main) = of.main else { continue };
+        let peers = peers.entry((role, &main.name)).or_default();
+        peers.hosts.push(number);
+        if let Some(mtu) = mtu(of.host.topology, main) {
+            peers.mtus.add(mtu, number, main);
+        }
+        if let Some(vlan) = vlan(main) {
+            peers.vlans.add(vlan, number, main);
+        }
+    }
+    let is_comparable = |hosts: &[usize], host: usize| {
+        let peers: BTreeSet<usize> = hosts.iter().copied().collect();
+        // All peers but the host itself are like each other.
+        let mut around = networks.values().filter(|members| members.hosts.contains(&host));
+        around.any(|members| members.hosts.iter().any(|other| *other != host && peers.contains(other)))
+            || hosts.iter().all(|host| facts.get(*host).is_some_and(|of| !of.is_static()))
+    };
+    for (role, clients) in &servers {
+        if let Some(odd) = clients.servers.outlier().filter(|odd| is_comparable(&clients.hosts, odd.host)) {
+            findings.servers(&odd, &format!("of the role {role}"));
+        }
+    }
+    for ((role, _), peers) in &peers {
+        let group = format!("of the role {role}");
+        if let Some(odd) = peers.mtus.outlier().filter(|odd| is_comparable(&peers.hosts, odd.host)) {
+            findings.mtu(&odd, &group);
+        }
+        if let Some(odd) = peers.vlans.outlier().filter(|odd| is_comparable(&peers.hosts, odd.host)) {
+            findings.vlan(&odd, &group);
+        }
+    }
+}
+
+/// What is found, each thing of a host once: a host has most things in two networks, one of each family.
+struct Findings<'r, 'f, 'a> {
+    facts: &'f [Facts<'a>],
+    told: BTreeSet<(usize, &'static str, String)>,
+    report: &'r mut Report,
+}
+
+impl<'a> Findings<'_, '_, 'a> {
+    fn mtu(&mut self, odd: &Outlier<'_, u32, &'a Interface>, group: &str) {
+        let stated = odd.place.mtu.is_some_and(|mtu| mtu != 0);
+        let path = match (stated, self.is_nmstate(odd.host)) {
+            (false, _) => odd.place.path.clone(),
+            (true, true) => odd.place.path.key("mtu"),
+            (true, false) => odd.place.path.key("ethernet").key("mtu"),
+        };
+        let message = |name: &str| {
+            format!(
+                "gives {name} an MTU of {} on {}, and all {} other hosts {group} have {}",
+                odd.own, odd.place.name, odd.others, odd.common
+            )
+        };
+        self.add(odd.host, "mtu-unlike-others", &path, &odd.place.name, message);
+    }
+
+    fn vlan(&mut self, odd: &Outlier<'_, u16, &'a Interface>, group: &str) {
+        let message = |name: &str| {
+            format!(
+                "puts {name} into VLAN {}, and all {} other hosts {group} into VLAN {}",
+                odd.own, odd.others, odd.common
+            )
+        };
+        self.add(odd.host, "vlan-unlike-others", &odd.place.path.key("vlan").key("id"), &odd.place.name, message);
+    }
+
+    fn gateways(&mut self, odd: &Outlier<'_, Vec<IpAddr>, &'a Route>, group: &str) {
+        // The router of the others leaves by another one.
+        if odd.common.iter().any(|gateway| self.has(odd.host, *gateway)) {
+            return;
+        }
+        let (own, common) = (listed(odd.own), listed(odd.common));
+        let what = if odd.own.len() == 1 { "gateway" } else { "gateways" };
+        let message = |name: &str| {
+            format!("gives {name} the {what} {own}, and all {} other hosts {group} have {common}", odd.others)
+        };
+        self.add(odd.host, "gateway-unlike-others", &odd.place.gateway_path, &own, message);
+    }
+
+    fn servers(&mut self, odd: &Outlier<'_, &[IpAddr], ()>, group: &str) {
+        let Some(of) = self.facts.get(odd.host) else { return };
+        // The name server of the others asks another one.
+        if odd.common.iter().any(|server| of.has(*server)) {
+            return;
+        }
+        let servers = &of.host.topology.dns.servers;
+        let own = servers.iter().find(|server| !odd.common.contains(&server.address)).or(servers.first());
+        let Some(path) = own.map(|server| &server.path) else { return };
+        let (own, common) = (listed(odd.own), listed(odd.common));
+        let what = if odd.own.len() == 1 { "name server" } else { "name servers" };
+        let message = |name: &str| {
+            format!("gives {name} the {what} {own}, and all {} other hosts {group} have {common}", odd.others)
+        };
+        self.add(odd.host, "name-servers-unlike-others", path, "", message);
+    }
+
+    fn has(&self, host: usize, address: IpAddr) -> bool {
+        self.facts.get(host).is_some_and(|of| of.has(address))
+    }
+
+    fn is_nmstate(&self, host: usize) -> bool {
+        self.facts.get(host).is_some_and(|of| matches!(of.host.host.network, NetworkDocument::Nmstate(_)))
+    }
+
+    fn add(
+        &mut self,
+        host: usize,
+        code: &'static str,
+        path: &DocumentPath,
+        what: &str,
+        message: impl FnOnce(&str) -> String,
+    ) {
+        if let Some(of) = self.facts.get(host)
+            && self.told.insert((host, code, what.to_owned()))
+        {
+            self.report.warning(code, path, message(&name_of(of.host)));
+        }
+    }
+}
+
+/// A few addresses in a row.
+fn listed(all: &[impl Display]) -> String {
+    let some: Vec<String> = all.iter().take(4).map(ToString::to_string).collect();
+    some.join(", ")
+}

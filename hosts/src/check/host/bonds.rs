@@ -1,0 +1,48 @@
+//! Options of bonds, against the ports that they have.
+
+use super::Network;
+use crate::topology::{Bond, Device, Interface};
+use vocabulary::report::{DocumentPath, Report};
+
+/// The mode in which a bond agrees with its switch.
+const LACP: &str = "802.3ad";
+/// The modes in which one port comes before the others (`bond_opts` of the kernel).
+const WITH_PRIMARY: [&str; 3] = ["active-backup", "balance-tlb", "balance-alb"];
+
+pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, report: &mut Report) {
+    let ports = network.ports(&interface.name);
+    let names: Vec<&str> = ports.iter().take(8).map(|port| port.name.as_str()).collect();
+    if !interface.active || names.is_empty() {
+        return;
+    }
+    let option = |name: &str| bond.options.get(name).map(String::as_str);
+    let count = ports.iter().filter(|port| port.active).count();
+    let least = option("min_links").and_then(|least| least.parse::<usize>().ok());
+    if let Some(least) = least.filter(|least| bond.mode == LACP && *least > count) {
+        let message = format!("is {least}, and {count} of its ports come up: the bond never has a link");
+        report.error("bond-min-links", &place(network, interface, "min_links"), message);
+    }
+    let by_name = ports.iter().all(|port| port.device == Device::Name);
+    if let Some(primary) = option("primary")
+        && by_name
+        && WITH_PRIMARY.contains(&bond.mode.as_str())
+        && !ports.iter().any(|port| port.name == primary)
+    {
+        let message =
+            format!("is {primary}, which is no port of {}; its ports are {}", interface.name, names.join(", "));
+        report.warning("bond-primary-unknown", &place(network, interface, "primary"), message);
+    }
+    if let ([only], LACP) = (names.as_slice(), bond.mode.as_str()) {
+        let message = format!("has the mode {LACP} and one port only, {only}: nothing is left when its link fails");
+        report.warning("bond-of-one-port", &interface.path, message);
+    }
+}
+
+/// Where an option is given.
+fn place(network: &Network<'_>, bond: &Interface, option: &str) -> DocumentPath {
+    if network.is_nmstate() {
+        bond.path.key("link-aggregation").key("options").key(option)
+    } else {
+        bond.path.key("bond").key(option)
+    }
+}

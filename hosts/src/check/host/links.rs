@@ -1,0 +1,121 @@
+//! What interfaces are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::Value;
+
+use super::{Network, bonds, families};
+use crate::network::references;
+use crate::topology::{Device, Interface, Kind, Method};
+use vocabulary::report::Report;
+
+pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    nics(network, report);
+    let mut tables: BTreeMap<u32, &Interface> = BTreeMap::new();
+    for interface in &network.topology.interfaces {
+        if let Some(mac) = interface.mac.filter(|mac| mac.is_group() || mac.is_zero()) {
+            let message = format!("is to have the MAC address {mac}, which no single interface can have");
+            report.error("mac-address-unusable", &interface.path, message);
+        }
+        match interface.kind {
+            Kind::Bond(ref kind) => {
+                bond(network, interface, report);
+                bonds::check(network, interface, kind, report);
+            }
+            Kind::Veth(ref peer) => pair(network, interface, peer, report),
+            Kind::Ethernet => of_another_type(network, interface, report),
+            Kind::Vrf(table) if interface.active => {
+                if let Some(first) = tables.insert(table, interface) {
+                    let message = format!("looks in table {table}, as {} does ({})", first.name, first.path);
+                    report.warning("vrf-table-shared", &interface.path, message + ": they are not apart");
+                }
+                if matches!(table, 253..=255) {
+                    let message = format!("looks in table {table}, which the host outside of it uses: it is not apart");
+                    report.warning("vrf-table-shared", &interface.path, message);
+                }
+            }
+            _ => {}
+        }
+        let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
+        if let Some(parent) = parent.filter(|parent| interface.active && !parent.active) {
+            let message = format!("stands on {}, which is down and stays so ({})", parent.name, parent.path);
+            report.warning("parent-down", &interface.path, message);
+        }
+    }
+}
+
+/// The NICs that documents know by their MAC addresses: none has one of a group.
+fn nics(network: &Network<'_>, report: &mut Report) {
+    let boot = network.host.boot_mac.map(|mac| (mac, &network.host.places.boot_mac));
+    let listed = network.host.nics.iter().map(|nic| (nic.mac, &nic.path));
+    let identified = network.topology.interfaces.iter().filter_map(|interface| match interface.device {
+        Device::Mac(mac) => Some((mac, &interface.path)),
+        _ => None,
+    });
+    let mut said = BTreeSet::new();
+    for (mac, path) in boot.into_iter().chain(listed).chain(identified) {
+        if (mac.is_group() || mac.is_zero()) && said.insert(mac) {
+            report.error("mac-address-unusable", path, format!("is {mac}, which no NIC has"));
+        }
+    }
+}
+
+/// The two ends of a pair name each other.
+fn pair(network: &Network<'_>, interface: &Interface, peer: &str, report: &mut Report) {
+    let path = interface.path.key("veth").key("peer");
+    if peer == interface.name {
+        let message = format!("is {peer}, the interface itself; the other end of a pair has a name of its own");
+        report.error("veth-peer", &path, message);
+    } else if let Some(other) = network.interface(peer)
+        && let Kind::Veth(theirs) = &other.kind
+        && *theirs != interface.name
+    {
+        let message =
+            format!("is {peer}, whose own peer is {theirs} ({}); the two ends of a pair name each other", other.path);
+        report.error("veth-peer", &path, message);
+    }
+}
+
+/// A NIC with a name that only a profile of another type makes.
+fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    if interface.device != Device::Name {
+        return;
+    }
+    let Some(made) = references::made_by(&interface.name) else { return };
+    // Of a port without an entry of its own, or without a type, it is said where it is named.
+    let path = match network.host.network.as_nmstate() {
+        None => interface.path.key("connection").key("type"),
+        Some(document) => {
+            let interfaces = document.value.get("interfaces").and_then(Value::as_sequence);
+            let mut entries = interfaces.into_iter().flatten();
+            let entry = entries.find(|entry| entry.get("name").and_then(Value::as_str) == Some(&interface.name));
+            if entry.is_none_or(|entry| entry.get("type").is_none()) {
+                return;
+            }
+            interface.path.key("type")
+        }
+    };
+    let message = format!(
+        "is ethernet, and only an interface of type {made} has a name like {}; is type: {made} meant?",
+        interface.name
+    );
+    report.warning("type-unlike-name", &path, message);
+}
+
+/// A bond without a port that comes up has no link.
+fn bond(network: &Network<'_>, bond: &Interface, report: &mut Report) {
+    let ports = network.ports(&bond.name);
+    if !bond.active || ports.iter().any(|port| port.active) {
+        return;
+    }
+    let what = if ports.is_empty() { "has no ports" } else { "has no port that comes up" };
+    let needed = families(bond).iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
+        || bond.controller.is_some()
+        || network.children(&bond.name).iter().any(|child| child.active);
+    if needed {
+        let message = format!("{what}: it never has a link, and neither has what stands on it");
+        report.error("bond-without-ports", &bond.path, message);
+    } else {
+        report.warning("bond-without-ports", &bond.path, format!("{what}: it never has a link"));
+    }
+}

@@ -1,0 +1,188 @@
+//! MTUs of interfaces that stand on each other.
+
+use std::collections::BTreeMap;
+
+use super::Network;
+use crate::topology::{Interface, Kind};
+use vocabulary::report::{DocumentPath, Report};
+
+/// What a NIC has that nobody gives another.
+const USUAL: u32 = 1500;
+/// What a VXLAN adds to a packet over IPv4; over IPv6 it is 20 more.
+const VXLAN: u32 = 50;
+/// How many interfaces that stand on each other are looked through for an MTU.
+const DEPTH: usize = 32;
+
+pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    let mut mtus = Mtus { network, known: BTreeMap::new() };
+    for interface in &network.topology.interfaces {
+        by_itself(network, interface, report);
+        if let (Kind::Vlan(_) | Kind::MacVlan { .. } | Kind::Vxlan { .. }, Some(mtu), Some(parent)) =
+            (&interface.kind, interface.mtu, interface.kind.parent().filter(|parent| !parent.is_empty()))
+        {
+            match network.interface(parent) {
+                Some(parent) => on_parent(network, interface, mtu, parent, mtus.of(parent, 0), report),
+                None => on_unlisted(network, interface, mtu, parent, report),
+            }
+        }
+        let controller = interface.controller.as_deref().and_then(|name| network.interface(name));
+        if let Some(controller) = controller {
+            on_port(interface, controller, &mut mtus, report);
+        }
+    }
+}
+
+/// What no interface of its kind can have, whatever it stands on: `ETH_MIN_MTU`, `ETH_MAX_MTU` and `IPOIB_CM_MTU`. The kernel
+/// does not bound the MTU of a dummy, and NetworkManager sets that of a VRF by itself.
+fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) {
+    let most = match interface.kind {
+        Kind::Infiniband(_) => 65_520,
+        Kind::Dummy | Kind::Vrf(_) | Kind::Loopback | Kind::Other(_) => return,
+        _ => 65_535,
+    };
+    // NetworkManager takes 0 for an MTU that nobody says.
+    let Some(mtu) = interface.mtu.filter(|mtu| *mtu != 0) else { return };
+    if !(68..=most).contains(&mtu) {
+        let message = format!("is {mtu}, and the kernel takes 68 to {most} for an interface of this type");
+        report.error("mtu-unusable", &place(network, interface), message);
+    }
+}
+
+/// The MTU that an interface gets.
+#[derive(Debug, Clone, Copy)]
+struct Mtu<'a> {
+    bytes: u32,
+    /// The interface for which it is said; none, where nobody says it.
+    said_of: Option<&'a Interface>,
+}
+
+/// The MTUs of interfaces, each found once.
+struct Mtus<'n, 'a> {
+    network: &'n Network<'a>,
+    known: BTreeMap<&'a str, Mtu<'a>>,
+}
+
+impl<'a> Mtus<'_, 'a> {
+    /// What an interface has that is given none, it takes from below.
+    fn of(&mut self, interface: &'a Interface, depth: usize) -> Mtu<'a> {
+        let usual = Mtu { bytes: USUAL, said_of: None };
+        if let Some(mtu) = self.known.get(interface.name.as_str()) {
+            return *mtu;
+        }
+        if depth == DEPTH {
+            return usual;
+        }
+        // Of those that stand on themselves.
+        self.known.insert(&interface.name, usual);
+        let network = self.network;
+        let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
+        let mtu = match (interface.mtu, &interface.kind) {
+            (Some(bytes), _) => Mtu { bytes, said_of: Some(interface) },
+            (None, Kind::Vlan(_) | Kind::MacVlan { .. }) => parent.map_or(usual, |parent| self.of(parent, depth + 1)),
+            (None, Kind::Vxlan { .. }) => parent.map_or(usual, |parent| {
+                let below = self.of(parent, depth + 1);
+                Mtu { bytes: below.bytes.saturating_sub(VXLAN), ..below }
+            }),
+            (None, Kind::LinuxBridge(_)) => {
+                let ports = network.ports(&interface.name).iter().map(|port| self.of(port, depth + 1));
+                ports.min_by_key(|mtu| (mtu.bytes, mtu.said_of.is_none())).unwrap_or(usual)
+            }
+            _ => usual,
+        };
+        self.known.insert(&interface.name, mtu);
+        mtu
+    }
+}
+
+/// The kernel refuses an MTU above that of the parent (`vlan_dev_change_mtu`, `macvlan_change_mtu`,
+/// `vxlan_change_mtu`).
+fn on_parent(
+    network: &Network<'_>,
+    interface: &Interface,
+    mtu: u32,
+    parent: &Interface,
+    below: Mtu<'_>,
+    report: &mut Report,
+) {
+    let (header, header_said) = match interface.kind {
+        Kind::Vxlan { .. } => (VXLAN, format!(", of which a VXLAN takes {VXLAN}")),
+        _ => (0, String::new()),
+    };
+    if mtu <= below.bytes.saturating_sub(header) {
+        return;
+    }
+    let (own, name, path, bytes) = (&interface.name, &parent.name, &parent.path, below.bytes);
+    if let Some(said_of) = below.said_of {
+        let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
+        let message = format!(
+            "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){header_said}: the kernel refuses more than that",
+            said_of.path
+        );
+        report.error("mtu-above-parent", &place(network, interface), message);
+    } else {
+        let needed = mtu.saturating_add(header);
+        let given = if needed == mtu { "as well" } else { "at least" };
+        let message = format!(
+            "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{header_said}; give \
+             it {needed} {given}"
+        );
+        report.warning("mtu-above-parent", &place(network, interface), message);
+    }
+}
+
+/// A NIC that has no entry of its own keeps the MTU that its driver gives it.
+fn on_unlisted(network: &Network<'_>, interface: &Interface, mtu: u32, parent: &str, report: &mut Report) {
+    let header = if matches!(interface.kind, Kind::Vxlan { .. }) { VXLAN } else { 0 };
+    let needed = mtu.saturating_add(header);
+    if needed > USUAL {
+        let message = format!(
+            "is {mtu}, and {parent}, on which {} stands, has no entry that gives it an MTU, so it has {USUAL} as a rule; add an \
+             entry for {parent} with mtu: {needed}",
+            interface.name
+        );
+        report.warning("mtu-above-parent", &place(network, interface), message);
+    }
+}
+
+fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 'a>, report: &mut Report) {
+    match (&controller.kind, controller.mtu) {
+        // A bond sets its own MTU on its ports.
+        (Kind::Bond(_), bond) if port.mtu.is_some_and(|own| own != bond.unwrap_or(USUAL)) => {
+            let own = port.mtu.unwrap_or(USUAL);
+            let bond = bond.map_or_else(|| format!("{USUAL} unless told otherwise"), |mtu| mtu.to_string());
+            let message = format!(
+                "is {own}, and as a port {} gets that of {}, which is {bond} ({})",
+                port.name, controller.name, controller.path
+            );
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
+        }
+        (Kind::LinuxBridge(_), Some(bridge)) => {
+            let own = mtus.of(port, 0);
+            if bridge <= own.bytes {
+                return;
+            }
+            let says = if port.mtu.is_some() { "is" } else { "has MTU" };
+            let own = match own.said_of {
+                None => format!("{} as a rule", own.bytes),
+                Some(said_of) if said_of.name == port.name => own.bytes.to_string(),
+                Some(said_of) => format!("{} from {} ({})", own.bytes, said_of.name, said_of.path),
+            };
+            let message = format!(
+                "{says} {own}, and {}, of which {} is a port, has {bridge} ({}): larger packets are dropped here",
+                controller.name, port.name, controller.path
+            );
+            report.warning("mtu-of-port", &place(mtus.network, port), message);
+        }
+        _ => {}
+    }
+}
+
+/// Where an interface is given its MTU; where it is described, if it is given none.
+fn place(network: &Network<'_>, interface: &Interface) -> DocumentPath {
+    let path = &interface.path;
+    match interface.mtu {
+        None => path.clone(),
+        Some(_) if network.is_nmstate() => path.key("mtu"),
+        Some(_) => path.key("ethernet").key("mtu"),
+    }
+}

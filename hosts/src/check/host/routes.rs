@@ -1,0 +1,118 @@
+//! Routes: that they are used, and that it is clear which.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::Network;
+use crate::topology::{Interface, Kind, Method, Route, RouteKind};
+use vocabulary::report::Report;
+
+pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    for route in &network.topology.routes {
+        let Some(interface) = route.interface.as_deref().and_then(|name| network.interface(name)) else { continue };
+        if let Some((vrf, table)) = network.vrf_of(interface)
+            && route.table != table
+            && network.is_nmstate()
+        {
+            let message = format!(
+                "is in table {}, and {} is in {vrf}, which looks in table {table} only; write vrf-name: {vrf} or \
+                 table-id: {table}",
+                route.table, interface.name
+            );
+            report.warning("route-outside-vrf", &route.path, message);
+        }
+    }
+    compete(network, report);
+    sources(network, report);
+    unread_tables(network, report);
+}
+
+/// The kernel sets no route with a source that is not the host's (`fib_valid_prefsrc`, `ip6_route_info_create`).
+fn sources(network: &Network<'_>, report: &mut Report) {
+    for route in network.topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
+        let Some(source) = route.source else { continue };
+        let path = if network.is_nmstate() { route.path.key("source") } else { route.path.clone() };
+        if source.is_ipv4() != route.destination.addr().is_ipv4() {
+            let message =
+                format!("is {source}, and {} is of the other family: the kernel refuses the route", route.destination);
+            report.error("route-source-not-own", &path, message);
+            continue;
+        }
+        // Each interface makes its own link-local address, and what the network gives may be any.
+        let is_local = source.is_loopback() || matches!(source, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        let has = |interface: &Interface| {
+            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            ip.addresses.iter().any(|address| address.network.addr() == source)
+        };
+        let may_have = |interface: &Interface| {
+            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            has(interface) || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+        };
+        if is_local || network.active().any(may_have) {
+            continue;
+        }
+        let down = network.topology.interfaces.iter().find(|interface| has(interface));
+        let but = down.map_or_else(String::new, |down| format!(" while {} is down ({})", down.name, down.path));
+        let message = format!("is {source}, which is no address of the host{but}: the kernel refuses the route");
+        report.error("route-source-not-own", &path, message);
+    }
+}
+
+/// Tables with a default route that no rule and no VRF leads to.
+fn unread_tables(network: &Network<'_>, report: &mut Report) {
+    let mut read: BTreeSet<u32> = network.topology.rules.iter().map(|rule| rule.table).collect();
+    read.extend(network.topology.interfaces.iter().filter_map(|interface| match interface.kind {
+        Kind::Vrf(table) => Some(table),
+        _ => None,
+    }));
+    // The rules that every host has lead to default, main and local.
+    read.extend(253..=255);
+    for route in network.topology.routes.iter().filter(|route| route.is_default() && route.kind == RouteKind::Unicast) {
+        let table = network.table_of(route);
+        let comes_up = network.interface(route.interface.as_deref().unwrap_or_default()).is_some_and(|i| i.active);
+        if comes_up && read.insert(table) {
+            let message = format!(
+                "is a default route in table {table}, and no rule leads there, so the host never looks at it; add a rule \
+                 with route-table: {table}, or remove table-id"
+            );
+            report.warning("route-table-without-rule", &route.path, message);
+        }
+    }
+}
+
+/// Routes to one destination with one metric: which one the host takes is chance.
+fn compete(network: &Network<'_>, report: &mut Report) {
+    if weighted(network) {
+        return;
+    }
+    let mut seen: BTreeMap<_, &Route> = BTreeMap::new();
+    for route in network.topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
+        let interface = route.interface.as_deref().and_then(|name| network.interface(name));
+        if interface.is_none_or(|interface| !interface.active) {
+            continue;
+        }
+        let first = *seen.entry((route.destination, network.table_of(route), route.metric)).or_insert(route);
+        if std::ptr::eq(first, route) || (first.interface == route.interface && first.gateway == route.gateway) {
+            continue;
+        }
+        let both = "the kernel makes one route of the two and divides connections between them";
+        let one = "the host takes whichever is set first, and the other one only when that is gone";
+        let is_shared = route.destination.addr().is_ipv6() && route.gateway.and(first.gateway).is_some();
+        let message = format!(
+            "leads to {} with {}, as does the route by {} ({}): {}; give the one that is second best a greater metric",
+            route.destination,
+            route.metric.map_or("no metric".to_owned(), |metric| format!("metric {metric}")),
+            first.interface.as_deref().unwrap_or_default(),
+            first.path,
+            if is_shared { both } else { one },
+        );
+        report.warning("routes-compete", &route.path, message);
+    }
+}
+
+/// Whether the document shares traffic out among routes.
+fn weighted(network: &Network<'_>) -> bool {
+    let value = network.host.network.as_nmstate().map(|document| &document.value);
+    let routes = value.and_then(|value| value.get("routes")?.get("config")?.as_sequence());
+    routes.is_some_and(|routes| routes.iter().any(|route| route.get("weight").is_some()))
+}

@@ -1,0 +1,130 @@
+use proptest::prelude::*;
+
+use crate::check::{self, CheckedHost};
+use crate::network;
+use crate::topology::{Bond, Bridge, Device, Interface, Ip, Kind, Topology, Vlan};
+use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report};
+
+fn host(document: &str) -> HostSpec {
+    HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(document).unwrap(), DocumentPath::root()))
+}
+
+fn codes(report: &Report) -> Vec<&'static str> {
+    report.findings().iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn the_nic_that_a_host_boots_from_has_a_use() {
+    const MAC: &str = "identifier: mac-address, mac-address: '52:54:00:00:00:01'";
+    let of = |rest: &str| {
+        let document = format!(
+            "interfaces: [{{name: a, type: ethernet, {MAC}}}, {{name: b, type: ethernet, ipv4: {{enabled: true, dhcp: true}}}}{rest}]"
+        );
+        let host = HostSpec { boot_mac: "52:54:00:00:00:01".parse().ok(), ..host(&document) };
+        codes(&network::convert(&host).1)
+    };
+    assert_eq!(of(""), ["boot-nic-unused"]);
+    assert!(of(", {name: v, type: vlan, vlan: {base-iface: a, id: 7}}").is_empty());
+    assert!(of(", {name: br0, type: linux-bridge, bridge: {port: [{name: a}]}}").is_empty());
+}
+
+/// The findings about a user's own profiles for NICs and bonds: each with its name and what its `[ipv4]` says.
+fn of_profiles(profiles: &[(&str, &str)]) -> Vec<String> {
+    let document = |(name, ipv4): &(&str, &str)| {
+        let kind = if name.starts_with("bond") { "bond" } else { "ethernet" };
+        KeyfileDocument {
+            name: format!("{name}.nmconnection"),
+            content: format!(
+                "[connection]\nid={name}\ntype={kind}\ninterface-name={name}\n[ipv4]\n{ipv4}\n[ipv6]\nmethod=disabled\n"
+            ),
+            path: DocumentPath::document(name),
+        }
+    };
+    let port = "[connection]\nid=p\ntype=ethernet\ninterface-name=p\nmaster=bond0\nslave-type=bond\n";
+    let port = KeyfileDocument {
+        name: "p.nmconnection".to_owned(),
+        content: port.to_owned(),
+        path: DocumentPath::document("p"),
+    };
+    let network = NetworkDocument::Keyfiles(profiles.iter().map(document).chain([port]).collect());
+    let report = network::convert(&HostSpec { network, ..host("{}") }).1;
+    report.findings().iter().map(|finding| format!("{}: {finding}", finding.code)).collect()
+}
+
+#[test]
+fn routes_of_keyfiles_have_the_metrics_that_networkmanager_gives_them() {
+    let first = "method=manual\naddress1=192.0.2.10/24\ngateway=192.0.2.1";
+    let second = |rest: &str| format!("method=manual\naddress1=203.0.113.10/24\ngateway=203.0.113.1\n{rest}");
+    assert_eq!(of_profiles(&[("eth0", first), ("bond0", &second(""))]), [""; 0]);
+    let equal = of_profiles(&[("bond0", &second("route-metric=100")), ("eth0", first)]);
+    assert_eq!(equal.len(), 1, "{equal:?}");
+    assert!(equal[0].starts_with("routes-compete: ") && equal[0].contains("with metric 100"), "{equal:?}");
+    // As nmstate writes it.
+    let own = "method=manual\naddress1=203.0.113.10/24\nroute1=0.0.0.0/0,203.0.113.1,0";
+    assert_eq!(of_profiles(&[("bond0", own), ("eth0", "method=auto")]), [""; 0]);
+    let learned = of_profiles(&[("bond0", &second("")), ("eth0", "method=auto")]);
+    assert_eq!(learned.len(), 1, "{learned:?}");
+    assert!(learned[0].contains("has metric 300") && learned[0].contains("never-default=true"), "{learned:?}");
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-metric=301")]), [""; 0]);
+    assert_eq!(of_profiles(&[("bond0", &second("")), ("eth0", "method=auto\nroute-table=100")]), [""; 0]);
+}
+
+fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {
+    let parent = below.to_string();
+    let path = DocumentPath::root();
+    Interface {
+        name: name.to_string(),
+        device: Device::Name,
+        kind: match kind {
+            0 => Kind::Ethernet,
+            1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap() }),
+            2 => Kind::Bond(Bond::default()),
+            3 => Kind::LinuxBridge(Bridge::default()),
+            4 => Kind::MacVlan { parent, tap: false },
+            _ => Kind::Vrf(u32::try_from(below).unwrap()),
+        },
+        active,
+        mac: None,
+        mtu: kind.is_multiple_of(2).then_some(9000),
+        controller: controller.map(|controller| controller.to_string()),
+        ipv4: Ip::disabled(path.clone()),
+        ipv6: Ip::disabled(path.clone()),
+        path,
+    }
+}
+
+proptest! {
+    /// However interfaces stand on each other: the checks come to an end, and find a ring exactly where there is one.
+    #[test]
+    fn rings_are_found(
+        shapes in prop::collection::vec((0..6_usize, 0..8_usize, prop::option::weighted(0.3, 0..8_usize), any::<bool>()), 1..8),
+    ) {
+        let interfaces: Vec<Interface> = shapes
+            .iter()
+            .enumerate()
+            .map(|(name, (kind, below, controller, active))| interface(name, *kind, *below, *controller, *active))
+            .collect();
+        let topology = Topology { interfaces, ..Topology::default() };
+        let mut report = Report::new();
+        check::host(CheckedHost { host: &host("{}"), topology: &topology }, &mut report);
+        prop_assert_eq!(codes(&report).contains(&"interface-loop"), has_ring(&topology));
+    }
+}
+
+/// Takes out what stands on nothing that is left, again and again; what remains is rings and what stands on them.
+fn has_ring(topology: &Topology) -> bool {
+    let mut left: Vec<&Interface> = topology.interfaces.iter().collect();
+    loop {
+        let count = left.len();
+        let stands = |upper: &Interface, lower: &Interface| {
+            upper.kind.parent() == Some(lower.name.as_str()) || lower.controller.as_deref() == Some(upper.name.as_str())
+        };
+        let kept: Vec<&Interface> =
+            left.iter().copied().filter(|upper| left.iter().any(|lower| stands(upper, lower))).collect();
+        if kept.len() == count {
+            return count > 0;
+        }
+        left = kept;
+    }
+}

@@ -1,0 +1,78 @@
+//! VLANs.
+
+use std::collections::BTreeMap;
+
+use super::Network;
+use crate::topology::{Interface, Kind, Vlan};
+use vocabulary::report::Report;
+
+pub(super) fn check(network: &Network<'_>, report: &mut Report) {
+    let mut seen: BTreeMap<(&str, u16, Option<&str>), &Interface> = BTreeMap::new();
+    for interface in network.active() {
+        let Kind::Vlan(vlan) = &interface.kind else { continue };
+        if vlan.id == 0 {
+            let message = "has id 0, which is no VLAN: its frames are those of the parent, with a priority";
+            report.warning("vlan-id-zero", &interface.path, message);
+        }
+        named_otherwise(network, interface, vlan, report);
+        if let Some(parent) = network.interface(&vlan.parent)
+            && let Some(controller) = parent.controller.as_deref().and_then(|name| network.interface(name))
+            && matches!(controller.kind, Kind::Bond(_))
+        {
+            let message = format!(
+                "stands on {}, which is a port of {} ({}); put it on {}",
+                parent.name, controller.name, controller.path, controller.name
+            );
+            report.warning("vlan-on-port", &interface.path, message);
+        }
+        let key = (vlan.parent.as_str(), vlan.id, protocol(network, &interface.name));
+        if let Some(first) = seen.insert(key, interface) {
+            let message = format!(
+                "is VLAN {} of {}, as {} is ({}): the kernel makes one of the two only",
+                vlan.id, vlan.parent, first.name, first.path
+            );
+            // Of a user's own profiles it is not known which tags they have.
+            if network.is_nmstate() {
+                report.error("vlan-twice", &interface.path, message);
+            } else {
+                report.warning("vlan-twice", &interface.path, message);
+            }
+        }
+    }
+}
+
+/// A VLAN whose name says another identifier, or another interface below, than its settings.
+fn named_otherwise(network: &Network<'_>, interface: &Interface, vlan: &Vlan, report: &mut Report) {
+    let path = interface.path.key("vlan");
+    let Some((parent, id)) = said_by(&interface.name) else { return };
+    if id != vlan.id {
+        let message = format!("is {}, and the name {} says {id}", vlan.id, interface.name);
+        report.warning("vlan-unlike-name", &path.key("id"), message);
+    }
+    let named = parent.and_then(|parent| network.interface(parent)).filter(|named| named.name != vlan.parent);
+    if let Some(named) = named {
+        let message =
+            format!("is {}, and the name {} says {} ({})", vlan.parent, interface.name, named.name, named.path);
+        let key = if network.is_nmstate() { "base-iface" } else { "parent" };
+        report.warning("vlan-unlike-name", &path.key(key), message);
+    }
+}
+
+/// What the name of a VLAN says: the interface below, and the identifier. Small numbers behind `vlan` may count the VLANs.
+fn said_by(name: &str) -> Option<(Option<&str>, u16)> {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (parent, id) = match name.rsplit_once('.') {
+        Some((parent, id)) if parent != "vlan" => (Some(parent), id),
+        _ => (None, name.strip_prefix("vlan")?.trim_start_matches(['.', '-', '_'])),
+    };
+    let is_whole = (parent.is_some() || id.len() > 2) && is_number(id);
+    let id: u16 = id.parse().ok().filter(|id| is_whole && (1..=4094).contains(id))?;
+    Some((parent, id))
+}
+
+/// The protocol of a VLAN's tags, where the document says it: one identifier may be there with each.
+fn protocol<'a>(network: &Network<'a>, name: &str) -> Option<&'a str> {
+    let interfaces = network.host.network.as_nmstate()?.value.get("interfaces")?.as_sequence()?;
+    let entry = interfaces.iter().find(|entry| entry.get("name").and_then(|name| name.as_str()) == Some(name))?;
+    entry.get("vlan")?.get("protocol")?.as_str().filter(|protocol| *protocol != "802.1q")
+}

@@ -1,0 +1,43 @@
+//! What can be known to be wrong with hosts' networks before anything boots.
+
+mod address;
+mod convert;
+mod fleet;
+mod host;
+
+pub use convert::{Converted, between_hosts, convert_all, convert_all_for};
+
+use crate::topology::Topology;
+use vocabulary::host::{Cluster, HostSpec};
+use vocabulary::report::{DocumentPath, Report};
+
+/// A host whose network could be read.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckedHost<'a> {
+    /// The host.
+    pub host: &'a HostSpec,
+    /// Its network.
+    pub topology: &'a Topology,
+}
+
+/// Checks the network of one host by itself. [`crate::network::convert`] does it for every host.
+pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
+    host::check(host, report);
+}
+
+/// Checks hosts against each other, and against what is said of their cluster. `all_read` says whether these are all hosts
+/// that there are: of what none of them has, it is otherwise not known that nobody has it.
+pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
+    fleet::check(hosts, cluster, all_read, report);
+}
+
+/// Where the host name comes from.
+fn place_of_name(host: &CheckedHost<'_>) -> DocumentPath {
+    if let Some(document) = host.host.network.as_nmstate()
+        && document.value.get("hostname").is_some_and(|hostname| hostname.get("config").is_some())
+    {
+        let path = document.path.key("hostname").key("config");
+        return document.origins.of(&path).unwrap_or(path);
+    }
+    host.host.places.host.clone()
+}

@@ -1,0 +1,124 @@
+//! Which of several hosts is meant.
+
+use vocabulary::host::{HostName, HostSpec, MacAddress};
+
+/// Why it is not clear which host is meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChooseError {
+    /// There are none.
+    #[error("the documents describe no host that has a network")]
+    NoHost,
+    /// There are several, and no name was given.
+    #[error("an image is for one host, and the documents describe several; name one of: {}", .names.join(", "))]
+    Several {
+        /// What they are called.
+        names: Vec<String>,
+    },
+    /// None is called so.
+    #[error("no host in the documents is called {name:?}; {}", there_are(.names))]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// What the hosts are called.
+        names: Vec<String>,
+    },
+    /// Several are called so.
+    #[error("more than one host in the documents is called {name:?}; hand over only the one meant")]
+    Ambiguous {
+        /// The name given.
+        name: String,
+    },
+}
+
+impl ChooseError {
+    /// The names that would be understood.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Several { names } | Self::Unknown { names, .. } => names,
+            Self::NoHost | Self::Ambiguous { .. } => &[],
+        }
+    }
+}
+
+fn there_are(names: &[String]) -> String {
+    if names.is_empty() { "none has a name".to_owned() } else { format!("there are: {}", names.join(", ")) }
+}
+
+/// The only one of `hosts`, or the one called `name`: by what the documents call it, else by its host name, else by one of
+/// its MAC addresses, which every host has that an agent-config describes.
+pub fn choose(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, ChooseError> {
+    let names = || hosts.iter().filter_map(|host| called(host).or_else(|| first_mac(host))).collect();
+    let Some(name) = name else {
+        return match hosts.len() {
+            0 | 1 => hosts.pop().ok_or(ChooseError::NoHost),
+            _ => Err(ChooseError::Several { names: names() }),
+        };
+    };
+    let unknown = ChooseError::Unknown { name: name.to_owned(), names: names() };
+    let is_meant = |host: &HostSpec| called(host).as_deref() == Some(name);
+    if hosts.iter().any(is_meant) {
+        hosts.retain(is_meant);
+    } else {
+        let mac = name.parse::<MacAddress>().ok();
+        hosts.retain(|host| host.macs().any(|own| Some(own) == mac));
+    }
+    match (hosts.pop(), hosts.is_empty()) {
+        (Some(host), true) => Ok(host),
+        (Some(_), false) => Err(ChooseError::Ambiguous { name: name.to_owned() }),
+        (None, _) => Err(unknown),
+    }
+}
+
+fn called(host: &HostSpec) -> Option<String> {
+    host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string))
+}
+
+fn first_mac(host: &HostSpec) -> Option<String> {
+    host.macs().next().map(|mac| mac.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vocabulary::host::NmstateDocument;
+    use vocabulary::report::DocumentPath;
+
+    fn host(name: Option<&str>) -> HostSpec {
+        HostSpec {
+            name: name.map(str::to_owned),
+            ..HostSpec::with_network(NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root()))
+        }
+    }
+
+    #[test]
+    fn the_only_host_needs_no_name_and_several_do() {
+        assert_eq!(choose(vec![host(None)], None).unwrap().name, None);
+        assert_eq!(choose(vec![], None), Err(ChooseError::NoHost));
+        let several = || vec![host(Some("a")), host(Some("b")), host(Some("b"))];
+        assert_eq!(choose(several(), Some("a")).unwrap().name.as_deref(), Some("a"));
+        let message = |name| choose(several(), name).unwrap_err().to_string();
+        assert_eq!(message(None), "an image is for one host, and the documents describe several; name one of: a, b, b");
+        assert_eq!(message(Some("c")), "no host in the documents is called \"c\"; there are: a, b, b");
+        assert_eq!(
+            message(Some("b")),
+            "more than one host in the documents is called \"b\"; hand over only the one meant"
+        );
+        let nameless = choose(vec![host(None)], Some("c")).unwrap_err().to_string();
+        assert_eq!(nameless, "no host in the documents is called \"c\"; none has a name");
+    }
+
+    #[test]
+    fn a_host_without_a_name_is_called_by_a_mac_address() {
+        let with = |mac: &str, name| HostSpec { boot_mac: Some(mac.parse().unwrap()), ..host(name) };
+        let several = || vec![with("52:54:00:00:00:01", None), with("52:54:00:00:00:02", None), host(Some("a"))];
+        let message = choose(several(), None).unwrap_err().to_string();
+        assert!(message.ends_with("name one of: 52:54:00:00:00:01, 52:54:00:00:00:02, a"), "{message}");
+        for name in ["52:54:00:00:00:02", "52-54-00-00-00-02"] {
+            let found = choose(several(), Some(name)).unwrap();
+            assert_eq!(found.boot_mac.unwrap().to_string(), "52:54:00:00:00:02");
+        }
+        assert!(matches!(choose(several(), Some("52:54:00:00:00:03")), Err(ChooseError::Unknown { .. })));
+        let twins = vec![with("52:54:00:00:00:01", None), with("52:54:00:00:00:01", Some("b"))];
+        assert!(matches!(choose(twins, Some("52:54:00:00:00:01")), Err(ChooseError::Ambiguous { .. })));
+    }
+}

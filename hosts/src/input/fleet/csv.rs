@@ -1,0 +1,137 @@
+//! Tables as comma-separated values (RFC 4180), as spreadsheets and people write them: a line of names, then a line for
+//! each host. Blanks around values, blank lines, lines that begin with `#`, a byte order mark and any line ends are taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use csv::{ByteRecord, ReaderBuilder};
+
+use super::table::{Cell, MAX_ROWS, Row, Table};
+use crate::input::object::{Reported, listed};
+use vocabulary::report::{DocumentPath, LineColumn, Report};
+
+/// How many columns a table may have.
+const MAX_COLUMNS: usize = 1000;
+/// After how many errors nobody reads on.
+const MAX_ERRORS: usize = 20;
+
+/// Reads the table in `text`, which stands at `path` and is called `name`.
+pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Report) -> Result<Table, Reported> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(text);
+    let mut table = Table::default();
+    let mut errors = 0;
+    let mut record = ByteRecord::new();
+    loop {
+        // Reading from memory cannot fail, and any bytes are a record.
+        if !reader.read_byte_record(&mut record).unwrap_or_default() {
+            break;
+        }
+        let line = record.position().map_or(0, |position| line(text, position));
+        let mut wrong = |message: String| {
+            errors += 1;
+            let at = usize::try_from(line).ok().map(|line| LineColumn { line, column: 1 });
+            report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), at);
+        };
+        match cells(&record) {
+            Err(message) => wrong(message),
+            Ok(cells) if cells.iter().all(|cell| cell.is_empty()) => {}
+            Ok(cells) if table.columns.is_empty() => match columns(&cells) {
+                Ok(columns) => table.columns = columns,
+                // Without names, no later line can be judged.
+                Err(message) => {
+                    wrong(message);
+                    return Err(Reported);
+                }
+            },
+            Ok(cells) if cells.len() != table.columns.len() => {
+                let (found, wanted) = (cells.len(), table.columns.len());
+                wrong(format!(
+                    "has {found} values where there are {wanted} columns; a value with a comma is put in quotes"
+                ));
+            }
+            Ok(cells) => {
+                if table.rows.len() == MAX_ROWS {
+                    report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; divide it"));
+                    return Err(Reported);
+                }
+                let named = table.columns.iter().zip(&cells);
+                let cells: BTreeMap<String, Cell> =
+                    named.filter_map(|(name, cell)| Some((name.clone(), Cell::of_text(cell)?))).collect();
+                table.push(Row { cells, place: format!("{name} line {line}") });
+            }
+        }
+        if errors == MAX_ERRORS {
+            break;
+        }
+    }
+    if errors > 0 {
+        return Err(Reported);
+    }
+    if table.columns.is_empty() {
+        report.error("fleet-table-empty", path, "is empty; the names of the columns belong into the first line");
+        return Err(Reported);
+    }
+    Ok(table)
+}
+
+/// The line of a record. The reader's own position is before the lines that it skips.
+fn line(text: &[u8], position: &csv::Position) -> u64 {
+    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let mut rest = text.get(start..).unwrap_or_default();
+    let mut line = position.line();
+    loop {
+        rest = match rest {
+            [b'\n', rest @ ..] => {
+                line += 1;
+                rest
+            }
+            [b'\r', rest @ ..] => rest,
+            [b'#', ..] => {
+                let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                rest.get(end..).unwrap_or_default()
+            }
+            _ => return line,
+        };
+    }
+}
+
+/// The values of a line without the blanks around them.
+fn cells(record: &ByteRecord) -> Result<Vec<&str>, String> {
+    let mut cells = Vec::with_capacity(record.len());
+    for cell in record {
+        let Ok(cell) = str::from_utf8(cell) else {
+            return Err("is not UTF-8 text; save the table as UTF-8".to_owned());
+        };
+        let cell = cell.trim();
+        if let Some(c) = cell.chars().find(|c| c.is_control()) {
+            let message = format!("has a value with the control character U+{:04X}", u32::from(c));
+            return Err(message + "; a quotation mark that is never closed makes one value of many lines");
+        }
+        // What stands behind a blank is no quotation to RFC 4180.
+        if cell.starts_with('"') {
+            return Err("has a blank before a quotation mark, so that it does not quote; remove the blank".to_owned());
+        }
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
+    if cells.len() > MAX_COLUMNS {
+        return Err(format!("has more than {MAX_COLUMNS} columns"));
+    }
+    let separator = |cell: &&&str| cell.contains(';') || cell.contains('\t');
+    if let ([cell], true) = (cells, cells.iter().any(|cell| separator(&cell))) {
+        return Err(format!("has one column, {}; columns are separated by commas", listed([*cell].into_iter())));
+    }
+    let mut seen = BTreeSet::new();
+    for cell in cells {
+        if cell.is_empty() {
+            return Err("has a column without a name".to_owned());
+        }
+        if !seen.insert(*cell) {
+            return Err(format!("has the column {} twice", listed([*cell].into_iter())));
+        }
+    }
+    Ok(cells.iter().map(|cell| (*cell).to_owned()).collect())
+}

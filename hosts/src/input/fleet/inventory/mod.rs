@@ -1,0 +1,220 @@
+//! Ansible inventories: hosts in groups, with variables of both.
+//!
+//! Source: Ansible's user guide, "How to build your inventory" and "Variable precedence"; compared with
+//! `ansible-inventory --list` in the tests. Read is what stands in the inventory itself: neither `group_vars` and
+//! `host_vars` beside it nor expressions of Jinja, which need Ansible.
+
+mod ini;
+mod pattern;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::table::{Cell, MAX_ROWS, Row, Table};
+use crate::input::object::{Reported, listed};
+use vocabulary::report::{DocumentPath, Report};
+
+pub(super) use self::ini::read as read_ini;
+pub(super) use self::yaml::read as read_yaml;
+
+/// How many groups an inventory may have.
+const MAX_GROUPS: usize = 2000;
+/// How many variables all hosts together may get.
+const MAX_VALUES: usize = 1_000_000;
+const ALL: &str = "all";
+
+/// Variables by name. One that is said to be nothing hides what would be inherited.
+type Variables = BTreeMap<String, Option<Cell>>;
+
+/// An inventory.
+#[derive(Debug, Default)]
+pub(in crate::input::fleet) struct Inventory {
+    /// In the order in which they are first named.
+    hosts: Vec<(String, Variables)>,
+    by_name: BTreeMap<String, usize>,
+    groups: BTreeMap<String, Group>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    variables: Variables,
+    hosts: BTreeSet<usize>,
+    children: BTreeSet<String>,
+}
+
+/// What is wrong with an inventory: a sentence without its subject.
+type Problem = String;
+
+impl Inventory {
+    fn group(&mut self, name: &str) -> Result<&mut Group, Problem> {
+        if self.groups.len() >= MAX_GROUPS && !self.groups.contains_key(name) {
+            return Err(format!("has more than {MAX_GROUPS} groups"));
+        }
+        Ok(self.groups.entry(name.to_owned()).or_default())
+    }
+
+    /// Adds the hosts that a pattern names to a group. What is said later of a host counts.
+    fn add_hosts(&mut self, group: &str, pattern: &str, variables: &Variables) -> Result<(), Problem> {
+        let (names, port) = pattern::expand(pattern, MAX_ROWS)?;
+        for name in names {
+            let index = match self.by_name.get(&name) {
+                Some(index) => *index,
+                None if self.hosts.len() == MAX_ROWS => {
+                    return Err(format!("has more than {MAX_ROWS} hosts; divide it"));
+                }
+                None => {
+                    self.by_name.insert(name.clone(), self.hosts.len());
+                    self.hosts.push((name, Variables::new()));
+                    self.hosts.len() - 1
+                }
+            };
+            if let Some((_, own)) = self.hosts.get_mut(index) {
+                own.extend(port.iter().map(|port| ("ansible_port".to_owned(), Some(Cell::Text(port.clone())))));
+                own.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
+            }
+            self.group(group)?.hosts.insert(index);
+        }
+        Ok(())
+    }
+
+    /// How far each group is from `all`, along the longest way. An error names a group that is inside itself.
+    fn depths(&self) -> Result<BTreeMap<&str, usize>, Problem> {
+        let mut parents: BTreeMap<&str, usize> = self.groups.keys().map(|name| (name.as_str(), 0)).collect();
+        for child in self.groups.values().flat_map(|group| &group.children) {
+            *parents.entry(child).or_default() += 1;
+        }
+        let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut ready: Vec<&str> = parents.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name).collect();
+        while let Some(name) = ready.pop() {
+            let depth = *depths.entry(name).or_insert(usize::from(name != ALL));
+            for child in self.groups.get(name).into_iter().flat_map(|group| &group.children) {
+                let below = depths.entry(child).or_default();
+                *below = (*below).max(depth + 1);
+                if let Some(count) = parents.get_mut(child.as_str()) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.push(child);
+                    }
+                }
+            }
+        }
+        match parents.iter().find(|(_, count)| **count > 0) {
+            Some((name, _)) => Err(format!("has the group {} inside itself", listed([*name].into_iter()))),
+            None => Ok(depths),
+        }
+    }
+
+    /// All groups that are in `top`, itself included.
+    fn inside<'a>(&'a self, top: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![top];
+        while let Some(name) = waiting.pop() {
+            if found.insert(name) {
+                waiting.extend(self.groups.get(name).into_iter().flat_map(|group| &group.children).map(String::as_str));
+            }
+        }
+        found
+    }
+
+    /// The hosts of a group, each with the variables of all its groups: those of an outer group first, then those further
+    /// inside, then its own, of which the last counts.
+    pub(super) fn rows(
+        &self,
+        group: Option<&str>,
+        path: &DocumentPath,
+        report: &mut Report,
+    ) -> Result<Table, Reported> {
+        let mut wrong = |message: Problem| {
+            report.error("fleet-inventory", path, message);
+            Reported
+        };
+        let depths = self.depths().map_err(&mut wrong)?;
+        let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
+            None => None,
+            Some(group) if self.groups.contains_key(group) => {
+                let groups = self.inside(group).into_iter().filter_map(|name| self.groups.get(name));
+                Some(groups.flat_map(|group| &group.hosts).copied().collect())
+            }
+            Some(group) => {
+                let there = listed(self.groups.keys().map(String::as_str).filter(|name| *name != ALL));
+                let message = format!("has no group {}; there are: {there}", listed([group].into_iter()));
+                return Err(wrong(message));
+            }
+        };
+        // Whichever group is applied later wins.
+        let mut order: Vec<(usize, i64, &str)> = depths
+            .iter()
+            .map(|(name, depth)| (*depth, self.groups.get(*name).map_or(1, Group::priority), *name))
+            .collect();
+        order.sort_unstable();
+        let mut of_host: Vec<Vec<usize>> = vec![Vec::new(); self.hosts.len()];
+        let mut pairs = 0;
+        for (rank, (.., name)) in order.iter().enumerate() {
+            if *name == ALL || self.groups.get(*name).is_none_or(|group| group.variables.is_empty()) {
+                continue;
+            }
+            for inside in self.inside(name) {
+                for host in self.groups.get(inside).into_iter().flat_map(|group| &group.hosts) {
+                    if let Some(ranks) = of_host.get_mut(*host).filter(|ranks| ranks.last() != Some(&rank)) {
+                        ranks.push(rank);
+                        pairs += 1;
+                    }
+                }
+            }
+            if pairs > MAX_VALUES {
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; divide it")));
+            }
+        }
+        let all = self.groups.get(ALL).map(|group| &group.variables);
+        let mut table = Table::default();
+        let mut values = 0;
+        for (index, (name, own)) in self.hosts.iter().enumerate() {
+            if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&index)) {
+                continue;
+            }
+            let groups = of_host.get(index).into_iter().flatten().filter_map(|rank| order.get(*rank));
+            let inherited = groups.filter_map(|(.., name)| self.groups.get(*name)).map(|group| &group.variables);
+            let mut merged: BTreeMap<&String, &Option<Cell>> = BTreeMap::new();
+            for variables in all.into_iter().chain(inherited).chain([own]) {
+                merged.extend(variables);
+            }
+            let given = merged.into_iter().filter_map(|(name, cell)| Some((name.clone(), cell.clone()?)));
+            let mut cells: BTreeMap<String, Cell> = given.collect();
+            let host = Cell::Text(name.clone());
+            cells.entry("name".to_owned()).or_insert_with(|| host.clone());
+            cells.insert("inventory_hostname".to_owned(), host);
+            values += cells.len();
+            if values > MAX_VALUES {
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; divide it")));
+            }
+            table.push(Row { cells, place: String::new() });
+        }
+        table.collect_columns();
+        Ok(table)
+    }
+}
+
+impl Group {
+    fn priority(&self) -> i64 {
+        match self.variables.get("ansible_group_priority") {
+            Some(Some(Cell::Text(text))) => text.parse().unwrap_or(1),
+            _ => 1,
+        }
+    }
+}
+
+/// The value of a variable, as Ansible reads what is no expression.
+fn cell(text: &str) -> Option<Cell> {
+    if ["{{", "{%", "{#"].iter().any(|open| text.contains(open)) {
+        return Some(Cell::Unusable(
+            "is an expression of Jinja, which only Ansible can work out; write the value".into(),
+        ));
+    }
+    if text.starts_with("$ANSIBLE_VAULT") {
+        return Some(Cell::Unusable(VAULT.into()));
+    }
+    Cell::of_text(text)
+}
+
+/// Why an encrypted value cannot be used.
+const VAULT: &str = "is encrypted by Ansible Vault; write the value, or decrypt the inventory before";

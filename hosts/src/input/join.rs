@@ -1,0 +1,243 @@
+//! Hosts put together from what several documents say of them: joined by name, and by the MAC addresses of their NICs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::nmstate_config;
+use super::object::listed;
+use super::part::HostPart;
+use vocabulary::host::{HostSpec, MacAddress};
+use vocabulary::report::Report;
+
+/// Hosts, of one or more parts each.
+#[derive(Default)]
+pub(super) struct Hosts {
+    all: Vec<Host>,
+    by_name: BTreeMap<String, usize>,
+    /// By host names that are said besides the names.
+    by_hostname: BTreeMap<String, usize>,
+    by_mac: BTreeMap<MacAddress, BTreeSet<usize>>,
+}
+
+struct Host {
+    part: HostPart,
+    /// The shapes of the documents that it is described by.
+    shapes: Vec<&'static str>,
+    /// Where among all documents the first of these stands.
+    order: usize,
+}
+
+/// How a part finds its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// By the host's name; namespaces must not contradict each other.
+    Name,
+    /// By a MAC address: what tells machines apart whatever they are called.
+    Mac,
+}
+
+impl Hosts {
+    /// Joins the parts that documents of one shape give, each with its document's place among all. Every part finds its
+    /// host in the first of the `ways` that leads to one; a part that finds none is a host of its own.
+    ///
+    /// All parts try one way before any tries the next: what is certain is not to be taken away by what is not.
+    pub(super) fn join(&mut self, parts: Vec<(usize, HostPart)>, ways: [By; 2], report: &mut Report) {
+        let mut left = parts;
+        for way in ways {
+            let mut unmatched = Vec::new();
+            for (order, part) in left {
+                match self.find(&part, way) {
+                    Found::None => unmatched.push((order, part)),
+                    Found::One(index) => {
+                        if way == By::Mac {
+                            self.report_joined(index, &part, report);
+                        }
+                        self.absorb(index, order, part, report);
+                    }
+                    Found::Taken(name) => {
+                        let message = format!(
+                            "has a MAC address of the host {name}, as another {} has; remove one, for which is meant \
+                             cannot be known",
+                            part.shape
+                        );
+                        report.error("host-ambiguous", &part.path, message);
+                    }
+                    Found::Several(names) => {
+                        let message = format!(
+                            "has MAC addresses of several hosts: {names}; a MAC address is of one host, and decides whose \
+                             network this is"
+                        );
+                        report.error("host-ambiguous", &part.path, message);
+                    }
+                }
+            }
+            left = unmatched;
+        }
+        for (order, part) in left {
+            self.push(order, part, report);
+        }
+    }
+
+    /// Says that a part is about a host of another name. `NMStateConfig`s are meant to find their hosts so, and their names
+    /// are nobody's.
+    fn report_joined(&self, index: usize, part: &HostPart, report: &mut Report) {
+        let Some(host) = self.all.get(index).map(|host| &host.part) else { return };
+        let Some(mac) = part.macs().find(|mac| host.macs().any(|theirs| theirs == *mac)) else { return };
+        if let (Some((name, path)), Some(theirs)) = (&part.name, host.name())
+            && name != theirs
+            && part.shape != nmstate_config::KIND
+        {
+            let message = format!(
+                "is {name:?}, and {} calls a host with the same MAC address ({mac}) {theirs:?}: dayone takes the two for one \
+                 host, {theirs:?}",
+                host.path
+            );
+            report.warning("host-joined-by-mac", path, message);
+        }
+    }
+
+    /// Adds a host of its own.
+    pub(super) fn push(&mut self, order: usize, part: HostPart, report: &mut Report) {
+        let index = self.all.len();
+        if let Some(name) = part.name() {
+            if let Some(first) = self.by_name.get(name).and_then(|first| self.all.get(*first)) {
+                let message = format!(
+                    "is a second host called {name}, beside {}; hosts are told apart by their names alone",
+                    first.part.path
+                );
+                report.error("host-twice", &part.path, message);
+                return;
+            }
+            self.by_name.insert(name.to_owned(), index);
+        }
+        self.index_macs(index, &part);
+        if let Some(hostname) = &part.hostname {
+            self.by_hostname.entry(hostname.to_string()).or_insert(index);
+        }
+        self.all.push(Host { shapes: vec![part.shape], part, order });
+    }
+
+    fn index_macs(&mut self, index: usize, part: &HostPart) {
+        for mac in part.macs() {
+            self.by_mac.entry(mac).or_default().insert(index);
+        }
+    }
+
+    fn find(&self, part: &HostPart, way: By) -> Found {
+        let open = |index: &usize| self.all.get(*index).is_some_and(|host| !host.shapes.contains(&part.shape));
+        match way {
+            By::Name => {
+                let found = part.name().and_then(|name| self.by_name.get(name)).filter(|index| open(index));
+                let same_namespace = |index: &&usize| {
+                    let theirs = self.all.get(**index).and_then(|host| host.part.namespace.as_deref());
+                    theirs.is_none() || part.namespace.is_none() || theirs == part.namespace.as_deref()
+                };
+                found.filter(same_namespace).map_or(Found::None, |index| Found::One(*index))
+            }
+            By::Mac => {
+                let found: BTreeSet<usize> =
+                    part.macs().filter_map(|mac| self.by_mac.get(&mac)).flatten().copied().collect();
+                let mut found = Vec::from_iter(found);
+                if found.len() > 1 {
+                    let names = found.iter().filter_map(|index| self.all.get(*index)?.part.name());
+                    return Found::Several(listed(names));
+                }
+                match found.pop() {
+                    Some(index) if open(&index) => Found::One(index),
+                    // Two of one shape are two hosts, unless one of them has been found to be about a machine.
+                    Some(index) => match self.all.get(index).filter(|host| host.shapes.len() > 1) {
+                        Some(host) => Found::Taken(host.part.name().unwrap_or("without a name").to_owned()),
+                        None => Found::None,
+                    },
+                    None => Found::None,
+                }
+            }
+        }
+    }
+
+    fn absorb(&mut self, index: usize, order: usize, part: HostPart, report: &mut Report) {
+        self.index_macs(index, &part);
+        if let Some(host) = self.all.get_mut(index) {
+            host.order = host.order.min(order);
+            host.shapes.push(part.shape);
+            let nameless = host.part.name.is_none();
+            host.part.absorb(part, report);
+            if let Some(name) = host.part.name().filter(|_| nameless) {
+                self.by_name.entry(name.to_owned()).or_insert(index);
+            }
+            if let Some(hostname) = &host.part.hostname {
+                self.by_hostname.entry(hostname.to_string()).or_insert(index);
+            }
+        }
+    }
+
+    /// The host of the node `name`: of this host name, for a node is called by that; else of this name; else the only one
+    /// that has either with the same first label. Nodes are called by their full names in one place, and by short ones in
+    /// another.
+    pub(super) fn called(&self, name: &str) -> Option<usize> {
+        if let Some(index) = self.by_hostname.get(name).or_else(|| self.by_name.get(name)) {
+            return Some(*index);
+        }
+        let found: BTreeSet<usize> =
+            [&self.by_hostname, &self.by_name].into_iter().flat_map(|names| same_label(names, name)).collect();
+        found.first().copied().filter(|_| found.len() == 1)
+    }
+
+    /// Adds a part to the host at `index`.
+    pub(super) fn add_to(&mut self, index: usize, order: usize, part: HostPart, report: &mut Report) {
+        self.absorb(index, order, part, report);
+    }
+
+    /// All hosts as they are so far.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &HostPart)> {
+        self.all.iter().map(|host| &host.part).enumerate()
+    }
+
+    /// The host at `index`.
+    pub(super) fn get(&self, index: usize) -> Option<&HostPart> {
+        self.all.get(index).map(|host| &host.part)
+    }
+
+    /// The hosts with a network, in the order of their documents. Of the others is said why they have none.
+    pub(super) fn finish(mut self, report: &mut Report) -> Finished {
+        self.all.sort_by_key(|host| host.order);
+        let all = self.all.len();
+        let (mut hosts, mut flawed) = (Vec::new(), Vec::new());
+        for Host { part, .. } in self.all {
+            let to = if part.is_flawed { &mut flawed } else { &mut hosts };
+            to.extend(part.finish(report));
+        }
+        Finished { left_out: hosts.len() < all, hosts, flawed }
+    }
+}
+
+/// All hosts, put together.
+pub(super) struct Finished {
+    pub(super) hosts: Vec<HostSpec>,
+    /// Those of whose documents something could not be read.
+    pub(super) flawed: Vec<HostSpec>,
+    /// Whether documents describe others, which have no network.
+    pub(super) left_out: bool,
+}
+
+/// The hosts of `names` that `name` may mean, where one of the two names is short.
+fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &'a str) -> impl Iterator<Item = usize> {
+    fn label(name: &str) -> &str {
+        name.split('.').next().unwrap_or(name)
+    }
+    // Names that begin with the label stand together, but for those that go on without a dot.
+    let begin = label(name);
+    let behind = names.range(begin.to_owned()..).take_while(move |(theirs, _)| theirs.starts_with(begin));
+    let same =
+        behind.filter(move |(theirs, _)| label(theirs) == begin && (!theirs.contains('.') || !name.contains('.')));
+    same.map(|(_, index)| *index)
+}
+
+/// What a part's host is.
+enum Found {
+    None,
+    One(usize),
+    /// One, by its name, that a document of the same shape is about already.
+    Taken(String),
+    /// Several, by their names.
+    Several(String),
+}

@@ -1,0 +1,247 @@
+//! `links`: NICs, bonds and VLANs, which refer to each other by `id`.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
+use super::bond::{self, Bond};
+use super::members;
+use crate::input::object::{Fields, Reported, listed};
+use vocabulary::host::MacAddress;
+use vocabulary::report::{DocumentPath, Report};
+
+/// All of these mean a NIC with this MAC address: the type is how a hypervisor has attached it. The last three are known
+/// to cloud-init only.
+const NIC_TYPES: [&str; 12] =
+    ["phy", "vif", "ovs", "tap", "bridge", "dvs", "hw_veb", "hyperv", "vhostuser", "ethernet", "bgpovs", "cascading"];
+
+/// A link.
+#[derive(Debug)]
+pub(super) struct Link<'a> {
+    pub(super) path: DocumentPath,
+    pub(super) id: &'a str,
+    /// What it is to be called, where the document says so.
+    pub(super) name: Option<&'a str>,
+    /// For a NIC its own address, for others one that they are given; with its place.
+    pub(super) mac: Option<(MacAddress, DocumentPath)>,
+    pub(super) mtu: Option<u64>,
+    pub(super) kind: Kind<'a>,
+}
+
+/// What a link is.
+#[derive(Debug)]
+pub(super) enum Kind<'a> {
+    Nic,
+    Bond(Bond<'a>),
+    Vlan { lower: &'a str, id: u64 },
+}
+
+/// All links, in their order. Once read without an error, every reference between them leads to one, and to no circle.
+#[derive(Debug)]
+pub(super) struct Links<'a> {
+    all: Vec<Link<'a>>,
+    by_id: BTreeMap<&'a str, usize>,
+    /// The bonds of the links that are ports, by the ids of these.
+    bonds: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Links<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Link<'a>> {
+        self.all.iter()
+    }
+
+    pub(super) fn position(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Link<'a>> {
+        self.all.get(self.position(id)?)
+    }
+
+    /// The bond whose port a link is.
+    pub(super) fn bond_of(&self, id: &str) -> Option<&'a str> {
+        self.bonds.get(id).copied()
+    }
+
+    /// The ids for a sentence.
+    pub(super) fn ids(&self) -> String {
+        listed(self.all.iter().map(|link| link.id))
+    }
+
+    /// The address that a link has if it is given none: a bond's is that of its first port, a VLAN's that of what it is
+    /// upon.
+    pub(super) fn natural_mac(&self, link: &Link<'_>) -> Option<MacAddress> {
+        let mut link = link;
+        loop {
+            link = match &link.kind {
+                Kind::Nic => return None,
+                Kind::Bond(bond) => self.get(bond.ports.first()?.0)?,
+                Kind::Vlan { lower, .. } => self.get(lower)?,
+            };
+            if let Some((mac, _)) = &link.mac {
+                return Some(*mac);
+            }
+        }
+    }
+}
+
+/// Reads `links`.
+pub(super) fn read<'a>(top: &Fields<'a>, report: &mut Report) -> Links<'a> {
+    let mut links = Links { all: Vec::new(), by_id: BTreeMap::new(), bonds: BTreeMap::new() };
+    let mut whole = true;
+    for fields in members::mappings(top, "links", report) {
+        let Ok(link) = read_one(&fields, report) else {
+            whole = false;
+            continue;
+        };
+        if let Some(first) = links.get(link.id) {
+            let message = format!("is {:?}, as is that of {}; a link is referred to by its id", link.id, first.path);
+            report.error("link-duplicate", &fields.path.key("id"), message);
+            continue;
+        }
+        links.by_id.insert(link.id, links.all.len());
+        links.all.push(link);
+    }
+    // A reference to a link that could not be read would be one more finding about the same mistake.
+    if whole {
+        check_references(&mut links, report);
+    }
+    links
+}
+
+fn read_one<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Link<'a>, Reported> {
+    let id = members::required(fields, "id", "networks and other links refer to a link by it", report);
+    let kind = kind_of_link(fields, report);
+    let name = fields.text("name", report);
+    let mtu = members::number(fields, "mtu", 1..=65535, report);
+    let (kind, known, mac_key): (_, &[&str], _) = match kind? {
+        "bond" => (bond::read(fields, report).map(Kind::Bond), &["ethernet_mac_address"], "ethernet_mac_address"),
+        "vlan" => (read_vlan(fields, report), &["vlan_link", "vlan_id", "vlan_mac_address"], "vlan_mac_address"),
+        nic if NIC_TYPES.contains(&nic) => (Ok(Kind::Nic), &["ethernet_mac_address"], "ethernet_mac_address"),
+        other => {
+            let known = NIC_TYPES.join(", ");
+            let message =
+                format!("is {other:?}, which is no type of a link; known are bond, vlan and, for a NIC, {known}");
+            return Err(fields.wrong("type", "link-type-unknown", message, report));
+        }
+    };
+    let mac = read_mac(fields, mac_key, report);
+    let (id, name, mtu, kind, mac) = (id?, name?, mtu?, kind?, mac?);
+    let path = fields.path.clone();
+    report_unknown(fields, known, matches!(kind, Kind::Bond(_)), report);
+    if mac.is_none() && matches!(kind, Kind::Nic) {
+        let Some(name) = name else {
+            let message = "is missing: a NIC is found by its MAC address (or, with a warning, by a name)";
+            return Err(fields.wrong("ethernet_mac_address", "nic-unidentified", message, report));
+        };
+        let message = format!(
+            "has no ethernet_mac_address, and is taken to be the NIC that the kernel calls {name:?}; names differ from \
+             kernel to kernel"
+        );
+        report.warning("nic-by-name", &path, message);
+    }
+    Ok(Link { path, id, name, mac, mtu, kind })
+}
+
+/// The type of a link. nova writes `null` where it does not know how the hypervisor attaches a NIC, and cloud-init takes
+/// that for a NIC.
+fn kind_of_link<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<&'a str, Reported> {
+    match fields.mapping.get("type") {
+        Some(Value::Null) => Ok("phy"),
+        _ => members::required(fields, "type", "phy, bond or vlan", report),
+    }
+}
+
+fn read_vlan<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Kind<'a>, Reported> {
+    let lower = members::required(fields, "vlan_link", "the id of the link that the VLAN is upon", report);
+    let id = members::number(fields, "vlan_id", 0..=4094, report)?
+        .ok_or_else(|| fields.wrong("vlan_id", "member-missing", "is missing: the number of the VLAN", report));
+    Ok(Kind::Vlan { lower: lower?, id: id? })
+}
+
+fn read_mac(
+    fields: &Fields<'_>,
+    key: &str,
+    report: &mut Report,
+) -> Result<Option<(MacAddress, DocumentPath)>, Reported> {
+    let Some(text) = fields.text(key, report)? else { return Ok(None) };
+    match text.parse() {
+        Ok(mac) => Ok(Some((mac, fields.path.key(key)))),
+        Err(error) => Err(fields.wrong(key, "mac-address-invalid", format!("is refused: {error}"), report)),
+    }
+}
+
+fn report_unknown(fields: &Fields<'_>, known: &[&str], is_bond: bool, report: &mut Report) {
+    let options = fields.mapping.keys().filter_map(Value::as_str);
+    let options = options.filter(|key| is_bond && bond::option_name(key).is_some());
+    let all: Vec<&str> =
+        ["id", "type", "name", "mtu", "vif_id"].into_iter().chain(known.iter().copied()).chain(options).collect();
+    members::report_unknown(fields, &all, report);
+}
+
+fn check_references(links: &mut Links<'_>, report: &mut Report) {
+    let mut bonds = BTreeMap::new();
+    let mut vlans = BTreeMap::new();
+    for link in &links.all {
+        match &link.kind {
+            Kind::Nic => {}
+            Kind::Bond(bond) => {
+                for (port, path) in &bond.ports {
+                    if links.get(port).is_none() {
+                        report.error("link-not-found", path, not_found(port, links));
+                    } else if let Some(other) = bonds.insert(*port, link.id) {
+                        let message =
+                            format!("is {port:?}, which is a link of {other:?} already; a NIC is of one bond");
+                        report.error("link-in-two-bonds", path, message);
+                    }
+                }
+            }
+            Kind::Vlan { lower, id } => {
+                if links.get(lower).is_none() {
+                    report.error("link-not-found", &link.path.key("vlan_link"), not_found(lower, links));
+                } else if let Some(other) = vlans.insert((*lower, *id), link.id) {
+                    let message = format!("is {id}, as is that of {other:?} upon the same link");
+                    report.error("vlan-duplicate", &link.path.key("vlan_id"), message);
+                }
+            }
+        }
+    }
+    links.bonds = bonds;
+    check_circles(links, report);
+}
+
+fn not_found(id: &str, links: &Links<'_>) -> String {
+    format!("is {}, and no link has that id; ids are {}", listed([id].into_iter()), links.ids())
+}
+
+/// Refuses links that are made of themselves.
+fn check_circles(links: &Links<'_>, report: &mut Report) {
+    // Whether nothing below a link leads back: found from those that are made of nothing upwards.
+    let mut settled = vec![false; links.all.len()];
+    let is_settled = |id: &str, settled: &[bool]| {
+        links.position(id).is_none_or(|position| settled.get(position).copied().unwrap_or(true))
+    };
+    loop {
+        let mut changed = false;
+        for (position, link) in links.all.iter().enumerate() {
+            let ready = match &link.kind {
+                Kind::Nic => true,
+                Kind::Bond(bond) => bond.ports.iter().all(|(port, _)| is_settled(port, &settled)),
+                Kind::Vlan { lower, .. } => is_settled(lower, &settled),
+            };
+            if let Some(known) = settled.get_mut(position)
+                && ready
+                && !*known
+            {
+                *known = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    if let Some((link, _)) = links.all.iter().zip(settled).find(|(_, settled)| !settled) {
+        report.error("link-cycle", &link.path, "is made of itself, by way of its links or of vlan_link");
+    }
+}

@@ -1,0 +1,118 @@
+//! `networks`: addresses, ways to get some, and the routes that go with them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::address;
+use super::links::Links;
+use super::members;
+use super::routes::{self, Route};
+use super::services;
+use crate::family::Family;
+use crate::input::object::{Fields, Reported, listed};
+use vocabulary::report::{DocumentPath, Report};
+
+/// The types, the family of each, and whether the addresses come from the network. The last three of them and the two
+/// without a family in their name are known to cloud-init only.
+///
+/// NetworkManager does what routers announce, `DHCPv6` included, where it is told to listen to them at all; there is no
+/// difference between the ways to an IPv6 address but what these routers say.
+const TYPES: [(&str, Family, bool); 9] = [
+    ("ipv4", Family::V4, false),
+    ("ipv4_dhcp", Family::V4, true),
+    ("ipv6", Family::V6, false),
+    ("ipv6_dhcp", Family::V6, true),
+    ("ipv6_slaac", Family::V6, true),
+    ("ipv6_dhcpv6-stateless", Family::V6, true),
+    ("ipv6_dhcpv6-stateful", Family::V6, true),
+    ("static", Family::V4, false),
+    ("static6", Family::V6, false),
+];
+
+/// A network upon a link.
+#[derive(Debug)]
+pub(super) struct Network<'a> {
+    pub(super) path: DocumentPath,
+    /// The id of the link.
+    pub(super) link: &'a str,
+    pub(super) family: Family,
+    /// The address; none where it comes from the network.
+    pub(super) address: Option<address::Placed>,
+    pub(super) routes: Vec<Route>,
+    pub(super) servers: Vec<(IpAddr, DocumentPath)>,
+    pub(super) search: Vec<(&'a str, DocumentPath)>,
+}
+
+const KNOWN: [&str; 11] = [
+    "id",
+    "type",
+    "link",
+    "network_id",
+    "ip_address",
+    "netmask",
+    "gateway",
+    "routes",
+    "services",
+    "dns_nameservers",
+    "dns_search",
+];
+
+/// Reads `networks`.
+pub(super) fn read<'a>(top: &Fields<'a>, links: &Links<'a>, report: &mut Report) -> Vec<Network<'a>> {
+    // Where the links are not known, nor is whether a reference leads to one.
+    let known_links = !report.has_errors();
+    let mut networks = Vec::new();
+    let mut ids: BTreeMap<&str, DocumentPath> = BTreeMap::new();
+    for fields in members::mappings(top, "networks", report) {
+        if let Ok(Some(id)) = fields.text("id", report)
+            && let Some(first) = ids.insert(id, fields.path.clone())
+        {
+            let message = format!("is {id:?}, as is that of {first}; both are read");
+            report.warning("network-id-duplicate", &fields.path.key("id"), message);
+        }
+        networks.extend(read_one(&fields, known_links.then_some(links), report));
+    }
+    networks
+}
+
+fn read_one<'a>(fields: &Fields<'a>, links: Option<&Links<'a>>, report: &mut Report) -> Result<Network<'a>, Reported> {
+    let link = members::required(fields, "link", "the id of the link that the network is upon", report);
+    let found = members::required(fields, "type", "ipv4, ipv4_dhcp, ipv6, ipv6_dhcp or ipv6_slaac", report)?;
+    let Some((_, family, automatic)) = TYPES.into_iter().find(|(name, ..)| *name == found) else {
+        let known = TYPES.map(|(name, ..)| name).join(", ");
+        let message = format!("is {found:?}, which is no type of a network; known are {known}");
+        return Err(fields.wrong("type", "network-type-unknown", message, report));
+    };
+    members::report_unknown(fields, &KNOWN, report);
+    // Nova says which address the network is going to give; that is not for the host to set.
+    let address = if automatic { Ok(None) } else { address::network(fields, "ip_address", family, report).map(Some) };
+    let mut network = Network {
+        path: fields.path.clone(),
+        link: link?,
+        family,
+        address: address?,
+        routes: Vec::new(),
+        servers: services::read(fields, report),
+        search: members::texts(fields, "dns_search", report),
+    };
+    network.servers.extend(services::name_servers(fields, "dns_nameservers", report));
+    routes::read(fields, &mut network, report)?;
+    if let Some(links) = links {
+        check_link(&network, links, report);
+    }
+    Ok(network)
+}
+
+fn check_link(network: &Network<'_>, links: &Links<'_>, report: &mut Report) {
+    let path = network.path.key("link");
+    let quoted = listed([network.link].into_iter());
+    if links.get(network.link).is_none() {
+        let message = format!("is {quoted}, and no link has that id; ids are {}", links.ids());
+        report.error("link-not-found", &path, message);
+    } else if let Some(bond) = links.bond_of(network.link) {
+        let bond = listed([bond].into_iter());
+        let message =
+            format!("is {quoted}, which is a link of the bond {bond} and can have no addresses; use the bond");
+        report.error("network-on-port", &path, message);
+    }
+}

@@ -1,0 +1,35 @@
+//! The list `interfaces` of agent-config.yaml and of `NMStateConfig`: which name of the network means which NIC.
+
+use super::object::{Fields, Reported};
+use vocabulary::host::{MacAddress, NamedNic};
+use vocabulary::report::Report;
+
+const KEY: &str = "interfaces";
+
+/// The NICs that `holder` lists. One at least has to be there, as for `OpenShift`; that no name and no MAC address is there
+/// twice is for whoever uses the list ([`crate::network`]).
+pub(super) fn nics(holder: &Fields<'_>, report: &mut Report) -> Result<Vec<NamedNic>, Reported> {
+    let listed = holder.mappings(KEY, report)?;
+    if listed.is_empty() {
+        let message = "is missing: it says which MAC address the NIC has that the network calls by a name, and one at least \
+                       is needed";
+        return Err(holder.wrong(KEY, "nics-missing", message, report));
+    }
+    let mut nics: Vec<NamedNic> = Vec::with_capacity(listed.len());
+    let mut result = Ok(());
+    for fields in listed {
+        let name = fields.required_text("name", "what the network calls the NIC", report);
+        let mac = fields.parsed::<MacAddress>("macAddress", report);
+        let (Ok(name), Ok(mac)) = (name, mac) else {
+            result = Err(Reported);
+            continue;
+        };
+        let Some(mac) = mac else {
+            let message = "is missing: it says which NIC is meant";
+            result = Err(fields.wrong("macAddress", "nics-missing", message, report));
+            continue;
+        };
+        nics.push(NamedNic { name: name.to_owned(), mac, path: fields.path });
+    }
+    result.map(|()| nics)
+}

@@ -1,0 +1,248 @@
+//! kubernetes-nmstate's `NodeNetworkConfigurationPolicy`: NMState for the nodes of a cluster that runs.
+//!
+//! Source: nmstate/kubernetes-nmstate, `api/shared/nodenetworkconfigurationpolicy_types.go`; captures are those of
+//! nmstate/nmpolicy. Only `desiredState` is taken, and only for hosts that have no network of another document: to
+//! those policies are applied after the installation.
+
+mod merge;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::Value;
+
+use super::join::Hosts;
+use super::object::{Fields, Object, Reported, keys};
+use super::part::HostPart;
+use vocabulary::host::NmstateDocument;
+use vocabulary::report::{DocumentPath, Report};
+
+pub(super) const KIND: &str = "NodeNetworkConfigurationPolicy";
+pub(super) const API_VERSIONS: [&str; 3] = ["nmstate.io/v1", "nmstate.io/v1beta1", OLD_VERSION];
+/// What kubernetes-nmstate no longer serves. The members that are read here are the same.
+const OLD_VERSION: &str = "nmstate.io/v1alpha1";
+
+/// The label by which a policy names one host.
+const HOST_LABEL: &str = "kubernetes.io/hostname";
+
+/// All policies of an input, each with its document's place among all.
+#[derive(Default)]
+pub(super) struct Policies(Vec<(usize, Object)>);
+
+/// Whom a policy is for.
+enum Selected<'a> {
+    All,
+    Host(&'a str),
+    /// Nodes by labels that are not known before the nodes are there: the finding about that.
+    Unknown(DocumentPath, String),
+}
+
+/// Warns of a version that a cluster refuses today.
+pub(super) fn check_version(object: &Object, report: &mut Report) {
+    if object.fields().mapping.get("apiVersion").and_then(Value::as_str) == Some(OLD_VERSION) {
+        let message = format!(
+            "is {OLD_VERSION}, which kubernetes-nmstate no longer serves: dayone reads it as {}; write that",
+            API_VERSIONS.first().copied().unwrap_or_default()
+        );
+        report.warning("api-version-old", &object.path.key("apiVersion"), message);
+    }
+}
+
+impl Policies {
+    /// Adds a policy. They have no namespaces.
+    pub(super) fn add(&mut self, order: usize, object: Object, report: &mut Report) {
+        if self.0.iter().any(|(_, known)| known.name == object.name) {
+            report.error("duplicate-object", &object.path, "is there twice; which one counts cannot be known");
+            return;
+        }
+        self.0.push((order, object));
+    }
+
+    /// Gives hosts the networks that policies want for them.
+    pub(super) fn join(mut self, hosts: &mut Hosts, report: &mut Report) {
+        self.0.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        let mut applied = Applied::default();
+        let others_have_networks = hosts.iter().any(|(_, part)| part.network.is_some());
+        for (order, object) in &self.0 {
+            let Ok(selected) = selected(object, report) else { continue };
+            match selected {
+                Selected::All => applied.all.push((*order, object)),
+                Selected::Host(name) => match hosts.called(name) {
+                    Some(index) if hosts.get(index).is_some_and(|part| part.network.is_some()) => {
+                        leave_aside(object, &format!("the host {name} has its first network elsewhere"), report);
+                    }
+                    Some(index) => applied.known.entry(index).or_default().push((*order, object)),
+                    None if others_have_networks => {
+                        let why = format!("no other document here describes the host {name}");
+                        leave_aside(object, &why, report);
+                    }
+                    None => applied.new.entry(name).or_default().push((*order, object)),
+                },
+                Selected::Unknown(..) if others_have_networks => {
+                    leave_aside(object, "the hosts here have their first networks elsewhere", report);
+                }
+                Selected::Unknown(path, message) => report.error("policy-selector", &path, message),
+            }
+        }
+        applied.finish(hosts, others_have_networks, report);
+    }
+}
+
+/// Policies by the hosts that they are for, each with its place among all documents.
+#[derive(Default)]
+struct Applied<'a> {
+    all: Vec<(usize, &'a Object)>,
+    /// To hosts that other documents describe.
+    known: BTreeMap<usize, Vec<(usize, &'a Object)>>,
+    /// To hosts that only policies name.
+    new: BTreeMap<&'a str, Vec<(usize, &'a Object)>>,
+}
+
+impl Applied<'_> {
+    fn finish(mut self, hosts: &mut Hosts, others_have_networks: bool, report: &mut Report) {
+        if self.known.is_empty() && self.new.is_empty() && !self.all.is_empty() {
+            // Nobody is named, so it is for whoever is there.
+            self.known =
+                hosts.iter().filter(|(_, part)| part.network.is_none()).map(|(index, _)| (index, Vec::new())).collect();
+            if self.known.is_empty() {
+                return self.finish_nameless(hosts, others_have_networks, report);
+            }
+        }
+        for (index, own) in self.known {
+            let policies = with_all(own, &self.all);
+            let name = hosts.get(index).and_then(HostPart::name).unwrap_or("the host").to_owned();
+            if let Some((order, network)) = network(&name, &policies, report) {
+                let path = network.path.clone();
+                let part = HostPart { network: Some(network.into()), ..HostPart::new(KIND, path) };
+                hosts.add_to(index, order, part, report);
+            }
+        }
+        for (name, own) in self.new {
+            let selector = own.first().map(|(_, object)| selector_path(object)).unwrap_or_default();
+            let policies = with_all(own, &self.all);
+            if let Some((order, network)) = network(name, &policies, report) {
+                let name = Some((name.to_owned(), selector));
+                let path = network.path.clone();
+                let part = HostPart { name, network: Some(network.into()), ..HostPart::new(KIND, path) };
+                hosts.push(order, part, report);
+            }
+        }
+    }
+
+    /// Policies of which none names a host, where no host waits for a network.
+    fn finish_nameless(self, hosts: &mut Hosts, others_have_networks: bool, report: &mut Report) {
+        if others_have_networks {
+            for (_, object) in self.all {
+                leave_aside(object, "the hosts here have their first networks elsewhere", report);
+            }
+            return;
+        }
+        if let Some((order, network)) = network("the host", &self.all, report) {
+            let message = format!(
+                "names no host ({HOST_LABEL}), nor does another policy: what they want is taken for one host without a name"
+            );
+            if let Some((_, first)) = self.all.first() {
+                report.warning("policy-without-host", &first.path.key("spec").key("nodeSelector"), message);
+            }
+            hosts.push(order, HostPart::nameless(KIND, network), report);
+        }
+    }
+}
+
+/// A host's own policies and those for all, by name.
+fn with_all<'a>(mut own: Vec<(usize, &'a Object)>, all: &[(usize, &'a Object)]) -> Vec<(usize, &'a Object)> {
+    own.extend(all);
+    own.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+    own
+}
+
+fn leave_aside(object: &Object, why: &str, report: &mut Report) {
+    let message = format!("is left aside: {why}, and policies are applied when a host runs");
+    report.warning("policy-left-aside", &object.path, message);
+}
+
+fn selector_path(object: &Object) -> DocumentPath {
+    object.path.key("spec").key("nodeSelector").key(HOST_LABEL)
+}
+
+fn spec<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'a>, Reported> {
+    let top = object.fields();
+    match top.mapping("spec", report)? {
+        Some(spec) => Ok(spec),
+        None => Err(top.wrong("spec", "spec-missing", "is missing", report)),
+    }
+}
+
+fn selected<'a>(object: &'a Object, report: &mut Report) -> Result<Selected<'a>, Reported> {
+    let spec = spec(object, report)?;
+    let Some(selector) = spec.mapping("nodeSelector", report)?.filter(|selector| !selector.mapping.is_empty()) else {
+        return Ok(Selected::All);
+    };
+    if let Some(name) = selector.text(HOST_LABEL, report)? {
+        return Ok(Selected::Host(name));
+    }
+    let message = format!(
+        "selects nodes by labels ({}), which nobody knows before there are nodes; {HOST_LABEL} would say which host is meant",
+        keys([selector.mapping])
+    );
+    Ok(Selected::Unknown(selector.path, message))
+}
+
+/// The network that the policies of one host want together, and the place of the first of them.
+fn network(host: &str, policies: &[(usize, &Object)], report: &mut Report) -> Option<(usize, NmstateDocument)> {
+    let states: Vec<_> = policies.iter().map(|(_, object)| desired_state(object, report)).collect();
+    let states = states.into_iter().collect::<Result<Vec<_>, Reported>>().ok()?;
+    let order = policies.iter().map(|(order, _)| *order).min()?;
+    let document = match states.as_slice() {
+        [only] => NmstateDocument::new(Value::Mapping(only.mapping.clone()), only.path.clone()),
+        several => merge::merged(host, several, report).ok()?,
+    };
+    Some((order, document))
+}
+
+fn desired_state<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'a>, Reported> {
+    const LIVE: &str =
+        "what a policy captures is the state of a node that runs, and before its first boot there is none";
+    let spec = spec(object, report)?;
+    let capture = spec.mapping.get("capture").filter(|capture| !capture.is_null());
+    if capture.is_some_and(|capture| capture.as_mapping().is_none_or(|members| !members.is_empty())) {
+        let message = format!("cannot be read: {LIVE}; write down what it would find");
+        return Err(spec.wrong("capture", "policy-capture", message, report));
+    }
+    let Some(state) = spec.whole_mapping("desiredState", report)? else {
+        let message = "is missing: the network, as NMState, belongs there";
+        return Err(spec.wrong("desiredState", "network-missing", message, report));
+    };
+    let mut found = BTreeSet::new();
+    for (key, value) in state.mapping {
+        expressions(value, &state.path.key(key.as_str().unwrap_or("?")), &mut found);
+    }
+    for path in &found {
+        report.error(
+            "policy-capture",
+            path,
+            format!("is an expression of nmpolicy: {LIVE}; write down what it stands for"),
+        );
+    }
+    if found.is_empty() { Ok(state) } else { Err(Reported) }
+}
+
+/// The places of nmpolicy's expressions: `{{ capture.primary-nic.interfaces.0.name }}`. Documents are no deeper than
+/// their reader allows.
+fn expressions(value: &Value, path: &DocumentPath, found: &mut BTreeSet<DocumentPath>) {
+    match value {
+        Value::String(text) if text.trim_start().starts_with("{{") => {
+            found.insert(path.clone());
+        }
+        Value::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                expressions(item, &path.index(index), found);
+            }
+        }
+        Value::Mapping(members) => {
+            for (key, member) in members {
+                expressions(member, &path.key(key.as_str().unwrap_or("?")), found);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,37 @@
+//! From documents about hosts to the files of their network.
+//!
+//! [`input`] reads documents of many shapes to [`HostSpec`](vocabulary::host::HostSpec)s; [`network`] converts one to
+//! NetworkManager keyfiles (or to another form) with the `nmstate` crate and checks; [`topology`] is what a network will be;
+//! [`check`] looks at hosts by themselves and against each other. [`second_step`] and [`manifests`] are about the
+//! documents that go to a cluster.
+//!
+//! ```
+//! let documents = b"
+//! interfaces:
+//! - name: eth0
+//!   type: ethernet
+//!   state: up
+//!   ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}
+//! ";
+//! let input = hosts::input::read(documents);
+//! let [host] = input.hosts.as_slice() else { panic!("one host") };
+//! let (network, report) = hosts::network::convert(host);
+//! assert!(report.is_empty());
+//! let keyfile = &network.expect("there is one when there is no error").keyfiles[0];
+//! assert_eq!(keyfile.name.as_str(), "eth0.nmconnection");
+//! assert!(keyfile.content.contains("address0=192.0.2.10/24"));
+//! ```
+//!
+//! No bytes of images are made here. There is no HTTP and no asynchronous work, and neither a clock nor the environment is
+//! read: the same documents give the same files.
+
+pub mod check;
+mod family;
+pub mod input;
+pub mod manifests;
+mod members;
+pub mod network;
+mod parallel;
+pub mod second_step;
+pub mod topology;
+mod yaml_text;

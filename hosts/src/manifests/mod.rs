@@ -1,0 +1,159 @@
+//! The Kubernetes objects by which Metal3 takes up new hosts: a `BareMetalHost`, and the Secrets with its network and
+//! with its BMC's credentials.
+//!
+//! Sources: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go` and `docs/api.md`; openshift/
+//! openshift-docs, "Expanding the cluster" (the names of the Secrets, `install_coreos`, `worker-user-data-managed`).
+
+mod objects;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use serde_yaml::{Mapping, Value};
+
+use crate::input::is_object_name;
+use crate::network::nics;
+use crate::yaml_text;
+use vocabulary::checked_text;
+use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report};
+
+/// How objects are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestOptions {
+    /// The namespace of all objects.
+    pub namespace: Namespace,
+    /// Whether there are Secrets with the credentials of BMCs.
+    pub bmc_secrets: bool,
+    /// Whether the hosts are to be switched on.
+    pub online: bool,
+    /// Whether the hosts are to install CoreOS at once with the user data of their role, without a `MachineSet` that
+    /// says so.
+    pub install_coreos: bool,
+}
+
+/// The objects of one host.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HostManifests {
+    /// The host's name, which is that of its `BareMetalHost`.
+    pub host: String,
+    /// The Secrets, then the `BareMetalHost`, as a stream of YAML documents. Secrets are in it.
+    pub yaml: String,
+}
+
+/// The name of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespace(String);
+
+/// Not the name of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the name of a namespace (a-z, 0-9 and inner hyphens, 63 characters at most)")]
+pub struct NamespaceError(String);
+
+checked_text!(Namespace, NamespaceError);
+
+impl FromStr for Namespace {
+    type Err = NamespaceError;
+
+    fn from_str(text: &str) -> Result<Self, NamespaceError> {
+        let good = is_object_name(text) && text.len() <= 63 && !text.contains('.');
+        if good { Ok(Self(text.to_owned())) } else { Err(NamespaceError(text.to_owned())) }
+    }
+}
+
+/// The longest name of a host that leaves room for what the names of its Secrets end with.
+const MAX_NAME: usize = 253 - objects::NETWORK_SECRET.len();
+
+/// Makes the objects of hosts, in their order. There are objects of a host exactly when nothing is wrong with it; whether
+/// its network is right, whoever converts it knows.
+pub fn manifests<'a>(
+    hosts: impl IntoIterator<Item = &'a HostSpec>,
+    options: &ManifestOptions,
+) -> (Vec<HostManifests>, Report) {
+    let mut report = Report::new();
+    let mut names = BTreeSet::new();
+    let made = hosts.into_iter().filter_map(|host| {
+        let mut findings = Report::new();
+        let made = of_host(host, options, &mut names, &mut findings);
+        let made = made.filter(|_| !findings.has_errors());
+        report.append(findings);
+        made
+    });
+    (made.collect(), report)
+}
+
+fn of_host(
+    host: &HostSpec,
+    options: &ManifestOptions,
+    names: &mut BTreeSet<String>,
+    report: &mut Report,
+) -> Option<HostManifests> {
+    let path = host.network.path();
+    let name = name(host, &path, report)?;
+    if !names.insert(name.clone()) {
+        let message = format!("is of a second host that is called {name}: the objects of the first would be replaced");
+        report.error("manifest-name", &path, message);
+    }
+    let NetworkDocument::Nmstate(document) = &host.network else {
+        let message = "is a keyfile; the Secret with a host's network holds NMState";
+        report.error("manifest-keyfiles", &path, message);
+        return None;
+    };
+    let nmstate = nmstate(document, host, &name);
+    missing(host, &path, report);
+    let objects = objects::of(host, &name, yaml_text::document(&nmstate), options);
+    Some(HostManifests { host: name, yaml: yaml_text::stream(&objects) })
+}
+
+fn name(host: &HostSpec, path: &DocumentPath, report: &mut Report) -> Option<String> {
+    let Some(name) = host.name.as_deref().or(host.hostname.as_ref().map(HostName::as_str)) else {
+        let message = "is of a host without a name, and a BareMetalHost has one";
+        report.error("manifest-name", path, message);
+        return None;
+    };
+    if is_object_name(name) && name.len() <= MAX_NAME {
+        return Some(name.to_owned());
+    }
+    let shown: String = name.chars().take(64).collect();
+    let message = format!(
+        "is of the host {shown:?}, which no object can be called (a-z, 0-9, '-' and '.', {MAX_NAME} characters at most)"
+    );
+    report.error("manifest-name", path, message);
+    None
+}
+
+/// The network as a document that says all by itself: which NIC is which, and the host name, if that is not the
+/// object's.
+fn nmstate(document: &NmstateDocument, host: &HostSpec, name: &str) -> Value {
+    // What there is to say about the NICs has been said by the conversion.
+    let mut value = nics::identify(document, &host.nics, &mut Report::new()).into_owned().value;
+    let says =
+        value.get("hostname").and_then(|hostname| hostname.get("config")).is_some_and(|config| !config.is_null());
+    let hostname = host.hostname.as_ref().filter(|hostname| !says && hostname.as_str() != name);
+    if let (Some(hostname), Value::Mapping(map)) = (hostname, &mut value) {
+        let config = Mapping::from_iter([("config".into(), hostname.as_str().into())]);
+        map.insert("hostname".into(), Value::Mapping(config));
+    }
+    value
+}
+
+/// What Metal3 will miss.
+fn missing(host: &HostSpec, path: &DocumentPath, report: &mut Report) {
+    let Some(bmc) = &host.bmc else {
+        let message = "is of a host without a BMC: Metal3 keeps its BareMetalHost as unmanaged, and installs nothing";
+        report.warning("manifest-without-bmc", path, message);
+        return;
+    };
+    if let Err(reason) = &bmc.credentials {
+        let message =
+            format!("is of a host whose BMC's credentials are not known, so their Secret is not made: {reason}");
+        report.warning("manifest-without-bmc-secret", path, message);
+    }
+    if host.boot_mac.is_none() {
+        let message = "is of a host without a bootMACAddress, which Metal3 asks for where a BMC is driven by Redfish";
+        report.warning("manifest-without-boot-mac", path, message);
+    }
+}

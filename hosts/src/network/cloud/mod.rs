@@ -1,0 +1,102 @@
+//! From NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
+//! netplan's. For data images, where neither keyfiles nor units are read.
+//!
+//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: every member of
+//! the document is taken by the one function here that answers for it, and what nobody takes is an error. The checks of
+//! [`super::convert`] come first, nmstate's own engine among them.
+
+mod interface;
+mod ip;
+mod kind;
+mod netplan;
+mod object;
+mod openstack;
+mod routes;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use self::interface::Interface;
+use super::Checked;
+use super::fields::{Fields, Findings, Form};
+use vocabulary::host::{HostName, HostSpec};
+use vocabulary::report::{DocumentPath, Report};
+
+const NETPLAN: Form = Form { code: "not-in-netplan", name: "cloud-init's network-config", reasons: &[] };
+const OPENSTACK: Form = Form { code: "not-in-network-data", name: "OpenStack's network_data.json", reasons: &[] };
+
+/// A host's network as cloud-init reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloudNetwork {
+    /// The file's content.
+    pub content: String,
+    /// The host name, as in [`super::HostNetwork`]: it stands in another file.
+    pub hostname: Option<HostName>,
+}
+
+/// Converts a host's NMState document to `network-config`, version 2. There is one exactly when the report has no errors.
+pub fn network_config(host: &HostSpec) -> (Option<CloudNetwork>, Report) {
+    convert(host, &NETPLAN, netplan::write)
+}
+
+/// Converts a host's NMState document to `network_data.json`. There is one exactly when the report has no errors.
+///
+/// Its readers give bonds and VLANs names of their own, and find every NIC by its MAC address.
+pub fn network_data(host: &HostSpec) -> (Option<CloudNetwork>, Report) {
+    convert(host, &OPENSTACK, openstack::write)
+}
+
+/// What both forms are written from.
+struct Network<'a> {
+    interfaces: Vec<Interface<'a>>,
+    search: Vec<String>,
+    search_path: DocumentPath,
+}
+
+/// A route of the main table.
+#[derive(Debug)]
+struct Route {
+    path: DocumentPath,
+    destination: IpNet,
+    gateway: Option<IpAddr>,
+    metric: Option<u64>,
+}
+
+fn convert(
+    host: &HostSpec,
+    form: &'static Form,
+    write: fn(&Network<'_>, &mut Findings<'_>) -> String,
+) -> (Option<CloudNetwork>, Report) {
+    super::from_nmstate(host, form.name, |checked, path, report| convert_into(checked, path, form, write, report))
+}
+
+fn convert_into(
+    checked: &Checked<'_>,
+    path: &DocumentPath,
+    form: &'static Form,
+    write: fn(&Network<'_>, &mut Findings<'_>) -> String,
+    report: &mut Report,
+) -> Option<CloudNetwork> {
+    let interfaces = checked.interfaces(path);
+    let mut findings = Findings::new(report, form);
+    let mut fields = Fields::of(&checked.document, path.clone());
+    // The host name stands in a file of its own, the interfaces are read as such.
+    fields.ignore(&["hostname", "interfaces"]);
+    let mut network = Network {
+        interfaces: interface::read_all(&interfaces, &mut findings),
+        search: Vec::new(),
+        search_path: path.clone(),
+    };
+    routes::read(&mut network, &mut fields, &mut findings);
+    routes::read_dns(&mut network, &mut fields, &mut findings);
+    fields.finish(&mut findings);
+    if report.has_errors() {
+        return None;
+    }
+    let content = write(&network, &mut Findings::new(report, form));
+    Some(CloudNetwork { content, hostname: checked.hostname.clone() })
+}

@@ -1,0 +1,183 @@
+use serde_json::{Value, json};
+
+use super::*;
+use vocabulary::host::{NamedNic, NmstateDocument};
+
+fn host(yaml: &str) -> HostSpec {
+    HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root()))
+}
+
+type Convert = fn(&HostSpec) -> (Option<CloudNetwork>, Report);
+
+fn value(convert: Convert, yaml: &str) -> Value {
+    let (network, report) = convert(&host(yaml));
+    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
+    serde_yaml::from_str(&network.content).unwrap()
+}
+
+/// The findings that refuse a document, as paths and messages.
+fn refused(convert: Convert, yaml: &str) -> Vec<String> {
+    let (network, report) = convert(&host(yaml));
+    assert!(network.is_none(), "{yaml}: {network:?}");
+    report.findings().iter().filter(|finding| finding.code.starts_with("not-in-")).map(ToString::to_string).collect()
+}
+
+const BOND: &str = "
+hostname: {config: node-1}
+interfaces:
+- {name: nic1, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}
+- {name: nic2, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:02'}
+- name: bond0
+  type: bond
+  mtu: 9000
+  link-aggregation: {mode: 802.3ad, options: {lacp_rate: fast}, port: [nic1, nic2]}
+- name: bond0.5
+  type: vlan
+  vlan: {base-iface: bond0, id: 5}
+  ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}
+  ipv6: {enabled: true, autoconf: true, dhcp: true}
+routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0.5}]}
+dns-resolver: {config: {server: [198.51.100.1]}}
+";
+
+#[test]
+fn netplan_says_a_bond_with_a_vlan() {
+    let device = |extra: Value| {
+        let mut device = json!({"dhcp4": false, "dhcp6": false, "accept-ra": false, "link-local": []});
+        device.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        device
+    };
+    let nic = |number| device(json!({"match": {"macaddress": format!("52:54:00:00:00:0{number}")}}));
+    let parameters = json!({"mode": "802.3ad", "mii-monitor-interval": 100, "lacp-rate": "fast"});
+    let mut vlan = device(json!({
+        "id": 5, "link": "bond0", "dhcp6": true, "accept-ra": true, "addresses": ["192.0.2.5/24"],
+        "routes": [{"to": "0.0.0.0/0", "via": "192.0.2.1"}],
+        "nameservers": {"addresses": ["198.51.100.1"], "search": []},
+    }));
+    vlan.as_object_mut().unwrap().remove("link-local");
+    let expected = json!({
+        "version": 2,
+        "ethernets": {"nic1": nic(1), "nic2": nic(2)},
+        "bonds": {"bond0": device(json!({"interfaces": ["nic1", "nic2"], "parameters": parameters, "mtu": 9000}))},
+        "vlans": {"bond0.5": vlan},
+    });
+    assert_eq!(value(network_config, BOND), expected);
+    assert_eq!(network_config(&host(BOND)).0.unwrap().hostname.unwrap().as_str(), "node-1");
+}
+
+#[test]
+fn openstack_says_a_bond_with_a_vlan() {
+    let nic = |number| {
+        let mac = format!("52:54:00:00:00:0{number}");
+        json!({"id": format!("nic{number}"), "type": "phy", "ethernet_mac_address": mac})
+    };
+    let expected = json!({
+        "links": [
+            nic(1), nic(2),
+            {"id": "bond0", "type": "bond", "bond_mode": "802.3ad", "bond_miimon": 100, "bond_lacp_rate": "fast",
+             "bond_links": ["nic1", "nic2"], "ethernet_mac_address": "52:54:00:00:00:01", "mtu": 9000},
+            {"id": "bond0.5", "type": "vlan", "vlan_link": "bond0", "vlan_id": 5,
+             "vlan_mac_address": "52:54:00:00:00:01"},
+        ],
+        "networks": [
+            {"type": "ipv4", "ip_address": "192.0.2.5", "netmask": "255.255.255.0", "id": "network0", "link": "bond0.5",
+             "routes": [{"network": "0.0.0.0", "netmask": "0.0.0.0", "gateway": "192.0.2.1"}]},
+            {"type": "ipv6_dhcpv6-stateful", "id": "network1", "link": "bond0.5", "routes": []},
+        ],
+        "services": [{"type": "dns", "address": "198.51.100.1"}],
+    });
+    assert_eq!(value(network_data, BOND), expected);
+}
+
+#[test]
+fn ports_that_the_document_does_not_describe_are_there() {
+    let yaml = "interfaces: [{name: br0, type: linux-bridge, bridge: {port: [{name: eth7}]}, \
+                ipv4: {enabled: true, dhcp: true}}]";
+    let found = value(network_config, yaml);
+    assert_eq!(found["bridges"]["br0"]["interfaces"], json!(["eth7"]));
+    assert_eq!(found["bridges"]["br0"]["parameters"], json!({"stp": true}));
+    assert_eq!(found["bridges"]["br0"]["dhcp4"], true);
+    assert_eq!(found["ethernets"]["eth7"]["dhcp4"], false);
+}
+
+#[test]
+fn what_cannot_be_said_is_refused_with_its_place() {
+    let interface = |members: &str| format!("interfaces: [{{name: eth0, type: ethernet, {members}}}]");
+    let address = "ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}";
+    let route = |members: &str| {
+        format!(
+            "interfaces: [{{name: eth0, type: ethernet, mac-address: '52:54:00:00:00:01', identifier: mac-address, \
+             {address}}}]\nroutes: {{config: [{{destination: 0.0.0.0/0, next-hop-interface: eth0, {members}}}]}}"
+        )
+    };
+    let spaced =
+        "interfaces: [{name: a nic, type: ethernet, identifier: mac-address, mac-address: '52:54:00:00:00:01'}]";
+    assert!(refused(network_config, spaced).iter().any(|finding| finding.contains("interfaces[0].name")));
+    let both: [Convert; 2] = [network_config, network_data];
+    for convert in both {
+        for (yaml, place) in [
+            (interface("lldp: {enabled: true}"), "interfaces[0].lldp.enabled"),
+            (interface("ipv4: {enabled: true, dhcp: true, auto-dns: false}"), "interfaces[0].ipv4.auto-dns"),
+            (interface("ipv6: {enabled: true, dhcp: true, autoconf: false}"), "interfaces[0].ipv6.autoconf"),
+            (route("next-hop-address: 192.0.2.1, table-id: 100"), "routes.config[0].table-id"),
+            (
+                route("next-hop-address: 198.51.100.1").replace("length: 24", "length: 32"),
+                "routes.config[0].next-hop-address",
+            ),
+            (
+                interface(address) + "\ndns-resolver: {config: {server: [192.0.2.53, 198.51.100.1]}}",
+                "dns-resolver.config.server[1]",
+            ),
+            (
+                "interfaces: [{name: d0, type: dummy, ipv4: {enabled: true, dhcp: true}}]".to_owned(),
+                "interfaces[0].type",
+            ),
+        ] {
+            let found = refused(convert, &yaml);
+            assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:?}");
+        }
+    }
+    for (yaml, place) in [
+        (interface(address), "interfaces[0]"),
+        (route("next-hop-address: 192.0.2.1, metric: 5"), "routes.config[0].metric"),
+        (route("next-hop-address: 192.0.2.1") + "\ndns-resolver: {config: {search: [example.org]}}", "dns-resolver"),
+        (
+            "interfaces: [{name: b, type: linux-bridge, ipv4: {enabled: true, dhcp: true}}]".to_owned(),
+            "interfaces[0].type",
+        ),
+    ] {
+        assert!(network_config(&host(&yaml)).0.is_some(), "{yaml}");
+        let found = refused(network_data, &yaml);
+        assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:?}");
+    }
+}
+
+#[test]
+fn interfaces_upon_interfaces_come_in_order() {
+    let yaml = BOND
+        .replace("name: bond0.5", "name: a-vlan")
+        .replace("next-hop-interface: bond0.5", "next-hop-interface: a-vlan");
+    let found = value(network_data, &yaml);
+    let ids: Vec<_> = found["links"].as_array().unwrap().iter().map(|link| link["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["nic1", "nic2", "bond0", "a-vlan"]);
+}
+
+/// A name of the document stays what the reader calls the interface, and the NIC is found by its address.
+#[test]
+fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {
+    let nics = [("nic1", "52:54:00:00:00:01"), ("nic2", "52:54:00:00:00:02")].map(|(name, mac)| NamedNic {
+        name: name.to_owned(),
+        mac: mac.parse().unwrap(),
+        path: DocumentPath::document("list"),
+    });
+    let mut listed = BOND.to_owned();
+    for nic in &nics {
+        listed = listed.replace(&format!(", identifier: mac-address, mac-address: '{}'", nic.mac), "");
+    }
+    assert!(!listed.contains("mac-address"));
+    for convert in [network_config as Convert, network_data] {
+        let by_hand = convert(&host(BOND)).0.unwrap();
+        let by_list = convert(&HostSpec { nics: nics.to_vec(), ..host(&listed) }).0.unwrap();
+        assert_eq!(by_list.content, by_hand.content);
+    }
+}

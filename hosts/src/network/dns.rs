@@ -1,0 +1,65 @@
+//! Name servers and search domains that nmstate leaves out, or puts into a profile from which nobody takes them.
+//!
+//! nmstate looks for an interface with the server's family enabled: one that is down will do, and one with link-local
+//! addresses alone. In the latter case NetworkManager refuses the whole profile:
+//! `libnm-core-impl/nm-setting-ip{4,6}-config.c`, `verify`.
+
+use std::net::Ipv6Addr;
+
+use memchr::memmem;
+use serde_yaml::{Mapping, Value};
+
+use crate::network::document::{elements, mapping};
+use vocabulary::report::{DocumentPath, Report};
+
+/// Reports what stands in a profile that does not come up, and in a family that has no addresses but link-local ones.
+pub(super) fn check(keyfiles: &[(String, String)], document: &Mapping, path: &DocumentPath, report: &mut Report) {
+    check_servers(document, path, report);
+    for (_, content) in keyfiles.iter().filter(|(_, content)| memmem::find(content.as_bytes(), b"\ndns").is_some()) {
+        let is_down = content.lines().any(|line| line == "autoconnect=false");
+        for group in content.split("\n[").filter(|group| group.starts_with("ipv")) {
+            let value = |key: &str| group.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            let is_local = matches!(value("method"), Some("link-local" | "disabled"));
+            if !is_local && !is_down {
+                continue;
+            }
+            for (key, name) in [("dns", "server"), ("dns-search", "search")] {
+                let Some(values) = value(key) else { continue };
+                let first = values.split(';').next().unwrap_or_default();
+                let at = place(document, path, name, first);
+                if is_local {
+                    let message = "is left to an interface that has no address of that family but its link-local one, and \
+                                   NetworkManager refuses its profile; give one that reaches further, or leave this out";
+                    report.error("dns-without-address", &at, message);
+                } else {
+                    let message = "is left to an interface that is down, so that nobody is asked; let an interface with static \
+                                   addresses that comes up stand before it";
+                    report.error("dns-interface-down", &at, message);
+                }
+            }
+        }
+    }
+}
+
+/// Reports servers that nmstate leaves out without a word: `sanitize` of its `dns.rs` looks at what stands before the `%`, and
+/// has no answer to what is no address.
+fn check_servers(document: &Mapping, path: &DocumentPath, report: &mut Report) {
+    let at = path.key("dns-resolver").key("config").key("server");
+    for (index, server) in elements(document, &["dns-resolver", "config", "server"]).iter().enumerate() {
+        let address = server.as_str().and_then(|server| server.split_once('%')).map(|(address, _)| address);
+        if address.is_some_and(|address| address.parse::<Ipv6Addr>().is_err()) {
+            let message =
+                "is no address of IPv6 with the interface behind it, such as fe80::1%eth0, and nmstate leaves it out";
+            report.error("dns-server-invalid", &at.index(index), message);
+        }
+    }
+}
+
+/// Where the document says this.
+fn place(document: &Mapping, path: &DocumentPath, name: &str, wanted: &str) -> DocumentPath {
+    let at = path.key("dns-resolver").key("config").key(name);
+    let config = mapping(document, "dns-resolver").and_then(|resolver| mapping(resolver, "config"));
+    let list = config.and_then(|config| config.get(name)).and_then(Value::as_sequence);
+    let index = list.and_then(|list| list.iter().position(|item| item.as_str() == Some(wanted)));
+    index.map_or_else(|| at.clone(), |index| at.index(index))
+}

@@ -1,0 +1,263 @@
+//! What NMState can say and a keyfile written by nmstate 2.2.62 does not, as tables.
+//!
+//! Found by reading which field of each structure of the crate's schema reaches `nm/settings/*.rs`, and the
+//! section list of `nm/nm_dbus/gen_conf/conn.rs`. What the crate refuses by itself is not listed. What holds only
+//! under a condition is code: see `settings.rs` and `families.rs`.
+
+use serde_yaml::{Mapping, Value};
+
+use super::document::{descend, number};
+use super::pattern::{Pattern, Searched};
+use super::release::NEEDS_NEWER;
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+/// Interface types that dayone refuses, and why.
+pub(super) const REFUSED_TYPES: &[(&str, &str, &str)] = &[
+    ("ovs-bridge", OPENVSWITCH, OPENVSWITCH_REASON),
+    ("ovs-interface", OPENVSWITCH, OPENVSWITCH_REASON),
+    ("hsr", "interface-type-unsupported", NO_SECTION),
+    ("ip-tunnel", "interface-type-unsupported", NO_SECTION),
+    ("ipvlan", "interface-type-unsupported", NO_SECTION),
+    ("xfrm", "interface-type-unsupported", NO_SECTION),
+    (
+        "ipsec",
+        "interface-type-unsupported",
+        "NetworkManager never activates a VPN profile by itself; set the tunnel up after the installation",
+    ),
+    ("tun", "interface-type-unsupported", "NMState only reports interfaces of this type and does not make them"),
+];
+
+/// The code of findings about Open vSwitch.
+pub(super) const OPENVSWITCH: &str = "openvswitch";
+/// Why Open vSwitch is refused.
+pub(super) const OPENVSWITCH_REASON: &str = "openvswitch does not run in the ramdisk, so the host would not come up; configure it in the second step, after \
+     the installation (on OpenShift a MachineConfig with /etc/nmstate/openshift/<host>.yml), and give plain \
+     interfaces here";
+const NO_SECTION: &str =
+    "nmstate writes no section for this type, so the profile would be invalid; set it up after the installation";
+
+/// Interface types whose profiles come out whole.
+pub(super) const SUPPORTED_TYPES: &[&str] = &[
+    "bond",
+    "dummy",
+    "ethernet",
+    "infiniband",
+    "linux-bridge",
+    "loopback",
+    "mac-vlan",
+    "mac-vtap",
+    "macsec",
+    "veth",
+    "vlan",
+    "vrf",
+    "vxlan",
+];
+
+/// Something that is said in a document and does not take effect, or not everywhere.
+struct Feature {
+    at: Pattern,
+    severity: Severity,
+    code: &'static str,
+    message: &'static str,
+}
+
+const fn reported_only(at: Pattern) -> Feature {
+    let message = "has no effect: NMState only reports it, and does not set it";
+    Feature { at, severity: Severity::Warning, code: "reported-only", message }
+}
+
+const fn lost(at: Pattern, message: &'static str) -> Feature {
+    Feature { at, severity: Severity::Warning, code: "not-in-keyfiles", message }
+}
+
+const fn refused(at: Pattern, code: &'static str, message: &'static str) -> Feature {
+    Feature { at, severity: Severity::Error, code, message }
+}
+
+const fn newer(at: Pattern, message: &'static str) -> Feature {
+    Feature { at, severity: Severity::Warning, code: NEEDS_NEWER, message }
+}
+
+const OTHER_FAMILY: &str = "is a setting of the other family of addresses, and is not carried into the keyfiles";
+const CERTIFICATE: &str = "names a file that dayone does not put into the image: it must be in the ramdisk already";
+
+#[rustfmt::skip]
+const FEATURES: &[Feature] = &[
+    // The whole document.
+    refused(&["capture"], "nmpolicy", "belongs to nmpolicy: it needs the live state of a node, which does not exist \
+        before first boot; write the interfaces out"),
+    refused(&["desiredState"], "nmpolicy", "belongs to nmpolicy: it is filled in from the live state of a node, which \
+        does not exist before first boot; put its content at the top of the document"),
+    refused(&["ovs-db"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
+    refused(&["ovn"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
+    lost(&["description"], "is not carried into the keyfiles"),
+    reported_only(&["dns-resolver", "running"]),
+    reported_only(&["routes", "running"]),
+    // Every interface.
+    refused(&["interfaces", "*", "ovs-db"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
+    refused(&["interfaces", "*", "dispatch"], "dispatch-script", "is refused: keyfiles cannot carry dispatcher \
+        scripts; put them into the image's Ignition or run them after the installation"),
+    lost(&["interfaces", "*", "alt-names"], "is not carried into the keyfiles; nothing gives the interface these names"),
+    reported_only(&["interfaces", "*", "driver"]),
+    Feature { message: "has no effect but that copy-mac-from takes it: NMState only reports it, and does not set it",
+        ..reported_only(&["interfaces", "*", "permanent-mac-address"]) },
+    reported_only(&["interfaces", "*", "min-mtu"]),
+    reported_only(&["interfaces", "*", "max-mtu"]),
+    reported_only(&["interfaces", "*", "lldp", "neighbors"]),
+    lost(&["interfaces", "*", "ipv4", "allow-extra-address"], NO_VERIFICATION),
+    lost(&["interfaces", "*", "ipv6", "allow-extra-address"], NO_VERIFICATION),
+    lost(&["interfaces", "*", "ipv4", "address", "*", "mptcp-flags"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv6", "address", "*", "mptcp-flags"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv4", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv6", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv4", "dhcp-duid"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv4", "token"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv4", "addr-gen-mode"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "ipv6", "dhcp-client-id"], OTHER_FAMILY),
+    lost(&["interfaces", "*", "802.1x", "ca-cert"], CERTIFICATE),
+    lost(&["interfaces", "*", "802.1x", "client-cert"], CERTIFICATE),
+    lost(&["interfaces", "*", "802.1x", "private-key"], CERTIFICATE),
+    // Some types.
+    reported_only(&["interfaces", "*", "ethernet", "sr-iov", "max-vfs"]),
+    reported_only(&["interfaces", "*", "ethernet", "sr-iov", "vfs", "*", "iface-name"]),
+    reported_only(&["interfaces", "*", "ethtool", "ring", "rx-max"]),
+    reported_only(&["interfaces", "*", "ethtool", "ring", "rx-jumbo-max"]),
+    reported_only(&["interfaces", "*", "ethtool", "ring", "rx-mini-max"]),
+    reported_only(&["interfaces", "*", "ethtool", "ring", "tx-max"]),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-high"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-irq"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-low"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "sample-interval"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "stats-block-usecs"], "is not carried into the keyfiles"),
+    reported_only(&["interfaces", "*", "bridge", "options", "gc-timer"]),
+    reported_only(&["interfaces", "*", "bridge", "options", "hello-timer"]),
+    lost(&["interfaces", "*", "bridge", "allow-extra-ports"], NO_VERIFICATION),
+    // Mended in a release that is not known; see newer.rs for all others.
+    newer(&["interfaces", "*", "vlan", "ingress-qos-map"], VLAN_MAPS),
+    newer(&["interfaces", "*", "vlan", "egress-qos-map"], VLAN_MAPS),
+];
+
+const OPENVSWITCH_REASON_IS: &str =
+    "is refused: openvswitch does not run in the ramdisk; configure it in the second step, after the installation";
+const VLAN_MAPS: &str = "takes effect with a later NetworkManager only: of what 1.42 hands over, kernels of 2024 and later \
+    take one entry at most";
+const NO_VERIFICATION: &str = "has no effect: it steers a check against a running system, and none runs yet";
+
+/// Structures of the schema in which nmstate ignores unknown keys: where they are, and the keys they know.
+const LENIENT: &[(Pattern, &[&str])] = &[
+    (
+        &["interfaces", "*", "802.1x"],
+        &[
+            "identity",
+            "eap-methods",
+            "private-key",
+            "client-cert",
+            "ca-cert",
+            "private-key-password",
+            "phase2-auth",
+            "password",
+        ],
+    ),
+    (&["interfaces", "*", "veth"], &["peer"]),
+    (&["interfaces", "*", "link-aggregation", "ports-config", "*"], &["name", "priority", "queue-id"]),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*"], &["id", "id-range"]),
+    (&["interfaces", "*", "vlan", "ingress-qos-map", "*"], &["from", "to"]),
+    (&["interfaces", "*", "vlan", "egress-qos-map", "*"], &["from", "to"]),
+];
+
+/// Lists that a keyfile separates by `;`. No valid item holds one.
+const SEMICOLON_LISTS: &[Pattern] = &[
+    &["dns-resolver", "config", "server", "*"],
+    &["dns-resolver", "config", "search", "*"],
+    &["dns-resolver", "config", "options", "*"],
+    &["interfaces", "*", "802.1x", "eap-methods", "*"],
+];
+
+/// Places where nmstate puts a placeholder for a secret when it reports a host's state.
+const SECRETS: &[Pattern] = &[
+    &["interfaces", "*", "802.1x", "password"],
+    &["interfaces", "*", "802.1x", "private-key-password"],
+    &["interfaces", "*", "macsec", "mka-cak"],
+];
+const HIDDEN_SECRET: &str = "<_password_hid_by_nmstate>";
+
+/// Numbers that nmstate passes on and NetworkManager refuses with the whole profile: where, least, greatest.
+const RANGES: &[(Pattern, u64, u64)] = &[
+    (&["interfaces", "*", "vlan", "id"], 0, 4094),
+    (&["interfaces", "*", "vxlan", "id"], 0, 0xff_ffff),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "tag"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "min"], 1, 4094),
+    (&["interfaces", "*", "bridge", "port", "*", "vlan", "trunk-tags", "*", "id-range", "max"], 1, 4094),
+];
+
+/// Masks of which NetworkManager refuses some bits.
+const FORWARD_MASKS: &[Pattern] = &[
+    &["interfaces", "*", "bridge", "options", "group-forward-mask"],
+    &["interfaces", "*", "bridge", "options", "group-fwd-mask"],
+];
+
+/// How long a list may be: nmstate's time grows with the square of these, and beyond is no host that exists.
+const LENGTHS: &[(Pattern, usize)] =
+    &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
+
+/// Reports everything in the document that the tables know.
+pub(super) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) {
+    for feature in FEATURES {
+        document.each(feature.at, &mut |steps, value| {
+            if !value.is_null() {
+                report.add(feature.severity, feature.code, &descend(path, steps), feature.message);
+            }
+        });
+    }
+    for (at, known) in LENIENT {
+        document.each(at, &mut |steps, value| {
+            let keys = value.as_mapping().into_iter().flat_map(Mapping::keys).filter_map(Value::as_str);
+            for key in keys.filter(|key| !known.contains(key)) {
+                let message = format!("is not known to NMState; known are {}", known.join(", "));
+                report.error("unknown-key", &descend(path, steps).key(key), message);
+            }
+        });
+    }
+    for at in SEMICOLON_LISTS {
+        document.each(at, &mut |steps, value| {
+            if value.as_str().is_some_and(|item| item.contains(';')) {
+                let message = "holds ';', which separates the items of this list in a keyfile; write two items";
+                report.error("semicolon-in-list", &descend(path, steps), message);
+            }
+        });
+    }
+    for (at, most) in LENGTHS {
+        document.each(at, &mut |steps, value| {
+            if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
+                let message = format!("has {length} entries; more than {most} are not taken");
+                report.error("list-too-long", &descend(path, steps), message);
+            }
+        });
+    }
+    for (at, least, greatest) in RANGES {
+        document.each(at, &mut |steps, value| {
+            if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
+                let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
+                report.error("out-of-range", &descend(path, steps), message);
+            }
+        });
+    }
+    for at in FORWARD_MASKS {
+        document.each(at, &mut |steps, value| {
+            if number(Some(value)).is_some_and(|mask| mask & 0b111 != 0 || mask > 0xffff) {
+                let message = "has one of the bits 0, 1 and 2 (STP, pause frames, LACP), or is beyond 65535, and NetworkManager \
+                               refuses the profile";
+                report.error("out-of-range", &descend(path, steps), message);
+            }
+        });
+    }
+    for at in SECRETS {
+        document.each(at, &mut |steps, value| {
+            if value.as_str() == Some(HIDDEN_SECRET) {
+                let message = "is the placeholder that nmstate shows instead of a secret; write the secret itself";
+                report.error("secret-hidden", &descend(path, steps), message);
+            }
+        });
+    }
+}

@@ -1,0 +1,145 @@
+//! `[ipv4]` and `[ipv6]` of a profile.
+
+use std::net::IpAddr;
+
+use super::profile::Reader;
+use crate::network::document::quoted;
+use crate::network::verify::is_profile_address;
+use vocabulary::report::{DocumentPath, Report};
+
+struct Family {
+    group: &'static str,
+    methods: &'static [&'static str],
+    length: u8,
+    is_v6: bool,
+}
+
+const FAMILIES: [Family; 2] = [
+    Family {
+        group: "ipv4",
+        methods: &["auto", "manual", "link-local", "shared", "disabled"],
+        length: 32,
+        is_v6: false,
+    },
+    Family {
+        group: "ipv6",
+        methods: &["auto", "dhcp", "manual", "link-local", "shared", "ignore", "disabled"],
+        length: 128,
+        is_v6: true,
+    },
+];
+
+/// Types of controllers whose ports have no addresses.
+const WITHOUT_ADDRESSES: [&str; 4] = ["bond", "bridge", "team", "ovs-bridge"];
+
+pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
+    // What cannot be read of these has been said.
+    let said = |key: &str| reader.keys().get("connection", key).map(|entry| entry.raw().trim_end());
+    let is_port = ["master", "controller"].into_iter().any(|key| said(key).is_some());
+    let mut kinds = ["slave-type", "port-type"].into_iter().filter_map(said);
+    let controller = kinds.find(|kind| is_port && WITHOUT_ADDRESSES.contains(kind));
+    for family in FAMILIES {
+        let Some(group) = reader.keys().group(family.group) else { continue };
+        let mut addresses = 0_usize;
+        for entry in group.entries().iter().filter(|entry| !entry.raw().is_empty()) {
+            let at = reader.at(family.group, entry.key);
+            let of_network = is_address_key(entry.key) || entry.key == "gateway" || is_route_key(entry.key);
+            if let Some(controller) = controller.filter(|_| of_network) {
+                let message = format!(
+                    "is that of a port of a {controller}, and NetworkManager takes it out; put it on the {controller}"
+                );
+                report.error("keyfile-address-on-port", &at, message);
+            }
+            if !is_address_key(entry.key) {
+                continue;
+            }
+            addresses += 1;
+            check_addresses(entry.raw(), &family, &at, report);
+        }
+        if let Some(gateway) = reader.text(family.group, "gateway", report)
+            && !family.is_address(&gateway)
+        {
+            let message = format!("is {}, which is no {} address", quoted(&gateway), family.group);
+            report.error("keyfile-address-invalid", &reader.at(family.group, "gateway"), message);
+        }
+        check_method(reader, &family, addresses, report);
+    }
+}
+
+fn check_method(reader: &Reader<'_, '_>, family: &Family, addresses: usize, report: &mut Report) {
+    let at = reader.at(family.group, "method");
+    let method = reader.text(family.group, "method", report);
+    match method.as_deref() {
+        Some("manual") if addresses == 0 => {
+            let message = "is manual and there is no address: NetworkManager refuses the profile; add address1=";
+            report.error("keyfile-method", &at, message);
+        }
+        Some(method @ ("disabled" | "ignore")) if addresses > 0 && !(family.is_v6 && method == "ignore") => {
+            let message = "is disabled, and there are addresses: NetworkManager refuses the profile; write manual";
+            report.error("keyfile-method", &at, message);
+        }
+        Some(method) if !family.methods.contains(&method) => {
+            let message = format!(
+                "is {}: NetworkManager refuses the profile; known are {}",
+                quoted(method),
+                family.methods.join(", ")
+            );
+            report.error("keyfile-method", &at, message);
+        }
+        None if reader.keys().get(family.group, "method").is_none() => {
+            let message = "is missing: NetworkManager refuses the profile; write auto, manual or disabled";
+            report.error("keyfile-method", &at, message);
+        }
+        _ => {}
+    }
+}
+
+/// `address`, `addresses`, each with or without a number.
+fn is_address_key(key: &str) -> bool {
+    key.strip_prefix("address")
+        .map(|rest| rest.strip_prefix("es").unwrap_or(rest))
+        .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `route`, `routes`, each with a number, and not what is said of one (`route1_options`) or of all (`route-metric`).
+fn is_route_key(key: &str) -> bool {
+    key.strip_prefix("route")
+        .map(|rest| rest.strip_prefix('s').unwrap_or(rest))
+        .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+impl Family {
+    fn is_address(&self, text: &str) -> bool {
+        text.trim().parse::<IpAddr>().is_ok_and(|address| address.is_ipv6() == self.is_v6)
+    }
+}
+
+/// Checks `address/prefix,gateway`; a list in the old form, with semicolons, is left to NetworkManager.
+fn check_addresses(value: &str, family: &Family, at: &DocumentPath, report: &mut Report) {
+    if value.contains(';') {
+        return;
+    }
+    let is_read = is_profile_address(value, family.is_v6);
+    let (address, gateway) = value.split_once(',').map_or((value, None), |(address, gateway)| (address, Some(gateway)));
+    let (ip, length) = address.split_once('/').map_or((address, None), |(ip, length)| (ip, Some(length)));
+    let is_length = |text: &str| text.trim().parse().is_ok_and(|length: u8| length <= family.length);
+    let gateway = gateway.map(|gateway| gateway.split(',').next().unwrap_or_default().trim());
+    let wrong = if !family.is_address(ip) {
+        Some(format!("is {}, which is no {} address with the length of its prefix", quoted(value), family.group))
+    } else if length.is_some_and(|length| !is_length(length)) {
+        Some(format!("is {}: behind the slash belongs a number up to {}", quoted(value), family.length))
+    } else if gateway.is_some_and(|gateway| !gateway.is_empty() && !family.is_address(gateway)) {
+        Some(format!("is {}: behind the comma belongs the address of a gateway", quoted(value)))
+    } else {
+        None
+    };
+    if let Some(wrong) = wrong.filter(|_| !is_read) {
+        report.error("keyfile-address-invalid", at, format!("{wrong}; NetworkManager ignores it"));
+    } else if length.is_none() {
+        let message = format!(
+            "says no length of its prefix, and NetworkManager takes {}; write it",
+            if family.is_v6 { 64 } else { 24 }
+        );
+        report.warning("keyfile-prefix-missing", at, message);
+    }
+}

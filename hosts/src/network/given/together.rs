@@ -1,0 +1,44 @@
+//! What profiles of one host must not have in common.
+
+use std::collections::BTreeMap;
+
+use crate::network::document::quoted;
+use crate::network::keyfile_format::GroupedKeys;
+use vocabulary::host::KeyfileDocument;
+use vocabulary::report::{DocumentPath, Report};
+
+/// Checks the profiles of a host against each other.
+pub(super) fn check(profiles: &[(&KeyfileDocument, GroupedKeys<'_>)], report: &mut Report) {
+    let mut files = BTreeMap::new();
+    let (mut uuids, mut ids, mut devices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for (document, keys) in profiles {
+        let path = &document.path;
+        if let Some(first) = files.insert(document.name.to_ascii_lowercase(), path) {
+            let message =
+                format!("has the name of {first}: only one file of a name can be in the image, in whatever case");
+            report.error("keyfile-name-twice", path, message);
+        }
+        let text = |key| keys.get("connection", key)?.text().ok().filter(|text| !text.is_empty());
+        if let Some(first) = text("uuid").and_then(|uuid| uuids.insert(uuid.to_ascii_lowercase(), path)) {
+            let message = format!("is that of {first}: NetworkManager would load one of the two only");
+            report.error("keyfile-uuid-twice", &at(path, "uuid"), message);
+        }
+        if let Some(id) = text("id")
+            && let Some(first) = ids.insert(id.to_string(), path)
+        {
+            let message = format!("is {}, as is that of {first}: nobody can tell the two apart by it", quoted(&id));
+            report.warning("keyfile-id-twice", &at(path, "id"), message);
+        }
+        let kind = text("type").unwrap_or_default();
+        if let Some(name) = text("interface-name").filter(|_| text("autoconnect").as_deref() != Some("false"))
+            && let Some(first) = devices.insert((name.to_string(), kind.to_string()), path)
+        {
+            let message = format!("is {}, as is that of {first}: one of the two profiles is activated", quoted(&name));
+            report.warning("keyfile-same-device", &at(path, "interface-name"), message);
+        }
+    }
+}
+
+fn at(path: &DocumentPath, key: &str) -> DocumentPath {
+    path.key("connection").key(key)
+}

@@ -1,0 +1,61 @@
+//! What NetworkManager does not take of a profile, where nothing else was said of it.
+
+use super::{groups, newer};
+use crate::network::keyfile_format::GroupedKeys;
+use crate::network::verify::{self, Effect};
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+/// Types and groups of which dayone checks each value, and not whether the values suit each other.
+const NOT_VERIFIED: [&str; 17] = [
+    "6lowpan",
+    "802-11-olpc-mesh",
+    "802-11-wireless",
+    "802-11-wireless-security",
+    "adsl",
+    "bluetooth",
+    "cdma",
+    "geneve",
+    "gsm",
+    "ppp",
+    "pppoe",
+    "tc",
+    "team",
+    "team-port",
+    "vpn",
+    "wireguard",
+    "wpan",
+];
+
+/// Reports what NetworkManager refuses or ignores in the profile at `path`.
+pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
+    for problem in verify::problems(keys) {
+        let group = path.key(&problem.group);
+        let at = problem.key.as_deref().map_or_else(|| group.clone(), |key| group.key(key));
+        let is_said = report.findings().iter().any(|found| found.severity == Severity::Error && found.path == at);
+        match problem.effect {
+            _ if is_said => {}
+            Effect::Refused => report.error("keyfile-refused", &at, problem.message),
+            Effect::Ignored => report.error("keyfile-value-invalid", &at, problem.message),
+            Effect::Dropped => report.warning("keyfile-value-unused", &at, problem.message),
+        }
+    }
+    let kind = keys.get("connection", "type").map(|entry| groups::canonical(entry.raw().trim_end()));
+    let at_type =
+        kind.filter(|kind| NOT_VERIFIED.contains(kind)).map(|kind| (kind, path.key("connection").key("type")));
+    let mut names = keys.groups().iter().map(|group| group.name);
+    let group = names.find(|name| NOT_VERIFIED.contains(&groups::canonical(name)));
+    if let Some((kind, at)) = at_type.or_else(|| Some((groups::canonical(group?), path.key(group?)))) {
+        let message = format!(
+            "is {kind}, of which dayone does not know all that NetworkManager refuses; try the profile on a host"
+        );
+        report.warning("keyfile-not-verified", &at, message);
+    }
+    for group in keys.groups().iter().filter(|group| groups::is_group(group.name)) {
+        for entry in group.entries() {
+            if !verify::is_known_key(group.name, entry.key) && !newer::is_known_key(group.name, entry.key) {
+                let message = "is no key that NetworkManager knows there, and is ignored";
+                report.warning("keyfile-key-unknown", &path.key(group.name).key(entry.key), message);
+            }
+        }
+    }
+}

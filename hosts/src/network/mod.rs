@@ -1,0 +1,350 @@
+//! From NMState to NetworkManager keyfiles.
+//!
+//! The engine is the `nmstate` crate itself. Around it stand the checks of what it does not check, or drops without
+//! a word, and the repair of what it leaves out: file names and GKeyFile escapes.
+//!
+//! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
+//! cloud-init reads it.
+
+mod aliases;
+mod boot_nic;
+pub mod cloud;
+mod dns;
+pub(crate) mod document;
+pub(crate) mod engine;
+mod escape;
+mod families;
+mod features;
+mod fields;
+mod files;
+mod given;
+pub(crate) mod interfaces;
+pub(crate) mod keyfile_format;
+mod mac;
+mod misspelt;
+mod names;
+pub mod networkd;
+mod newer;
+pub(crate) mod nics;
+pub(crate) mod other_names;
+mod parts;
+mod pattern;
+mod ports;
+pub(crate) mod references;
+mod refusals;
+mod release;
+pub(crate) mod routes;
+mod rules;
+mod settings;
+mod verify;
+
+use std::borrow::Cow;
+
+use serde_yaml::{Mapping, Value};
+
+pub(crate) use aliases::resolve as resolve_aliases;
+pub use files::{ConvertedNetwork, convert_network};
+pub(crate) use interfaces::kernel_name_problem;
+pub use vocabulary::network_files::{
+    Keyfile, KeyfileName, KeyfileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
+    NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError,
+};
+
+use crate::check::{self, CheckedHost};
+use crate::members::get;
+use crate::network::pattern::Searched;
+use crate::network::release::Release;
+use crate::topology::{Topology, from_nmstate};
+use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+/// The release of the nmstate crate that does the conversion, for every report: another one may write other
+/// keyfiles.
+pub const NMSTATE_VERSION: &str = "2.2.62";
+
+/// A host's network as it goes into an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostNetwork {
+    /// The profiles: sorted by name, no two of one name (in whatever case), never none.
+    pub keyfiles: Vec<Keyfile>,
+    /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
+    pub hostname: Option<HostName>,
+    /// What these profiles make of the host, with the places in the user's documents.
+    pub topology: Topology,
+}
+
+/// Converts a host's network to keyfiles.
+///
+/// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
+/// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
+///
+/// Which NetworkManager reads them is not known here; [`convert_for`] is for a release of it.
+pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
+    convert_for(host, None)
+}
+
+/// [`convert`], for a release of NetworkManager, where it is known. The keyfiles are the same; the findings say what that
+/// release lacks. Of one that is older than [`NetworkManagerVersion::OLDEST_KNOWN`], [`release_findings`] says so.
+pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
+    let (network, report) = attempt(host, release);
+    (network.ok(), report)
+}
+
+/// [`convert_for`]; of a host with errors, the topology even so, where it could be read: what is wrong with a host by itself
+/// hides nothing of what is wrong between it and others.
+pub(crate) fn attempt(
+    host: &HostSpec,
+    release: Option<NetworkManagerVersion>,
+) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
+    let release = Release::of(release);
+    match &host.network {
+        NetworkDocument::Nmstate(document) => reported(host, document, release, |_, network, _, _| Some(network)),
+        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles, release),
+    }
+}
+
+/// What there is to say of a release of NetworkManager by itself, whatever the host's network.
+pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
+    let mut report = Report::new();
+    Release::of(release).check(&mut report);
+    report
+}
+
+/// What `convert` makes of the NMState of a host, with the NICs that are known by MAC address. There is something exactly
+/// when the report has no errors; each finding is at the place that its part of the document comes from, and those about
+/// the network as such come before those about a form of it. In place of what the checks of the network refuse, there is its
+/// topology.
+fn reported<T>(
+    host: &HostSpec,
+    document: &NmstateDocument,
+    release: Release,
+    convert: impl FnOnce(&Checked<'_>, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
+) -> (Result<T, Option<Box<Topology>>>, Report) {
+    let mut report = Report::new();
+    let document = aliases::resolve(document);
+    let document = nics::identify(&document, &host.nics, &mut report);
+    let (path, origins) = (&document.path, &document.origins);
+    let mut checks = Report::new();
+    let network = check(host, &document, release, &mut report).and_then(|checked| {
+        let interfaces = checked.interfaces(path);
+        let mut network = checked.keyfiles(&interfaces, path, &mut report)?;
+        network.topology = checked.topology(&interfaces, path).at_origins(origins);
+        check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
+        let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
+        checks.append_unsaid(refusals);
+        drop(interfaces);
+        Some((checked, network))
+    });
+    if network.is_none() {
+        check_the_rest(host, &document, &report, &mut checks);
+    }
+    let refused = report.has_errors() || checks.has_errors();
+    let about_network = report.findings().len();
+    let converted = match network {
+        Some((_, network)) if refused => Err(Some(Box::new(network.topology))),
+        Some((checked, network)) => convert(&checked, network, path, &mut report).ok_or(None),
+        None => Err(None),
+    };
+    let converted = converted.and_then(|converted| if report.has_errors() { Err(None) } else { Ok(converted) });
+    let about_form = report.split_off(about_network).at_origins(origins);
+    let mut report = report.at_origins(origins);
+    report.append(checks);
+    report.append(about_form);
+    (converted, report)
+}
+
+/// Checks what is left of a document without the parts that have errors, so that one mistake does not hide another. Only
+/// certain findings count, and none about an interface that has errors of its own.
+fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, checks: &mut Report) {
+    let NmstateDocument { value: Value::Mapping(map), path, origins } = document else { return };
+    let bad = parts::Bad::of(report, path);
+    if bad.elsewhere || bad.is_empty() {
+        return;
+    }
+    let (rest, moved) = parts::reduced(map, &bad, path);
+    let interfaces = interfaces::read(&rest, path, &mut Report::new());
+    let topology = from_nmstate::read(&rest, &interfaces, None, path);
+    let mut found = Report::new();
+    check::host(CheckedHost { host, topology: &topology }, &mut found);
+    let entries = document::elements(map, &["interfaces"]);
+    let lost: Vec<&str> =
+        bad.interfaces.iter().filter_map(|index| document::text(entries.get(*index)?.as_mapping()?, "name")).collect();
+    let mut found = found.at_origins(&moved);
+    found.retain(|finding| {
+        let is_of_bad =
+            || bad.interfaces.iter().any(|index| finding.path.is_inside(&path.key("interfaces").index(*index)));
+        finding.severity == Severity::Error && !is_of_bad() && !lost.iter().any(|name| finding.message.contains(name))
+    });
+    checks.append(found.at_origins(origins));
+}
+
+/// [`reported`], in a form that can be made of NMState only: `form` is what it is called.
+fn from_nmstate<T>(
+    host: &HostSpec,
+    form: &str,
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
+) -> (Option<T>, Report) {
+    if let Some(document) = host.network.as_nmstate() {
+        // The keyfiles are not used: nmstate's engine is the check that a document is one.
+        let convert =
+            |checked: &Checked<'_>, _, path: &DocumentPath, report: &mut Report| convert(checked, path, report);
+        let (converted, report) = reported(host, document, Release::of(None), convert);
+        return (converted.ok(), report);
+    }
+    let mut report = Report::new();
+    let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");
+    report.error("keyfiles-need-networkmanager", &host.network.path(), message);
+    (None, report)
+}
+
+/// A document that passed every check that needs no engine.
+struct Checked<'a> {
+    /// With every type written down, and every `copy-mac-from` resolved that nmstate could not follow.
+    document: Cow<'a, Mapping>,
+    /// How many values it holds.
+    values: usize,
+    hostname: Option<HostName>,
+}
+
+fn check<'a>(
+    host: &HostSpec,
+    nmstate: &'a NmstateDocument,
+    release: Release,
+    report: &mut Report,
+) -> Option<Checked<'a>> {
+    let NmstateDocument { value, path, .. } = nmstate;
+    let mut bounds = Report::new();
+    let values = document::check(value, path, &mut bounds);
+    let in_bounds = !bounds.has_errors();
+    report.append(bounds);
+    if !in_bounds {
+        return None;
+    }
+    let document = match value {
+        Value::Mapping(document) => Cow::Borrowed(document),
+        Value::Null => Cow::Owned(Mapping::new()),
+        _ => {
+            report.error("document-not-a-mapping", path, "is not an NMState document: it has no interfaces");
+            return None;
+        }
+    };
+    let searched = Searched::of(&document);
+    features::check(&searched, path, report);
+    newer::check(&searched, release, path, report);
+    let hostname = hostname(&document, path, report).or_else(|| host.hostname.clone());
+    let interfaces = interfaces::read(&document, path, report);
+    interfaces::check_duplicates(&interfaces, &nmstate.origins, report);
+    let carriers = references::carriers(&searched);
+    for interface in &interfaces {
+        families::check(interface, interface.names().any(|name| carriers.contains(name)), report);
+        settings::check(interface, report);
+    }
+    references::check(&searched, &interfaces, &host.nics, path, report);
+    routes::check(&document, &interfaces, path, report);
+    if let Some(boot_mac) = host.boot_mac {
+        boot_nic::check(&document, &interfaces, boot_mac, path, report);
+    }
+    if report.has_errors() {
+        let bad = parts::Bad::of(report, path);
+        let mut prepared = document.clone();
+        name_types(&mut prepared, &interfaces);
+        other_names::name_ports(&mut prepared, &interfaces);
+        engine::diagnose(&Value::Mapping(prepared.into_owned()), values, bad, path, report);
+        return None;
+    }
+    if interfaces.is_empty() {
+        let message = "says nothing about any interface: the host would come up without a network";
+        report.error("no-interfaces", &path.key("interfaces"), message);
+        return None;
+    }
+    let mut prepared = document.clone();
+    name_types(&mut prepared, &interfaces);
+    other_names::name_ports(&mut prepared, &interfaces);
+    mac::resolve(&mut prepared, &interfaces, host.boot_mac, report);
+    (!report.has_errors()).then_some(Checked { document: prepared, values, hostname })
+}
+
+impl Checked<'_> {
+    /// The interfaces of the document that get a profile. What there is to say about them has been said.
+    fn interfaces(&self, path: &DocumentPath) -> Vec<interfaces::Interface<'_>> {
+        interfaces::read(&self.document, path, &mut Report::new())
+    }
+
+    /// What the document makes of the host.
+    fn topology(&self, interfaces: &[interfaces::Interface<'_>], path: &DocumentPath) -> Topology {
+        from_nmstate::read(&self.document, interfaces, self.hostname.clone(), path)
+    }
+
+    fn keyfiles(
+        &self,
+        interfaces: &[interfaces::Interface<'_>],
+        path: &DocumentPath,
+        report: &mut Report,
+    ) -> Option<HostNetwork> {
+        let mut prepared = self.document.clone().into_owned();
+        let holders = rules::assign(&mut prepared, interfaces, path, report);
+        if report.has_errors() {
+            return None;
+        }
+        let named = ports::by_name(&prepared, interfaces);
+        let mut files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        if let Some(named) = named {
+            ports::complete(&mut files, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
+        }
+        dns::check(&files, &self.document, path, report);
+        holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+        if report.has_errors() {
+            return None;
+        }
+        let finish = |(name, content): (String, String)| (name, escape::escape(holders.settle(content)));
+        let keyfiles = names::name_files(files.into_iter().map(finish).collect());
+        if keyfiles.is_empty() {
+            report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
+            return None;
+        }
+        Some(HostNetwork { keyfiles, hostname: self.hostname.clone(), topology: Topology::default() })
+    }
+}
+
+/// The host name that the document wants.
+fn hostname(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Option<HostName> {
+    let at = path.key("hostname");
+    let hostname = document::mapping(document, "hostname")?;
+    let config = hostname.get("config").filter(|value| !value.is_null());
+    if hostname.contains_key("running") {
+        let message = "is the name of a running system, and has no effect; hostname.config sets the name";
+        report.warning("reported-only", &at.key("running"), message);
+    }
+    let config = config?;
+    let at = at.key("config");
+    match config.as_str().map(str::parse::<HostName>) {
+        Some(Ok(name)) => Some(name),
+        Some(Err(error)) => {
+            report.error("hostname-invalid", &at, format!("is refused: {error}"));
+            None
+        }
+        None => {
+            report.error("hostname-invalid", &at, "is not text; put quotes around it");
+            None
+        }
+    }
+}
+
+/// Writes down the type that nmstate would assume later: where it knows the type it checks the interface's keys
+/// against the schema from the start.
+fn name_types(document: &mut Cow<'_, Mapping>, interfaces: &[interfaces::Interface<'_>]) {
+    if interfaces.iter().all(|interface| get(interface.map, "type").is_some()) {
+        return;
+    }
+    let interfaces = document.to_mut().get_mut("interfaces").and_then(Value::as_sequence_mut);
+    for interface in interfaces.into_iter().flatten() {
+        if let Value::Mapping(interface) = interface
+            && !interface.contains_key("type")
+        {
+            interface.insert("type".into(), "ethernet".into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

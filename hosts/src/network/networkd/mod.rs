@@ -1,0 +1,103 @@
+//! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
+//! have no effect.
+//!
+//! What a unit cannot say exactly is refused, with its place in the document: every member of the document is taken by
+//! the one function here that answers for it, and what nobody takes is an error. The checks of [`super::convert`] come
+//! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
+//! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
+//! what NetworkManager does with nmstate's keyfile.
+//!
+//! The units are those of systemd 252 (systemd.network(5), systemd.netdev(5), systemd.link(5)) and later. No `.link`
+//! is written for a NIC: udev takes the first that matches, and ours would take the place of the system's own, by
+//! which the NIC gets its name.
+
+mod bond;
+mod bridge;
+mod dns;
+mod interface;
+mod ip;
+mod plan;
+mod routes;
+mod stacked;
+mod unit;
+
+use serde_yaml::Mapping;
+
+use self::plan::Plan;
+use super::fields::{Fields, Findings, Form};
+use super::interfaces::Interface;
+use super::{Checked, NetworkdUnit};
+use vocabulary::host::{HostName, HostSpec};
+use vocabulary::report::{DocumentPath, Report};
+
+const UNITS: Form = Form {
+    code: "not-in-networkd-units",
+    name: "systemd-networkd units",
+    reasons: &[
+        ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
+        ("ethtool", LINK_FILE),
+        ("options", "systemd-resolved takes no options of resolv.conf"),
+        ("weight", "give one route, or set the others after the installation"),
+    ],
+};
+/// Why what is the hardware's is refused.
+const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
+                         name";
+
+/// A host's network in units of systemd-networkd.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostUnits {
+    /// The files of `/etc/systemd/network`, none with a secret in it: sorted by name, no two of one name (in whatever
+    /// case), never none.
+    pub units: Vec<NetworkdUnit>,
+    /// The host name, as in [`super::HostNetwork`].
+    pub hostname: Option<HostName>,
+}
+
+/// Converts a host's NMState document to units of systemd-networkd.
+///
+/// There are units exactly when the report has no errors. The same host gives the same result, on every machine and in
+/// every run.
+pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
+    let (units, mut report) =
+        super::from_nmstate(host, UNITS.name, |checked, path, report| Some(convert_into(checked, path, report)));
+    // There is none. What units cannot say either is refused.
+    report.forget("needs-newer-networkmanager");
+    (units, report)
+}
+
+fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
+    let interfaces = checked.interfaces(path);
+    let units = write(&checked.document, &interfaces, path, &mut Findings::new(report, &UNITS));
+    HostUnits { units, hostname: checked.hostname.clone() }
+}
+
+fn write<'a>(
+    document: &'a Mapping,
+    interfaces: &'a [Interface<'a>],
+    path: &DocumentPath,
+    findings: &mut Findings<'_>,
+) -> Vec<NetworkdUnit> {
+    let mut fields = Fields::of(document, path.clone());
+    // The host name stands in a file of its own, the interfaces are read as such.
+    fields.ignore(&["hostname", "interfaces"]);
+    let mut plan = Plan::new();
+    interface::read_all(&mut plan, interfaces, findings);
+    let ways = routes::read(&mut plan, &mut fields, findings);
+    routes::read_rules(&mut plan, document, interfaces, &mut fields, findings);
+    dns::read(&mut plan, &ways, &mut fields, findings);
+    fields.finish(findings);
+    plan.units(path, findings)
+}
+
+/// A unit by which networkd leaves every NIC alone that the host's document does not mention, as `no-auto-default=*`
+/// does in NetworkManager.
+///
+/// Images often carry a unit that starts DHCP on every NIC (`zz-default.network`). Units are taken in the order of their
+/// names, and the first that matches wins: this one comes after those of [`convert`], which begin with `10-`, and before
+/// the images' own. Only what networkd takes for a real NIC is meant: a device of type `ether` that no driver of
+/// virtual devices made, so containers' interfaces are as free as before.
+pub fn unmentioned() -> Option<NetworkdUnit> {
+    let content = "[Match]\nType=ether\nKind=!*\n\n[Link]\nUnmanaged=yes\n".to_owned();
+    "11-dayone-unmentioned.network".parse().ok().map(|name| NetworkdUnit { name, content })
+}

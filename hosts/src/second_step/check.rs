@@ -1,0 +1,184 @@
+//! Whether documents of the second step work, by themselves and after the first one.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::{Mapping, Value};
+
+use super::bridge::{self, Uplink};
+use super::compare;
+use super::{SecondStepDocument, ShortName, Target};
+use crate::network::{self, HostNetwork, document, engine, interfaces};
+use crate::topology::{Topology, from_nmstate};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report, Severity};
+
+/// What a document makes of a host.
+pub(super) struct SecondNetwork {
+    /// What `br-ex` stands on.
+    pub(super) uplinks: Vec<Uplink>,
+    /// Interfaces, routes and name servers; of the bridge only the interface that has the addresses.
+    pub(super) topology: Topology,
+    /// The whole document.
+    pub(super) path: DocumentPath,
+}
+
+/// How many of the hosts without a document are named beside the first.
+const NAMED: usize = 8;
+
+/// Checks documents by themselves, and against the first step of the hosts that they are for.
+pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Report {
+    let mut report = Report::new();
+    let hosts: Vec<(&HostSpec, Option<ShortName>)> =
+        first_step.iter().map(|host| (host, ShortName::of(host))).collect();
+    let mut own: BTreeMap<&ShortName, usize> = BTreeMap::new();
+    for (host, name) in &hosts {
+        if let Some(name) = name {
+            *own.entry(name).or_default() += 1;
+            if own.get(name) == Some(&2) {
+                let message = format!("is of a second host that is called {name} up to the first dot");
+                report.error("second-step-same-file", &host.network.path(), message);
+            }
+        }
+    }
+    let documented = |name: &ShortName| documents.iter().any(|document| document.target == Target::Host(name.clone()));
+    for document in documents {
+        let second = check_one(&document.network, &mut report);
+        let is_for = |name: &Option<ShortName>| match (&document.target, name) {
+            (Target::Host(own), Some(name)) => own == name,
+            (Target::Cluster, name) => !name.as_ref().is_some_and(documented),
+            (Target::Host(_), None) => false,
+        };
+        let concerned: Vec<&HostSpec> = hosts.iter().filter(|(_, name)| is_for(name)).map(|(host, _)| *host).collect();
+        if concerned.is_empty() && !first_step.is_empty() && document.target != Target::Cluster {
+            let message = format!("is for {}, which is not in the first step: no host would take it", document.target);
+            report.warning("second-step-host-not-in-first-step", &document.network.path, message);
+        }
+        let Some(second) = second else { continue };
+        if document.target == Target::Cluster {
+            check_cluster(&second, concerned.len(), &mut report);
+        }
+        for host in concerned {
+            if let Some(first) = first_network(host, &mut report) {
+                compare::check(host, &first, &second, &mut report);
+            }
+        }
+    }
+    if !documents.iter().any(|document| document.target == Target::Cluster) {
+        let is_missing = |name: &Option<ShortName>| name.as_ref().is_none_or(|name| !documented(name));
+        let without: Vec<&HostSpec> =
+            hosts.iter().filter(|(_, name)| is_missing(name)).map(|(host, _)| *host).collect();
+        missing(&without, &mut report);
+    }
+    report
+}
+
+/// Says once of how many hosts there is no document: where it is meant, it may be of nearly all.
+fn missing(hosts: &[&HostSpec], report: &mut Report) {
+    let Some((first, others)) = hosts.split_first() else { return };
+    let mut further = String::new();
+    if !others.is_empty() {
+        let names = others.iter().take(NAMED).map(|host| host.name.as_deref().unwrap_or("one without a name"));
+        let names: Vec<&str> = names.collect();
+        let rest = if others.len() > NAMED { ", …" } else { "" };
+        further = format!("; so it is of {} more ({}{rest})", others.len(), names.join(", "));
+    }
+    let message = format!(
+        "is of a host without a document for the second step: its br-ex is left to OpenShift's own script{further}"
+    );
+    report.warning("second-step-missing", &first.network.path(), message);
+}
+
+/// The network of the first step. Errors in it are reported; warnings are those of `check`, which is about it.
+pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
+    let (network, findings) = network::convert(host);
+    for finding in findings.findings().iter().filter(|finding| finding.severity == Severity::Error) {
+        report.error(finding.code, &finding.path, finding.message.clone());
+    }
+    network
+}
+
+fn check_one(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork> {
+    let network = network::resolve_aliases(network);
+    let mut findings = Report::new();
+    let second = read(&network, &mut findings).filter(|_| !findings.has_errors());
+    report.append(findings.at_origins(&network.origins));
+    second
+}
+
+fn read(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork> {
+    let NmstateDocument { value, path, origins } = network;
+    let values = document::check(value, path, report);
+    if report.has_errors() {
+        return None;
+    }
+    let Value::Mapping(map) = value else {
+        report.error("document-not-a-mapping", path, "is not an NMState document: it has no interfaces");
+        return None;
+    };
+    for key in ["capture", "desiredState"] {
+        if map.contains_key(key) {
+            let message = "belongs to nmpolicy, which is filled in from the live state of a node, so that nothing of it can \
+                           be known before; write the interfaces out, at the top of the document";
+            report.error("nmpolicy", &path.key(key), message);
+        }
+    }
+    if report.has_errors() {
+        return None;
+    }
+    let uplinks = bridge::check(map, path, report);
+    if report.has_errors() {
+        return None;
+    }
+    engine::convert(&Value::Mapping(without_copied_macs(map)), values, path, report)?;
+    Some(SecondNetwork { uplinks, topology: topology(map, path).at_origins(origins), path: path.clone() })
+}
+
+/// The document as it can be converted without a live system, which alone knows the MAC addresses to copy.
+fn without_copied_macs(document: &Mapping) -> Mapping {
+    changed(document, |interface| {
+        interface.remove("copy-mac-from");
+        interface.entry("type".into()).or_insert_with(|| "ethernet".into());
+    })
+}
+
+/// The addresses, routes and name servers of the document, read as those of the first step are. What Open vSwitch makes
+/// has no place in that model: the bridge is left out, and its interface is one that has addresses.
+fn topology(document: &Mapping, path: &DocumentPath) -> Topology {
+    let read = changed(&without_copied_macs(document), |interface| {
+        let kind = interface.get("type").and_then(Value::as_str).unwrap_or_default();
+        if kind == "ovs-bridge" {
+            interface.insert("state".into(), "ignore".into());
+        } else if kind == "ovs-interface" {
+            interface.insert("type".into(), "dummy".into());
+        }
+    });
+    let interfaces = interfaces::read(&read, path, &mut Report::new());
+    from_nmstate::read(&read, &interfaces, None, path)
+}
+
+fn changed(document: &Mapping, change: impl Fn(&mut Mapping)) -> Mapping {
+    let mut document = document.clone();
+    let interfaces = document.get_mut("interfaces").and_then(Value::as_sequence_mut);
+    interfaces.into_iter().flatten().filter_map(Value::as_mapping_mut).for_each(change);
+    document
+}
+
+/// A document for all hosts gives all of them the same addresses.
+fn check_cluster(second: &SecondNetwork, hosts: usize, report: &mut Report) {
+    let addresses = second
+        .topology
+        .interfaces
+        .iter()
+        .flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses));
+    for address in addresses {
+        let message = format!("is {}, and the document is for all hosts", address.network);
+        if hosts > 1 {
+            let message =
+                format!("{message}: {hosts} hosts would have the same address; write one document for each host");
+            report.error("second-step-shared-address", &address.path, message);
+        } else if hosts == 0 {
+            let message = format!("{message}: if there are several, they would have the same address");
+            report.warning("second-step-shared-address", &address.path, message);
+        }
+    }
+}

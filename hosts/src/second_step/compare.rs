@@ -1,0 +1,248 @@
+//! Whether a host stays the same when the second step follows the first one.
+
+use std::net::IpAddr;
+
+use super::BRIDGE;
+use super::check::SecondNetwork;
+use crate::family::Family;
+use crate::network::HostNetwork;
+use crate::topology::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
+use vocabulary::host::HostSpec;
+use vocabulary::report::Report;
+
+/// Names of profiles and interfaces that the second step, or `OpenShift` in its place, makes.
+const MADE_LATER: &[&str] =
+    &[BRIDGE, "br-ex-br", "br-ex-if", "br-ex-port", "ovs-if-br-ex", "ovs-if-phys0", "ovs-port-br-ex", "ovs-port-phys0"];
+
+/// Compares the second step of a host with its first one.
+pub(super) fn check(host: &HostSpec, first: &HostNetwork, second: &SecondNetwork, report: &mut Report) {
+    check_names(host, first, report);
+    let Some(bridge) = second.topology.interface(BRIDGE) else { return };
+    let first = &first.topology;
+    let Some(before) = before(first, bridge) else {
+        let message = format!(
+            "gives {BRIDGE} addresses of which the first step of {} has none, and that has no default route either: \
+             what becomes of the host's address cannot be told",
+            name(host)
+        );
+        report.warning("second-step-address", &bridge.path, message);
+        return;
+    };
+    check_uplink(first, before, second, report);
+    for family in Family::BOTH {
+        check_addresses(ip(before, family), ip(bridge, family), before, report);
+        check_default_route(family, first, before, second, bridge, report);
+    }
+    check_other_routes(first, before, second, bridge, report);
+    check_name_servers(first, second, bridge, report);
+    if let Some(mtu) = before.mtu
+        && bridge.mtu != Some(mtu)
+    {
+        let message = format!("has another MTU than {}, which has {mtu} in the first step", before.name);
+        report.warning("second-step-mtu", &bridge.path, message);
+    }
+}
+
+fn name(host: &HostSpec) -> &str {
+    host.name.as_deref().unwrap_or("the host")
+}
+
+fn ip(interface: &Interface, family: Family) -> &Ip {
+    match family {
+        Family::V4 => &interface.ipv4,
+        Family::V6 => &interface.ipv6,
+    }
+}
+
+fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
+    interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(|address| address.network.addr())
+}
+
+/// The interface that has, in the first step, what the bridge is to have: by an address of both, or else by the default
+/// route, or else by being the only one that gets an address from the network.
+fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> {
+    let same = first
+        .interfaces
+        .iter()
+        .find(|interface| addresses(interface).any(|address| addresses(bridge).any(|other| other == address)));
+    let by_route = || {
+        let route = first.routes.iter().find(|route| is_main_default(route))?;
+        first.interface(route.interface.as_deref()?)
+    };
+    let by_being_alone = || {
+        let mut all =
+            first.interfaces.iter().filter(|interface| is_dynamic(&interface.ipv4) || is_dynamic(&interface.ipv6));
+        all.next().filter(|_| all.next().is_none())
+    };
+    same.or_else(by_route).or_else(by_being_alone)
+}
+
+fn is_main_default(route: &Route) -> bool {
+    route.is_default() && route.table == MAIN_TABLE
+}
+
+fn is_dynamic(ip: &Ip) -> bool {
+    matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+}
+
+fn check_names(host: &HostSpec, first: &HostNetwork, report: &mut Report) {
+    let profiles = first.keyfiles.iter().filter_map(|keyfile| keyfile.name.as_str().strip_suffix(".nmconnection"));
+    let interfaces = first.topology.interfaces.iter().map(|interface| interface.name.as_str());
+    let mut names: Vec<&str> = interfaces.chain(profiles).filter(|name| MADE_LATER.contains(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let path = first.topology.interface(name).map_or_else(|| host.network.path(), |found| found.path.clone());
+        let message =
+            format!("is called {name}, as is what the second step makes: the one would be in the other's way");
+        report.error("second-step-name-taken", &path, message);
+    }
+}
+
+/// The bridge must stand on what had the addresses, or on something that is made of it.
+fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, report: &mut Report) {
+    let Some(uplink) = second.uplinks.first() else { return };
+    if second.uplinks.iter().any(|uplink| stands_on(&uplink.name, &before.name, first, &second.topology, 0)) {
+        let described = second.topology.interface(&before.name).map(|interface| &interface.device);
+        if let Device::Mac(mac) = before.device
+            && described != Some(&before.device)
+        {
+            let message = format!(
+                "stands on {}, which is only what the first step calls the NIC with the MAC address {mac}: it must be the \
+                 name that the kernel gives it",
+                before.name
+            );
+            report.warning("second-step-nic-by-mac", &uplink.path, message);
+        }
+        return;
+    }
+    if let Device::Mac(mac) = before.device {
+        let message = format!(
+            "is {}, and the first step knows its NIC by the MAC address {mac} and calls it {}: whether they are the same \
+             cannot be told",
+            uplink.name, before.name
+        );
+        report.warning("second-step-nic-by-mac", &uplink.path, message);
+        return;
+    }
+    let message = format!(
+        "is {}, and in the first step the host's network is on {} ({}): the addresses would go to another cable",
+        uplink.name, before.name, before.path
+    );
+    report.error("second-step-other-nic", &uplink.path, message);
+}
+
+/// Whether `above` is `below`, or is made of it in either network.
+fn stands_on(above: &str, below: &str, first: &Topology, second: &Topology, depth: usize) -> bool {
+    // No chain of a host's interfaces is as long.
+    if above == below || depth > 8 {
+        return above == below;
+    }
+    [second, first].into_iter().any(|topology| {
+        let parent = topology.interface(above).and_then(|interface| interface.kind.parent());
+        let mut lower = topology.ports(above).map(|port| port.name.as_str()).chain(parent);
+        lower.any(|lower| stands_on(lower, below, first, second, depth + 1))
+    })
+}
+
+fn check_addresses(before: &Ip, after: &Ip, nic: &Interface, report: &mut Report) {
+    for address in &before.addresses {
+        let network = address.network;
+        match after.addresses.iter().find(|after| after.network.addr() == network.addr()) {
+            Some(same) if same.network == network => {}
+            Some(same) => {
+                let message = format!(
+                    "is {}, and in the first step {} has {network}: the host would see another network around it",
+                    same.network, nic.name
+                );
+                report.error("second-step-address", &same.path, message);
+            }
+            None if is_dynamic(after) => {
+                let message = format!(
+                    "takes its address from the network, and in the first step {} has {network}: the host changes its \
+                     address unless it is given that one",
+                    nic.name
+                );
+                report.warning("second-step-address", &after.path, message);
+            }
+            None => {
+                let message = format!(
+                    "lacks {network}, which {} has in the first step: the host would change its address",
+                    nic.name
+                );
+                report.error("second-step-address", &after.path, message);
+            }
+        }
+    }
+    if is_dynamic(before) && after.method == Method::Disabled {
+        let message = format!("is off, and in the first step {} gets an address from the network", nic.name);
+        report.warning("second-step-address", &after.path, message);
+    }
+}
+
+fn check_default_route(
+    family: Family,
+    first: &Topology,
+    before: &Interface,
+    second: &SecondNetwork,
+    bridge: &Interface,
+    report: &mut Report,
+) {
+    let of = |topology: &'_ Topology, name: &str| -> Vec<Option<IpAddr>> {
+        let routes = topology.routes.iter().filter(|route| is_main_default(route));
+        let routes = routes.filter(|route| Family::of(route.destination.addr()) == family);
+        routes.filter(|route| route.interface.as_deref() == Some(name)).map(|route| route.gateway).collect()
+    };
+    let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
+    let offered = is_dynamic(ip(bridge, family)) && ip(bridge, family).automatic_gateway;
+    let path = second.path.key("routes");
+    let Some(gateway) = had.first() else { return };
+    let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());
+    if has.is_empty() && !offered {
+        let message = format!(
+            "have no default route by {BRIDGE}, and in the first step there is one by {} to {shown}, which goes with its \
+             addresses: the host would be cut off",
+            before.name
+        );
+        report.error("second-step-default-route", &path, message);
+    } else if !has.is_empty() && !had.iter().any(|gateway| has.contains(gateway)) {
+        let message = format!("lead to another gateway than the first step, which has {shown}");
+        report.warning("second-step-default-route", &path, message);
+    }
+}
+
+/// Routes by the NIC go with its addresses, unless the document has them by the bridge.
+fn check_other_routes(
+    first: &Topology,
+    before: &Interface,
+    second: &SecondNetwork,
+    bridge: &Interface,
+    report: &mut Report,
+) {
+    let by = |route: &&Route, name: &str| route.interface.as_deref() == Some(name);
+    for route in first.routes.iter().filter(|route| by(route, &before.name) && !is_main_default(route)) {
+        let mut kept = second.topology.routes.iter().filter(|other| by(other, &bridge.name));
+        if !kept.any(|other| other.destination == route.destination && other.table == route.table) {
+            let message = format!(
+                "lack the way to {} by {BRIDGE} (table {}), which the first step has by {}: it goes with the addresses",
+                route.destination, route.table, before.name
+            );
+            report.warning("second-step-route-lost", &second.path.key("routes"), message);
+        }
+    }
+}
+
+fn check_name_servers(first: &Topology, second: &SecondNetwork, bridge: &Interface, report: &mut Report) {
+    let servers = |topology: &Topology| topology.dns.servers.iter().map(|server| server.address).collect::<Vec<_>>();
+    let (had, has) = (servers(first), servers(&second.topology));
+    let offered = [&bridge.ipv4, &bridge.ipv6].into_iter().any(|ip| is_dynamic(ip) && ip.automatic_dns);
+    if had == has || (has.is_empty() && offered) {
+        return;
+    }
+    let shown = |servers: &[IpAddr]| match servers {
+        [] => "none".to_owned(),
+        some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let message = format!("has other name servers ({}) than the first step ({})", shown(&has), shown(&had));
+    report.warning("second-step-name-servers", &second.path.key("dns-resolver"), message);
+}

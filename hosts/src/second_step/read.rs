@@ -1,0 +1,147 @@
+//! From what the user hands over to documents, each with its host.
+
+use std::collections::BTreeMap;
+
+use super::{SecondStepDocument, ShortName, Target};
+use crate::input::{self, Text};
+use crate::yaml_text;
+use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report};
+
+/// A text that holds documents of the second step.
+#[derive(Clone, Copy)]
+pub struct SecondStepText<'a> {
+    /// The name of its file, without directories. NMState says for whom it is by that alone.
+    pub file_name: Option<&'a str>,
+    /// The text.
+    pub text: Text<'a>,
+}
+
+/// Reads texts: NMState in files that are called after their hosts, `<host>.yml` or `cluster.yml`, or documents of any
+/// other shape that names hosts.
+pub fn read<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<SecondStepDocument>, Report) {
+    let mut report = Report::new();
+    let (bare, others) = divide(texts, &mut report);
+    let mut documents = Vec::new();
+    for Bare { file_name, network, content } in bare {
+        match target(file_name) {
+            Ok(target) => documents.push(SecondStepDocument { target, role: None, content, network }),
+            Err(message) => report.error("second-step-host-unknown", &network.path, message),
+        }
+    }
+    if !others.is_empty() {
+        let input = input::read_all(others);
+        report.append(input.report);
+        documents.extend(input.hosts.into_iter().filter_map(|host| of_host(host, &mut report)));
+    }
+    only_one_for_each(&mut documents, &mut report);
+    (documents, report)
+}
+
+/// Reads the documents of the first step. NMState in a file that is called after a host is that host's.
+pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<HostSpec>, Report) {
+    let mut report = Report::new();
+    let (bare, others) = divide(texts, &mut report);
+    let hosts = bare.into_iter().map(|Bare { file_name, network, .. }| {
+        let hostname: Option<HostName> = file_name.and_then(|name| stem(name).parse().ok());
+        let name = hostname.as_ref().map(HostName::to_string);
+        HostSpec { name, hostname, ..HostSpec::with_network(network) }
+    });
+    let mut hosts: Vec<HostSpec> = hosts.collect();
+    if others.is_empty() {
+        return (hosts, report);
+    }
+    let mut input = input::read_all(others);
+    hosts.append(&mut input.hosts);
+    report.append(input.report);
+    (hosts, report)
+}
+
+/// NMState with nothing around it.
+struct Bare<'a> {
+    file_name: Option<&'a str>,
+    network: NmstateDocument,
+    content: Vec<u8>,
+}
+
+/// What is NMState with nothing around it, and what is not.
+fn divide<'a>(
+    texts: impl IntoIterator<Item = SecondStepText<'a>>,
+    report: &mut Report,
+) -> (Vec<Bare<'a>>, Vec<Text<'a>>) {
+    let (mut bare, mut others) = (Vec::new(), Vec::new());
+    for SecondStepText { file_name, text } in texts {
+        match input::bare_nmstate(&text, report) {
+            Some((network, content)) => bare.push(Bare { file_name, network, content }),
+            None => others.push(text),
+        }
+    }
+    (bare, others)
+}
+
+/// A file's name without what says of which form it is.
+fn stem(file_name: &str) -> &str {
+    let name = file_name.strip_suffix(".gz").unwrap_or(file_name);
+    [".yml", ".yaml", ".json"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+/// For whom the NMState in a file is.
+fn target(file_name: Option<&str>) -> Result<Target, String> {
+    const CALL: &str = "call its file <host>.yml, or cluster.yml for all hosts";
+    let Some(name) = file_name else { return Err(format!("is NMState, which names no host: {CALL}")) };
+    let stem = stem(name);
+    if stem == Target::CLUSTER {
+        return Ok(Target::Cluster);
+    }
+    stem.parse()
+        .map(Target::Host)
+        .map_err(|error| format!("is NMState in a file that is not called after a host: {error}; {CALL}"))
+}
+
+/// The document that a host's own documents hold.
+fn of_host(host: HostSpec, report: &mut Report) -> Option<SecondStepDocument> {
+    let path = host.network.path();
+    let Some(name) = ShortName::of(&host) else {
+        let message = "names no host: a document for the second step is for one host, or is cluster.yml";
+        report.error("second-step-host-unknown", &path, message);
+        return None;
+    };
+    match host.network {
+        NetworkDocument::Nmstate(network) => {
+            let content = yaml_text::document(&network.value).into_bytes();
+            Some(SecondStepDocument { target: Target::Host(name), role: host.role, content, network })
+        }
+        NetworkDocument::Keyfiles(_) => {
+            let message = "is a keyfile; the second step is applied by nmstate, and takes NMState only";
+            report.error("second-step-keyfiles", &path, message);
+            None
+        }
+    }
+}
+
+/// On the host, each document is a file by its short name.
+fn only_one_for_each(documents: &mut Vec<SecondStepDocument>, report: &mut Report) {
+    let mut taken: BTreeMap<Target, DocumentPath> = BTreeMap::new();
+    documents.retain(|document| {
+        let SecondStepDocument { target, network, .. } = document;
+        if let Target::Host(name) = target
+            && name.as_str() == Target::CLUSTER
+        {
+            let message =
+                "is for a host called cluster, whose file would be taken by every host that has none of its own";
+            report.error("second-step-same-file", &network.path, message);
+            return false;
+        }
+        if let Some(first) = taken.get(target) {
+            let message = format!(
+                "is for {target}, as is {first}: both would be the file {}; hosts are told apart by the part of their \
+                 names before the first dot",
+                target.file_name()
+            );
+            report.error("second-step-same-file", &network.path, message);
+            return false;
+        }
+        taken.insert(target.clone(), network.path.clone());
+        true
+    });
+}

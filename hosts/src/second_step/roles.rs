@@ -1,0 +1,94 @@
+//! What hosts are in their cluster: the pool whose `MachineConfig` they take.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::{SecondStepDocument, ShortName, Target};
+use vocabulary::checked_text;
+use vocabulary::host::HostSpec;
+use vocabulary::report::Report;
+
+/// The name of a pool of machines: `master`, `worker`, or one of the user's own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Role(String);
+
+/// Not the name of a role.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a role (a-z, 0-9 and inner hyphens, 50 characters at most, such as worker)")]
+pub struct RoleError(String);
+
+checked_text!(Role, RoleError);
+
+impl FromStr for Role {
+    type Err = RoleError;
+
+    fn from_str(text: &str) -> Result<Self, RoleError> {
+        // It becomes a part of a name and the value of a label, which has 63 characters at most.
+        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let good = (1..=50).contains(&text.len()) && !text.starts_with('-') && !text.ends_with('-');
+        if good && text.bytes().all(inner) { Ok(Self(text.to_owned())) } else { Err(RoleError(text.to_owned())) }
+    }
+}
+
+/// The documents by the roles of the hosts that they are for. Where nothing says, `unsaid` is the role; without that, it
+/// is an error.
+pub(super) fn by_role<'a>(
+    documents: &'a [SecondStepDocument],
+    first_step: &[HostSpec],
+    unsaid: Option<&Role>,
+    report: &mut Report,
+) -> BTreeMap<Role, Vec<&'a SecondStepDocument>> {
+    let known: BTreeMap<ShortName, &str> =
+        first_step.iter().filter_map(|host| Some((ShortName::of(host)?, host.role.as_deref()?))).collect();
+    let mut roles: BTreeMap<Role, Vec<&SecondStepDocument>> = BTreeMap::new();
+    let mut read = |role: &str, document: &SecondStepDocument| match role.parse::<Role>() {
+        Ok(role) => Some(role),
+        Err(error) => {
+            report.error("second-step-role", &document.network.path, format!("is for a host whose role {error}"));
+            None
+        }
+    };
+    let mut without = Vec::new();
+    for document in documents {
+        let Target::Host(name) = &document.target else { continue };
+        match document.role.as_deref().or_else(|| known.get(name).copied()) {
+            Some(role) => {
+                if let Some(role) = read(role, document) {
+                    roles.entry(role).or_default().push(document);
+                }
+            }
+            None => match unsaid {
+                Some(role) => roles.entry(role.clone()).or_default().push(document),
+                None => without.push(document),
+            },
+        }
+    }
+    for document in documents.iter().filter(|document| document.target == Target::Cluster) {
+        for role in known.values() {
+            if let Some(role) = read(role, document) {
+                roles.entry(role).or_default();
+            }
+        }
+        if let Some(role) = unsaid.filter(|_| known.len() < first_step.len() || roles.is_empty()) {
+            roles.entry(role.clone()).or_default();
+        }
+        if roles.is_empty() {
+            without.push(document);
+        }
+        for documents in roles.values_mut() {
+            documents.push(document);
+        }
+    }
+    for document in without {
+        let message = format!(
+            "is for {}, and nothing says the role, by which the MachineConfig finds its hosts: --role worker, or the \
+             install-config or agent-config of the first step",
+            document.target
+        );
+        report.error("second-step-role", &document.network.path, message);
+    }
+    for documents in roles.values_mut() {
+        documents.sort_by(|a, b| a.target.cmp(&b.target));
+    }
+    roles
+}

@@ -1,0 +1,154 @@
+//! The network of a checked NMState document, as the keyfiles that the nmstate crate makes of it have it.
+//!
+//! What the crate adds or assumes is here, too: ports without an entry are NICs, and a family that nobody mentions is
+//! off. Only the loopback's profile is not, where it is there for routes that lead nowhere.
+
+mod ip;
+mod kind;
+mod reference;
+mod routes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::{Mapping, Value};
+
+use super::{Device, Interface, Ip, Kind, Topology};
+use crate::members::get;
+use crate::network::document::{elements, number, text};
+use crate::network::interfaces::{Identifier, Interface as Entry};
+use crate::network::other_names::Names;
+use routes::Routes;
+use vocabulary::host::HostName;
+use vocabulary::report::DocumentPath;
+
+/// The network that `document` describes. `entries` are those of its interfaces that get a profile.
+pub(crate) fn read(
+    document: &Mapping,
+    entries: &[Entry<'_>],
+    hostname: Option<HostName>,
+    path: &DocumentPath,
+) -> Topology {
+    let names = Names::of(entries);
+    let routes = Routes::read(document, entries, &names, path);
+    let mut interfaces: BTreeMap<String, Interface> = BTreeMap::new();
+    for entry in entries {
+        let interface = interface(entry, entries, &names, &routes);
+        interfaces.insert(interface.name.clone(), interface);
+    }
+    let left_out = left_out(document);
+    for entry in entries {
+        // nmstate writes the other end of a pair as it writes the one that is described, up or down.
+        let peer = kind::peer(entry).map(|(peer, path)| Interface {
+            active: is_active(entry),
+            ..bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
+        });
+        let ports = reference::ports(entry.map, &entry.path);
+        let ports = ports.into_iter().filter(|(port, _)| !left_out.contains(port));
+        let ports = ports.map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
+        for implied in peer.into_iter().chain(ports) {
+            interfaces.entry(implied.name.clone()).or_insert(implied);
+        }
+    }
+    for entry in entries {
+        join(entry, &names, &mut interfaces);
+    }
+    // As it is on every host, the loopback is nothing that the document has made.
+    interfaces.retain(|_, interface| {
+        interface.kind != Kind::Loopback || !interface.ipv4.addresses.is_empty() || !interface.ipv6.addresses.is_empty()
+    });
+    Topology {
+        hostname,
+        interfaces: interfaces.into_values().collect(),
+        routes: routes.all,
+        rules: routes::rules(document, path),
+        dns: routes::dns(document, path),
+    }
+}
+
+/// The names of entries that get no profile: nmstate adds none for them as ports either.
+fn left_out(document: &Mapping) -> BTreeSet<&str> {
+    let entries = elements(document, &["interfaces"]).iter().filter_map(Value::as_mapping);
+    let left_out = entries.filter(|entry| matches!(text(entry, "state"), Some("absent" | "ignore")));
+    left_out.filter_map(|entry| text(entry, "name")).collect()
+}
+
+fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes: &Routes) -> Interface {
+    let name = names.name(entry.name).to_owned();
+    let kind = kind::read(entry, names);
+    // A profile of these says nothing of its link's layer.
+    let no_link = matches!(kind, Kind::Vrf(_) | Kind::Loopback | Kind::Infiniband(_)) || entry.has_address_of_port();
+    let mac = match entry.identifier {
+        Identifier::Mac(_) => None,
+        Identifier::Name | Identifier::Pci if no_link => None,
+        Identifier::Name | Identifier::Pci => text(entry.map, "mac-address")
+            .or_else(|| {
+                let source = names.name(text(entry.map, "copy-mac-from")?);
+                let source = entries.iter().find(|other| names.name(other.name) == source)?;
+                text(source.map, "permanent-mac-address").or_else(|| text(source.map, "mac-address"))
+            })
+            .and_then(|mac| mac.parse().ok()),
+    };
+    let ip = |family, is_v4| match kind {
+        Kind::Loopback => ip::of_loopback(entry, family),
+        _ => ip::read(entry, family, routes.reach(&name, is_v4)),
+    };
+    Interface {
+        ipv4: ip("ipv4", true),
+        ipv6: ip("ipv6", false),
+        path: entry.path.clone(),
+        device: match entry.identifier {
+            Identifier::Name => Device::Name,
+            Identifier::Mac(mac) => Device::Mac(mac),
+            Identifier::Pci => Device::Pci(text(entry.map, "pci-address").unwrap_or_default().to_owned()),
+        },
+        active: is_active(entry),
+        mac,
+        mtu: number(get(entry.map, "mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
+        controller: None,
+        kind,
+        name,
+    }
+}
+
+fn is_active(entry: &Entry<'_>) -> bool {
+    text(entry.map, "state") != Some("down")
+}
+
+/// An interface that the document only mentions.
+fn bare(name: &str, kind: Kind, path: DocumentPath) -> Interface {
+    Interface {
+        name: name.to_owned(),
+        device: Device::Name,
+        kind,
+        active: true,
+        mac: None,
+        mtu: None,
+        controller: None,
+        ipv4: Ip::disabled(path.clone()),
+        ipv6: Ip::disabled(path.clone()),
+        path,
+    }
+}
+
+/// Makes ports of those that the document calls so. Ports have no addresses, but those of a VRF.
+fn join(entry: &Entry<'_>, names: &Names<'_>, interfaces: &mut BTreeMap<String, Interface>) {
+    let own = names.name(entry.name);
+    let listed = reference::ports(entry.map, &entry.path);
+    let listed = listed.into_iter().map(|(port, _)| (names.name(port), own));
+    let wanted = text(entry.map, "controller").filter(|controller| !controller.is_empty());
+    for (port, controller) in listed.chain(wanted.map(|controller| (own, names.name(controller)))) {
+        let of_vrf = match interfaces.get(controller) {
+            Some(controller) => matches!(controller.kind, Kind::Vrf(_)),
+            None => continue,
+        };
+        let Some(port) = interfaces.get_mut(port) else { continue };
+        port.controller = Some(controller.to_owned());
+        if !of_vrf {
+            port.ipv4 = Ip::disabled(port.ipv4.path.clone());
+            port.ipv6 = Ip::disabled(port.ipv6.path.clone());
+        }
+    }
+}

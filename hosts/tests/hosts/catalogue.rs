@@ -1,0 +1,129 @@
+//! Every code of a finding is explained, and `docs/findings.md` says so.
+
+#![allow(clippy::format_push_string)] // Plainer, and fast enough for tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_yaml::Value;
+
+use hosts::{input, network};
+use vocabulary::report::{Explanation, explain, explanations};
+
+/// The sources of the library and of the server, but for the catalogue and for tests.
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                if !matches!(name, "catalogue" | "tests") {
+                    walk(&path, found);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
+                let text = fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned();
+                found.push((path, code));
+            }
+        }
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for crate_ in ["hosts", "imagelib", "server", "vocabulary"] {
+        walk(&here.join("..").join(crate_).join("src"), &mut found);
+    }
+    found
+}
+
+/// The texts in code that stand where a finding's code does: right behind `call`, as the argument `number`.
+fn codes<'a>(text: &'a str, call: &str, number: usize) -> Vec<&'a str> {
+    let behind = text.match_indices(call).filter_map(|(at, _)| text.get(at + call.len()..));
+    let arguments = behind.filter_map(|rest| rest.split(',').nth(number));
+    let literals = arguments.filter_map(|argument| argument.trim().strip_prefix('"')?.split('"').next());
+    literals.filter(|code| code.contains('-') && code.chars().all(|c| c.is_ascii_lowercase() || c == '-')).collect()
+}
+
+#[test]
+fn every_code_in_the_sources_is_explained() {
+    let mut found = 0;
+    for (path, text) in sources() {
+        let calls =
+            [(".error(", 0), (".warning(", 0), (".warn(", 0), ("Problem::new(", 0), (".wrong(", 1), (".add(", 1)];
+        for (call, number) in calls {
+            for code in codes(&text, call, number) {
+                found += 1;
+                assert!(explain(code).is_some(), "{code} in {} has no entry in report/catalogue", path.display());
+            }
+        }
+    }
+    assert!(found > 80, "{found}");
+}
+
+#[test]
+fn every_explanation_is_of_findings_that_are_made() {
+    let sources = sources();
+    for explanation in explanations() {
+        let literal = format!("\"{}\"", explanation.code);
+        assert!(sources.iter().any(|(_, text)| text.contains(&literal)), "nothing makes {}", explanation.code);
+    }
+}
+
+#[test]
+fn explanations_are_told_apart_and_read_alike() {
+    let all = explanations();
+    let different: BTreeSet<&str> = all.iter().map(|explanation| explanation.code).collect();
+    assert_eq!(different.len(), all.len());
+    for Explanation { code, title, consequence, mend, .. } in all {
+        assert!(!code.is_empty() && code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        assert!(!title.ends_with('.') && title.chars().count() <= 80, "{code}: {title}");
+        for sentence in [consequence, mend] {
+            assert!(sentence.len() > 8 && !sentence.contains('\n') && !sentence.contains("  "), "{code}: {sentence}");
+        }
+        assert!(consequence.ends_with('.'), "{code}: {consequence}");
+    }
+}
+
+/// Examples show what is right: those that are whole hosts have no findings.
+#[test]
+fn examples_are_right() {
+    let mut hosts = 0;
+    for Explanation { code, example, .. } in explanations() {
+        let Some(example) = example else { continue };
+        assert!(example.ends_with('\n'), "{code}");
+        let documents: Vec<Value> = serde_yaml::Deserializer::from_str(example)
+            .map(|document| serde::Deserialize::deserialize(document).unwrap())
+            .collect();
+        assert!(!documents.is_empty());
+        if !example.contains("interfaces:") || example.starts_with("stringData") {
+            continue;
+        }
+        let mut input = input::read(example.as_bytes());
+        for host in &input.hosts {
+            input.report.append(network::convert(host).1);
+            hosts += 1;
+        }
+        assert!(input.report.is_empty(), "{code}: {:?}", input.report.findings());
+    }
+    assert!(hosts > 5, "{hosts}");
+}
+
+/// `docs/findings.md` is made of the catalogue: `UPDATE_GOLDEN=1` writes it anew.
+#[test]
+fn the_page_of_findings_is_the_catalogue() {
+    let mut page = String::from(
+        "# Findings\n\nWhat each code of a finding means. `dayone explain CODE` and `GET /v1/explanations/{code}` say the same; \
+         how findings read is in [inputs.md](inputs.md#how-findings-read). This page is made of `report/catalogue`, by a test \
+         (`UPDATE_GOLDEN=1`).\n",
+    );
+    for Explanation { code, title, consequence, mend, example } in explanations() {
+        page += &format!("\n## {code}\n\nFound: {title}.\n\nWhat happens: {consequence}\n\nHow to mend: {mend}\n");
+        page += &example.map(|example| format!("\n```yaml\n{example}```\n")).unwrap_or_default();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/findings.md");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let there = fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == page, "docs/findings.md is not up to date: UPDATE_GOLDEN=1 cargo test -p hosts catalogue");
+}

@@ -1,0 +1,165 @@
+//! What is wrong with a network, and what is not: documents of `fixtures/checks` with the findings that stand beside
+//! them. `UPDATE_GOLDEN=1` rewrites those.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hosts::check::convert_all;
+use hosts::input::{self, Input};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report};
+
+fn fixtures(directory: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/checks").join(directory);
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut documents: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect();
+    documents.sort();
+    assert!(documents.len() >= 5, "{documents:?}");
+    documents
+}
+
+fn findings(document: &Path) -> Report {
+    convert_all(input::read(&fs::read(document).unwrap())).report
+}
+
+fn lines(report: &Report) -> String {
+    report.findings().iter().fold(String::new(), |mut text, finding| {
+        writeln!(text, "{} {}: {finding}", finding.severity, finding.code).unwrap();
+        text
+    })
+}
+
+/// The documents of a directory against their findings; the codes that were found.
+fn bad(directory: &str) -> BTreeSet<&'static str> {
+    let (mut wrong, mut codes) = (Vec::new(), BTreeSet::new());
+    for document in fixtures(directory) {
+        let report = findings(&document);
+        let name = document.file_stem().unwrap().to_str().unwrap();
+        let subject = report.findings().iter().map(|finding| finding.code).find(|code| name.starts_with(code));
+        assert!(subject.is_some(), "{name} is there for another reason: {}", lines(&report));
+        codes.extend(subject);
+        let golden = document.with_extension("findings");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(golden, lines(&report)).unwrap();
+        } else if fs::read_to_string(golden).unwrap_or_default() != lines(&report) {
+            wrong.push(format!("{name}: found\n{}", lines(&report)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    codes
+}
+
+/// The codes that the sources of a module name.
+fn codes_of(module: &str) -> BTreeSet<String> {
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check").join(module);
+    let mut codes = BTreeSet::new();
+    for entry in fs::read_dir(module).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap() != "tests.rs" {
+            let text = fs::read_to_string(path).unwrap();
+            let texts = text.split('"').skip(1).step_by(2);
+            let explained = texts.filter(|text| vocabulary::report::explain(text).is_some());
+            codes.extend(explained.map(str::to_owned));
+        }
+    }
+    codes
+}
+
+#[test]
+fn every_rule_about_one_host_has_a_document_that_breaks_it() {
+    let found = bad("host");
+    let missing: Vec<String> = codes_of("host").into_iter().filter(|code| !found.contains(code.as_str())).collect();
+    // This one needs the host's boot MAC address: see the tests of the rules.
+    assert_eq!(missing, ["boot-nic-unused"]);
+}
+
+#[test]
+fn nothing_is_said_of_one_host_that_is_right() {
+    for document in fixtures("host/good") {
+        let report = findings(&document);
+        assert!(report.is_empty(), "{}: {}", document.display(), lines(&report));
+    }
+}
+
+#[test]
+fn every_rule_about_several_hosts_has_a_document_that_breaks_it() {
+    let found = bad("fleet");
+    let missing: Vec<String> = codes_of("fleet").into_iter().filter(|code| !found.contains(code.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn nothing_is_said_of_hosts_that_fit() {
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/scenarios/virtual-ips-install-config.yaml");
+    for document in fixtures("fleet/good").into_iter().chain([scenario]) {
+        let report = findings(&document);
+        assert!(report.is_empty(), "{}: {}", document.display(), lines(&report));
+    }
+}
+
+/// However many hosts have one address: the time is not that of their square, and the findings are bounded.
+#[test]
+fn many_hosts_of_one_address_are_a_few_findings() {
+    let path = DocumentPath::root();
+    let document = "{interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}]}";
+    let host = HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(document).unwrap(), path));
+    let converted = convert_all(Input { hosts: vec![host; 10_000], ..Input::default() });
+    assert_eq!(converted.hosts.len(), 10_000);
+    let codes: BTreeSet<&str> = converted.report.findings().iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, BTreeSet::from(["address-of-two-hosts"]));
+    assert_eq!(converted.report.findings().len(), 5);
+}
+
+/// The tables of `docs/checks.md` have every rule, with the words of its explanation.
+#[test]
+fn the_rules_are_documented() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/checks.md")).unwrap();
+    for code in codes_of("host").into_iter().chain(codes_of("fleet")) {
+        let title = vocabulary::report::explain(&code).unwrap().title;
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
+        assert!(row.is_some_and(|row| row.ends_with(&format!("| {title} |"))), "{code}: {title}");
+    }
+}
+
+/// What is wrong with the object of a host does not hide what is wrong with its network, in any shape.
+#[test]
+fn a_mistake_beside_the_network_hides_none_in_it() {
+    let network = "{interfaces: [{name: eth0, type: ethernet, state: up, mtu: 20, \
+                   ipv4: {enabled: true, address: [{ip: 192.0.2.300, prefix-length: 24}]}}]}";
+    let shapes = [
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: n}}\nstringData:\n  nmstate: |\n    {network}\n---\n\
+             apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: a}}\n\
+             spec: {{bootMACAddress: '52:54', preprovisioningNetworkDataName: n}}\n"
+        ),
+        format!(
+            "apiVersion: v1\nbaseDomain: example.com\nmetadata: {{name: c}}\nplatform: {{baremetal: {{hosts: [\
+             {{name: a, bootMACAddress: '52:54', networkConfig: {network}}}]}}}}\n"
+        ),
+        format!(
+            "apiVersion: v1beta1\nkind: AgentConfig\nmetadata: {{name: c}}\nrendezvousIP: 192.0.2.10\nhosts: [\
+             {{hostname: a_b, interfaces: [{{name: eth0, macAddress: '52:54:00:12:34:56'}}], networkConfig: {network}}}]\n"
+        ),
+        format!(
+            "apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {{name: c}}\n\
+             spec: {{clusterName: c, nodes: [{{hostName: a, bootMACAddress: '52:54', nodeNetwork: {{interfaces: [\
+             {{name: eth0, macAddress: '52:54:00:12:34:56'}}], config: {network}}}}}]}}\n"
+        ),
+        format!(
+            "apiVersion: dayone.metal3.io/v1alpha1\nkind: HostFleet\nmetadata: {{name: rack}}\nspec:\n  hosts: {{values: \
+             [{{name: a}}]}}\n  template: {{bootMACAddress: '52:54', network: {network}}}\n"
+        ),
+    ];
+    for shape in shapes {
+        let input = input::read(shape.as_bytes());
+        assert!(input.hosts.is_empty(), "an image could be made: {shape}");
+        let report = convert_all(input).report;
+        let errors: Vec<_> =
+            report.findings().iter().filter(|finding| finding.severity.to_string() == "error").collect();
+        let codes: BTreeSet<_> = errors.iter().map(|finding| finding.code).collect();
+        assert!(codes.contains("invalid-value") && codes.contains("nmstate-schema"), "{shape}\n{}", lines(&report));
+    }
+}

@@ -1,0 +1,113 @@
+//! One host in documents of many shapes, and in several documents at once: whatever describes it, it is the same host.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hosts::input::{Input, Text, read, read_all, read_bmcs};
+use hosts::network;
+use vocabulary::host::HostSpec;
+
+fn folder(name: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name);
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    paths
+}
+
+fn keyfiles(text: &[u8]) -> Vec<(String, String)> {
+    let input = read(text);
+    assert_eq!((input.hosts.len(), input.report.findings()), (1, &[][..]));
+    let (network, report) = network::convert(&input.hosts[0]);
+    assert!(!report.has_errors(), "{report:?}");
+    network.unwrap().keyfiles.into_iter().map(|keyfile| (keyfile.name.to_string(), keyfile.content)).collect()
+}
+
+#[test]
+fn one_host_in_every_shape_gives_the_same_bytes() {
+    let firsts = ["nmstate.yaml", "with-nics-agent-config.yaml"];
+    let all = folder("inputs/same-host");
+    assert!(all.len() > 8);
+    for first in firsts {
+        let is_like = |path: &&PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with("with-nics-") == first.starts_with("with-nics-")
+        };
+        let expected = keyfiles(&fs::read(all[0].with_file_name(first)).unwrap());
+        assert_eq!(expected.len(), 1);
+        let mut count = 0;
+        for path in all.iter().filter(is_like) {
+            assert_eq!(keyfiles(&fs::read(path).unwrap()), expected, "{}", path.display());
+            count += 1;
+        }
+        assert!(count > 3);
+    }
+}
+
+/// Documents in another order, and each in a file of its own.
+#[test]
+fn the_order_of_documents_and_their_files_do_not_matter() {
+    let without_paths = |input: Input| {
+        let mut hosts: Vec<(Option<String>, Option<String>, String)> = input
+            .hosts
+            .iter()
+            .map(|host: &HostSpec| {
+                let network = host.network.as_nmstate().map(|document| document.value.clone());
+                let rest =
+                    format!("{:?} {:?} {:?} {:?} {network:?}", host.boot_mac, host.role, host.bmc, host.nics.len());
+                (host.name.clone(), host.hostname.as_ref().map(ToString::to_string), rest)
+            })
+            .collect();
+        hosts.sort();
+        let facts = input.cluster.map(|cluster| (cluster.machine_networks.len(), cluster.virtual_ips.len()));
+        (hosts, facts, input.report.findings().len())
+    };
+    for path in folder("inputs/joined") {
+        let text = fs::read_to_string(&path).unwrap();
+        let expected = without_paths(read(text.as_bytes()));
+        let mut documents: Vec<&str> = text.split("---\n").collect();
+        documents.reverse();
+        assert_eq!(without_paths(read(documents.join("---\n").as_bytes())), expected, "{}", path.display());
+        let names: Vec<String> = (0..documents.len()).map(|number| format!("{number}.yaml")).collect();
+        let texts = names.iter().zip(&documents);
+        let texts = texts.map(|(name, text)| Text { name: Some(name.as_str()), text: text.as_bytes() });
+        assert_eq!(without_paths(read_all(texts)), expected, "{}", path.display());
+    }
+}
+
+#[test]
+fn policies_of_one_host_are_one_document_whose_findings_name_the_policy() {
+    let scenario = folder("scenarios").into_iter().find(|path| path.ends_with("linux-bridges-nncp.yaml")).unwrap();
+    let text = fs::read_to_string(scenario).unwrap();
+    let input = read(text.as_bytes());
+    assert_eq!(input.hosts[0].name.as_deref(), Some("hub-node1"));
+    let names: Vec<String> =
+        network::convert(&input.hosts[0]).0.unwrap().keyfiles.iter().map(|file| file.name.to_string()).collect();
+    for name in ["br-ex-ens7f0", "br-ex-ens7f1", "ens7f0", "ens7f1"] {
+        assert!(names.contains(&format!("{name}.nmconnection")), "{names:?}");
+    }
+    // The second policy's address is wrong, and that is said where it stands.
+    let spoiled = text.replace("10.10.10.2", "10.10.10.300");
+    let (network, report) = network::convert(&read(spoiled.as_bytes()).hosts[0]);
+    assert!(network.is_none());
+    let path = report.findings()[0].path.to_string();
+    let expected = "NodeNetworkConfigurationPolicy/br-ex-ens7f1-policy-hub-node1: spec.desiredState.interfaces[0].";
+    assert!(path.starts_with(expected), "{path}");
+}
+
+#[test]
+fn bmcs_are_read_from_openshifts_files() {
+    let file = |name: &str| folder("inputs/joined").into_iter().find(|path| path.ends_with(name)).unwrap();
+    let text = fs::read(file("install-config-and-agent-config.yaml")).unwrap();
+    let (bmcs, report) = read_bmcs([Text { name: None, text: &text }]);
+    assert!(report.is_empty(), "{report:?}");
+    let names: Vec<&str> = bmcs.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["master-0", "master-1"]);
+    let credentials = bmcs[0].bmc.credentials.as_ref().unwrap();
+    assert_eq!((credentials.username.as_str(), credentials.password.as_str()), ("admin", "hunter2"));
+    let without = "{apiVersion: v1, platform: {baremetal: {hosts: [{name: a, bmc: {address: 'redfish://192.0.2.1', \
+                   username: u, password: 7}}]}}}";
+    let (bmcs, _) = read_bmcs([Text { name: None, text: without.as_bytes() }]);
+    let reason = bmcs[0].bmc.credentials.as_ref().unwrap_err().to_string();
+    assert_eq!(reason, "platform.baremetal.hosts[0].bmc.password is a number without quotes; a text belongs here");
+}

@@ -1,0 +1,30 @@
+//! Documents of hosts: what is read of them, what is found wrong, and the networks that they become.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
+
+mod catalogue;
+mod checks;
+#[expect(unreachable_pub, reason = "the acceptance crate has it as well, and there it is public")]
+mod documents;
+mod fleet;
+mod fleet_rules;
+mod given_keyfiles;
+mod input;
+mod input_joins;
+mod network;
+mod network_data;
+mod network_properties;
+mod networkd;
+mod nics;
+mod pictures;
+mod racks;
+mod spoiled_documents;
+mod topology;

@@ -1,0 +1,412 @@
+//! What holds of every document, good, bad or mad.
+
+use std::fs;
+use std::path::Path;
+
+use hosts::network::{HostNetwork, convert};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_yaml::{Mapping, Value};
+use vocabulary::host::{HostSpec, NmstateDocument};
+use vocabulary::report::{DocumentPath, Report};
+
+fn host(value: Value) -> HostSpec {
+    HostSpec {
+        boot_mac: Some("52:54:00:12:34:56".parse().unwrap()),
+        ..HostSpec::with_network(NmstateDocument::new(value, DocumentPath::root()))
+    }
+}
+
+/// The good documents of `fixtures/nmstate`, by name.
+fn documents() -> Vec<(String, Value)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate");
+    let mut documents: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .filter_map(|case| {
+            let case = case.unwrap();
+            // What needs a list of NICs beside it stands there in NMState's own words, too.
+            let by_mac = fs::read_to_string(case.path().join("by-mac.yaml"));
+            let text = by_mac.or_else(|_| fs::read_to_string(case.path().join("nmstate.yaml"))).ok()?;
+            Some((case.file_name().into_string().unwrap(), serde_yaml::from_str(&text).unwrap()))
+        })
+        .collect();
+    documents.sort_by(|(a, _), (b, _)| a.cmp(b));
+    assert!(documents.len() > 20);
+    documents
+}
+
+/// Reads a keyfile as `GLib` does, strictly; what is wrong with it, if anything.
+fn problem_of(content: &str) -> Option<String> {
+    let mut groups: Vec<&str> = Vec::new();
+    let mut keys: Vec<&str> = Vec::new();
+    for line in content.lines() {
+        if line.chars().any(char::is_control) {
+            return Some(format!("control character in {line:?}"));
+        }
+        if let Some(group) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            if group.is_empty() || group.contains(['[', ']']) || groups.contains(&group) {
+                return Some(format!("group {group:?}"));
+            }
+            groups.push(group);
+            keys.clear();
+        } else if let Some((key, value)) = line.split_once('=') {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if groups.is_empty() || key.is_empty() || !key.chars().all(plain) || keys.contains(&key) {
+                return Some(format!("key {key:?}"));
+            }
+            keys.push(key);
+            if value.is_empty() || value.starts_with(' ') {
+                return Some(format!("value {value:?}"));
+            }
+            let mut characters = value.chars();
+            while let Some(c) = characters.next() {
+                if c == '\\' && !matches!(characters.next(), Some('s' | 'n' | 't' | 'r' | '\\' | ';')) {
+                    return Some(format!("escape in {value:?}"));
+                }
+            }
+        } else if !line.is_empty() {
+            return Some(format!("line {line:?}"));
+        }
+    }
+    groups.is_empty().then(|| "no groups".to_owned())
+}
+
+fn check(value: Value) -> Result<(Option<HostNetwork>, Report), TestCaseError> {
+    let host = host(value);
+    let (network, report) = convert(&host);
+    prop_assert_eq!(network.is_some(), !report.has_errors());
+    for finding in report.findings() {
+        prop_assert!(!finding.to_string().contains(char::is_control), "{}", finding);
+    }
+    if let Some(network) = &network {
+        prop_assert!(!network.keyfiles.is_empty());
+        for pair in network.keyfiles.windows(2) {
+            prop_assert!(pair[0].name < pair[1].name);
+        }
+        for keyfile in &network.keyfiles {
+            prop_assert_eq!(problem_of(&keyfile.content), None, "{}", keyfile.content);
+        }
+        let again = convert(&host).0;
+        prop_assert_eq!(again.as_ref(), Some(network));
+    }
+    Ok((network, report))
+}
+
+const WORDS: &[&str] = &[
+    "interfaces",
+    "name",
+    "type",
+    "state",
+    "up",
+    "absent",
+    "ethernet",
+    "bond",
+    "vlan",
+    "linux-bridge",
+    "eth0",
+    "ipv4",
+    "ipv6",
+    "enabled",
+    "dhcp",
+    "autoconf",
+    "address",
+    "ip",
+    "prefix-length",
+    "192.0.2.1",
+    "2001:db8::1",
+    "routes",
+    "route-rules",
+    "dns-resolver",
+    "config",
+    "server",
+    "search",
+    "destination",
+    "0.0.0.0/0",
+    "next-hop-interface",
+    "next-hop-address",
+    "identifier",
+    "mac-address",
+    "52:54:00:12:34:56",
+    "profile-name",
+    "link-aggregation",
+    "mode",
+    "port",
+    "options",
+    "802.1x",
+    "hostname",
+    "vlan",
+    "base-iface",
+    "id",
+    "mtu",
+    "copy-mac-from",
+    "description",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => select(WORDS).prop_map(str::to_owned),
+        1 => "[ -~]{0,12}",
+        1 => "\\PC{0,6}",
+        1 => select(vec!["a\nb=c", "\\", " x", "a;b", "../x", "[x]", "\u{7f}", "=", "%s", "#", ""]).prop_map(str::to_owned),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        1 => Just(Value::Null),
+        2 => any::<bool>().prop_map(Value::from),
+        2 => (-2_i64..5000).prop_map(Value::from),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => any::<f64>().prop_map(Value::from),
+        6 => text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Sequence),
+            prop::collection::vec((text().prop_map(Value::from), inner), 0..6)
+                .prop_map(|pairs| Value::Mapping(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+#[derive(Debug, Clone)]
+enum Mutation {
+    Replace(Value),
+    Remove,
+    Repeat,
+    Append(String),
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    prop_oneof![
+        value().prop_map(Mutation::Replace),
+        Just(Mutation::Remove),
+        Just(Mutation::Repeat),
+        text().prop_map(Mutation::Append),
+    ]
+}
+
+/// Changes the one value of `document` that comes as number `place` in a walk over all of them.
+fn mutate(document: &mut Value, place: &mut usize, mutation: &Mutation) -> bool {
+    match document {
+        Value::Sequence(list) => {
+            for index in 0..list.len() {
+                if *place == 0 {
+                    match mutation {
+                        Mutation::Remove => drop(list.remove(index)),
+                        Mutation::Repeat => list.push(list[index].clone()),
+                        _ => change(&mut list[index], mutation),
+                    }
+                    return true;
+                }
+                *place -= 1;
+                if mutate(&mut list[index], place, mutation) {
+                    return true;
+                }
+            }
+        }
+        Value::Mapping(map) => {
+            for key in map.keys().cloned().collect::<Vec<_>>() {
+                if *place == 0 {
+                    match mutation {
+                        Mutation::Remove => drop(map.remove(&key)),
+                        _ => change(&mut map[&key], mutation),
+                    }
+                    return true;
+                }
+                *place -= 1;
+                if mutate(&mut map[&key], place, mutation) {
+                    return true;
+                }
+            }
+        }
+        _ => {}
+    }
+    false
+}
+
+fn change(value: &mut Value, mutation: &Mutation) {
+    match (mutation, &mut *value) {
+        (Mutation::Replace(new), _) => *value = new.clone(),
+        (Mutation::Append(more), Value::String(text)) => text.push_str(more),
+        (Mutation::Append(more), Value::Mapping(map)) => drop(map.insert(more.as_str().into(), Value::from(1))),
+        _ => {}
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Sequence(list) => list.iter().map(|value| 1 + count(value)).sum(),
+        Value::Mapping(map) => map.values().map(|value| 1 + count(value)).sum(),
+        _ => 0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_document_is_converted_or_refused(value in value()) {
+        check(value)?;
+    }
+
+    #[test]
+    fn any_list_of_interfaces_is_converted_or_refused(list in prop::collection::vec(value(), 1..4)) {
+        check(Value::Mapping(Mapping::from_iter([("interfaces".into(), Value::Sequence(list))])))?;
+    }
+
+    #[test]
+    fn a_spoiled_document_is_converted_or_refused(
+        which in any::<Index>(),
+        places in prop::collection::vec((any::<Index>(), mutation()), 1..3),
+    ) {
+        let documents = documents();
+        let mut document = which.get(&documents).1.clone();
+        for (place, mutation) in places {
+            let count = count(&document);
+            if count > 0 {
+                mutate(&mut document, &mut place.index(count), &mutation);
+            }
+        }
+        check(document)?;
+    }
+}
+
+/// Calls `each` with the document once for every mapping in it, that mapping changed by `change`.
+fn for_each_mapping(document: &Value, change: &dyn Fn(&mut Mapping), each: &mut dyn FnMut(Value)) {
+    fn nth(value: &mut Value, place: &mut usize, change: &dyn Fn(&mut Mapping)) -> bool {
+        match value {
+            Value::Mapping(map) if *place == 0 => {
+                change(map);
+                true
+            }
+            Value::Mapping(map) => {
+                *place -= 1;
+                map.values_mut().any(|value| nth(value, place, change))
+            }
+            Value::Sequence(list) => list.iter_mut().any(|value| nth(value, place, change)),
+            _ => false,
+        }
+    }
+    for place in 0.. {
+        let mut changed = document.clone();
+        if !nth(&mut changed, &mut place.clone(), change) {
+            return;
+        }
+        each(changed);
+    }
+}
+
+#[test]
+fn an_unknown_key_is_refused_wherever_it_stands() {
+    let mut accepted = Vec::new();
+    for (name, document) in documents() {
+        for_each_mapping(&document, &|map| drop(map.insert("surplus".into(), "x".into())), &mut |changed| {
+            let (network, report) = convert(&host(changed.clone()));
+            // What stands in an interface that gets no profile is nobody's concern.
+            let left_out = report.findings().iter().any(|finding| finding.code == "interface-left-out");
+            if network.is_some() && !left_out {
+                accepted.push(format!("{name}: {}\n{report:?}", serde_yaml::to_string(&changed).unwrap()));
+            }
+        });
+    }
+    assert!(accepted.is_empty(), "{}", accepted.join("\n"));
+}
+
+/// What says only what is so anyway: the keyfiles are the same without.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("type", "ethernet"),
+    ("type", "veth"),
+    ("state", "up"),
+    ("enabled", "false"),
+    ("dhcp", "false"),
+    ("autoconf", "false"),
+    ("addr-gen-mode", "eui64"),
+    ("auto-routes", "true"),
+    ("reorder-headers", "true"),
+    ("route-table", "254"),
+];
+
+/// A setting that changes nothing in the keyfiles and is not reported is one that got lost without a word.
+#[test]
+fn every_setting_is_in_the_keyfiles_or_reported() {
+    let mut lost = Vec::new();
+    for (name, document) in documents() {
+        let (network, report) = convert(&host(document.clone()));
+        // A finding about a whole entry is one about all that stands in it.
+        let told: Vec<String> = report
+            .findings()
+            .iter()
+            .filter(|finding| finding.code != "interface-type-missing")
+            .map(|finding| match finding.code {
+                "interface-left-out" | "route-left-out" => finding.path.to_string().replace(".state", ""),
+                _ => finding.path.to_string(),
+            })
+            .collect();
+        let files: Vec<&str> =
+            network.iter().flat_map(|network| &network.keyfiles).map(|file| file.name.as_str()).collect();
+        for (place, path, key, value) in settings(&document) {
+            let written = serde_yaml::to_string(&value).unwrap();
+            let path = path.to_string();
+            // The profile of a NIC that is not identified by its name is called by the name anyway.
+            let same_as_name =
+                key == "profile-name" && files.contains(&format!("{}.nmconnection", written.trim()).as_str());
+            let default = DEFAULTS.contains(&(key.as_str(), written.trim()));
+            if told.iter().any(|told| path.starts_with(told)) || same_as_name || default {
+                continue;
+            }
+            let mut without = document.clone();
+            assert!(mutate(&mut without, &mut place.clone(), &Mutation::Remove));
+            if convert(&host(without)).0 == network {
+                lost.push(format!("{name}: {path}: {}", written.trim()));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+/// Every plain value that is a member of a mapping, in the order of [`mutate`]: its number, its path and itself.
+fn settings(document: &Value) -> Vec<(usize, DocumentPath, String, Value)> {
+    fn walk(
+        value: &Value,
+        path: &DocumentPath,
+        place: &mut usize,
+        found: &mut Vec<(usize, DocumentPath, String, Value)>,
+    ) {
+        match value {
+            Value::Sequence(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    *place += 1;
+                    walk(value, &path.index(index), place, found);
+                }
+            }
+            Value::Mapping(map) => {
+                for (key, value) in map {
+                    let key = key.as_str().unwrap();
+                    let path = path.key(key);
+                    if !matches!(value, Value::Sequence(_) | Value::Mapping(_)) {
+                        found.push((*place, path.clone(), key.to_owned(), value.clone()));
+                    }
+                    *place += 1;
+                    walk(value, &path, place, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(document, &DocumentPath::root(), &mut 0, &mut found);
+    found
+}
+
+/// nmstate's time grows with the square of a list's length.
+#[test]
+fn endless_lists_are_refused_before_they_cost_anything() {
+    for list in ["routes", "route-rules"] {
+        let entries: Value = vec![Value::Mapping(Mapping::new()); 20_000].into();
+        let config = Value::Mapping(Mapping::from_iter([("config".into(), entries)]));
+        let (network, report) = convert(&host(Value::Mapping(Mapping::from_iter([(list.into(), config)]))));
+        assert!(network.is_none());
+        assert!(report.findings().iter().any(|finding| finding.code == "list-too-long"), "{list}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the parts of a document come from that was put together, or translated, from others.
+
+use std::collections::BTreeMap;
+
+use super::DocumentPath;
+
+/// Parts of a document, and where in the user's documents they come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origins(BTreeMap<DocumentPath, Origin>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    /// The part stands there as it is.
+    Moved(DocumentPath),
+    /// The part was made of what stands there, and inside it the two have nothing in common.
+    Made(DocumentPath),
+}
+
+impl Origins {
+    /// The part at `part` stands at `origin` as it is.
+    pub fn moved(&mut self, part: DocumentPath, origin: DocumentPath) {
+        self.0.entry(part).or_insert(Origin::Moved(origin));
+    }
+
+    /// The part at `part` was made of what stands at `origin`.
+    pub fn made(&mut self, part: DocumentPath, origin: DocumentPath) {
+        self.0.entry(part).or_insert(Origin::Made(origin));
+    }
+
+    /// The part at `part` is what was at `was` before in the same document.
+    pub fn renamed(&mut self, part: DocumentPath, was: &DocumentPath) {
+        let origin = self.smallest(was).unwrap_or_else(|| Origin::Moved(was.clone()));
+        self.0.entry(part).or_insert(origin);
+    }
+
+    /// Whether every part stands where it is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where what stands at `path` comes from: by the smallest part that it is in; none where it is in none.
+    pub fn of(&self, path: &DocumentPath) -> Option<DocumentPath> {
+        self.smallest(path).map(|origin| match origin {
+            Origin::Moved(origin) | Origin::Made(origin) => origin,
+        })
+    }
+
+    /// What stands at `path`, as a part of its own.
+    fn smallest(&self, path: &DocumentPath) -> Option<Origin> {
+        let (rest, origin) = path.tops().find_map(|(top, rest)| Some((rest, self.0.get(&top)?)))?;
+        Some(match origin {
+            Origin::Moved(origin) => Origin::Moved(origin.followed_by(rest)),
+            Origin::Made(origin) => Origin::Made(origin.clone()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_part_says_where_a_place_comes_from() {
+        let interface = |index| DocumentPath::root().key("interfaces").index(index);
+        let policy = DocumentPath::document("NodeNetworkConfigurationPolicy/a").key("spec");
+        let link = DocumentPath::document("network_data").key("links").index(3);
+        let mut origins = Origins::default();
+        origins.moved(interface(1), policy.key("desiredState").key("interfaces").index(0));
+        origins.made(interface(2), link.clone());
+        origins.made(interface(2).key("mtu"), link.key("mtu"));
+        let of = |path: DocumentPath| origins.of(&path).map(|path| path.to_string());
+        let moved = "NodeNetworkConfigurationPolicy/a: spec.desiredState.interfaces[0].ipv4";
+        assert_eq!(of(interface(1).key("ipv4")).as_deref(), Some(moved));
+        assert_eq!(of(interface(2).key("vlan").key("id")).as_deref(), Some("network_data: links[3]"));
+        assert_eq!(of(interface(2).key("mtu")).as_deref(), Some("network_data: links[3].mtu"));
+        assert_eq!(of(interface(10)), None);
+    }
+
+    /// A document of a few megabytes has that many; looked through one by one they would take minutes.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
+    fn a_great_many_parts_are_found_at_once() {
+        let list = DocumentPath::document("d").key("interfaces").index(0).key("addresses");
+        let mut origins = Origins::default();
+        origins.moved(list.clone(), DocumentPath::document("p").key("address"));
+        let begun = std::time::Instant::now();
+        for index in 0..200_000 {
+            origins.renamed(list.index(index).key("valid-life-time"), &list.index(index).key("valid-lft"));
+        }
+        let found = origins.of(&list.index(199_999).key("valid-life-time")).map(|path| path.to_string());
+        assert_eq!(found.as_deref(), Some("p: address[199999].valid-lft"));
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    }
+}

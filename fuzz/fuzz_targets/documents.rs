@@ -5,10 +5,10 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let input = imagelib::input::read(bytes);
+    let input = hosts::input::read(bytes);
     assert!(!input.hosts.is_empty() || !input.report.is_empty(), "neither a host nor a finding");
-    let mut converted = imagelib::check::convert_all(input);
-    imagelib::input::locate([imagelib::input::Text { name: None, text: bytes }], &mut converted.report);
+    let mut converted = hosts::check::convert_all(input);
+    hosts::input::locate([hosts::input::Text { name: None, text: bytes }], &mut converted.report);
     for (host, network) in converted.hosts {
         assert!(network.is_some() || converted.report.has_errors(), "no network, and no error");
         for keyfile in network.into_iter().flat_map(|network| network.keyfiles) {
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
         }
-        let (units, report) = imagelib::network::networkd::convert(&host);
+        let (units, report) = hosts::network::networkd::convert(&host);
         assert_eq!(units.is_none(), report.has_errors());
         for unit in units.into_iter().flat_map(|units| units.units) {
             for line in unit.content.lines().filter(|line| !line.is_empty()) {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use imagelib::input::{Text, read_all};
+use hosts::input::{Text, read_all};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

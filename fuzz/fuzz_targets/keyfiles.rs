@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use imagelib::input::{Text, read_all};
-use imagelib::network::convert;
+use hosts::input::{Text, read_all};
+use hosts::network::convert;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -12,15 +12,32 @@ use tempfile::TempDir;
 
 /// The binary `dayone`: that of `DAYONE_BIN`, or the one that was built beside the tests.
 pub fn dayone() -> Command {
-    let beside_the_tests = || {
-        let test = std::env::current_exe().expect("a test has a path");
-        test.ancestors().nth(2).expect("target/debug/deps/test").join("dayone")
-    };
     let binary = std::env::var_os("DAYONE_BIN").map_or_else(beside_the_tests, PathBuf::from);
     assert!(binary.exists(), "{} is missing; run cargo build -p dayone", binary.display());
     let mut command = Command::new(binary);
     command.env("NO_COLOR", "1");
     command
+}
+
+/// The binary in `target/debug`. Cargo builds it with the whole workspace, but not for the tests of this crate alone. These
+/// would then test an old binary, so this panics if a source has changed between the builds of the binary and of the test.
+fn beside_the_tests() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let binary = test.ancestors().nth(2).expect("target/debug/deps/test").join("dayone");
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let (built, tested) = (modified(&binary), modified(&test));
+    // Cargo lists the binary's sources beside it.
+    let sources = fs::read_to_string(binary.with_extension("d")).unwrap_or_default();
+    for source in sources.split_whitespace().skip(1).map(Path::new) {
+        let changed = modified(source);
+        assert!(
+            built.is_none() || changed <= built || changed > tested,
+            "{} is older than {}; build the whole workspace (make unit, make peers or make vms do)",
+            binary.display(),
+            source.display()
+        );
+    }
+    binary
 }
 
 /// An address on loopback that nobody listens on.

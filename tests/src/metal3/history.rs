@@ -1,6 +1,8 @@
 //! What somebody saw who watched an object all the time, and tried every URL at once.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -44,12 +46,23 @@ impl History {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was seen behind this version of the object.
-    pub fn since(&self, object: &Value) -> Vec<Sighting> {
-        let all = self.sightings();
-        let version = &object["metadata"]["resourceVersion"];
-        let at = all.iter().position(|sighting| sighting.object["metadata"]["resourceVersion"] == *version);
-        all.into_iter().skip(at.map_or(0, |at| at + 1)).collect()
+    /// What was seen behind the version `first` of the object, up to the version `last`, which may still be on its way.
+    pub fn between(&self, first: &Value, last: &Value) -> Vec<Sighting> {
+        let at = |all: &[Sighting], object: &Value| {
+            let version = &object["metadata"]["resourceVersion"];
+            all.iter().position(|sighting| sighting.object["metadata"]["resourceVersion"] == *version)
+        };
+        let started = Instant::now();
+        loop {
+            let mut all = self.sightings();
+            if let Some(end) = at(&all, last) {
+                all.truncate(end + 1);
+                let begin = at(&all, first).map_or(0, |at| at + 1);
+                return all.split_off(begin);
+            }
+            assert!(started.elapsed() < Duration::from_secs(20), "the watch has not shown {last:#}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Nobody ever saw a ready image that was not there.

@@ -207,7 +207,7 @@ fn an_edited_secret_is_another_image_that_nobody_takes_for_the_old_one() {
     let second = wait_until_acceptable(&site, "host", "network");
     assert_ne!(image_url(&second), image_url(&first));
 
-    let steps: Vec<_> = history.since(&first).into_iter().map(|sighting| sighting.object).collect();
+    let steps: Vec<_> = history.between(&first, &second).into_iter().map(|sighting| sighting.object).collect();
     let version = |secret: &Value| secret["metadata"]["resourceVersion"].clone();
     let shown: Vec<_> = steps
         .iter()
@@ -254,7 +254,7 @@ fn what_is_written_beside_a_secrets_content_leaves_the_image_as_it_is() {
         let image = wait_until_acceptable(&site, "host", "network");
         assert_eq!(image_url(&image), image_url(&first), "{edit}");
     }
-    let steps = history.since(&first);
+    let steps = history.between(&first, &site.image("host"));
     assert_eq!(steps.len(), edits.len(), "one write each: {steps:#?}");
     assert!(steps.iter().all(|step| is_true(&step.object, "Ready") && step.answered == Some(Ok(200))), "{steps:#?}");
     let since = |object: &Value| condition(object, "Ready")["lastTransitionTime"].clone();

@@ -129,7 +129,7 @@ fn another_format_and_another_architecture_are_another_image_that_is_ready_only_
     assert_ne!(image_url(&initrd), image_url(&iso));
 
     // Ready and withdrawn, then without a URL, then with the new one.
-    let steps: Vec<_> = history.since(&iso).into_iter().map(|sighting| sighting.object).collect();
+    let steps: Vec<_> = history.between(&iso, &initrd).into_iter().map(|sighting| sighting.object).collect();
     let shown: Vec<_> = steps
         .iter()
         .map(|step| {

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let input = hosts::input::read(bytes);
     assert!(!input.hosts.is_empty() || !input.report.is_empty(), "neither a host nor a finding");
-    let mut converted = hosts::check::convert_all(input);
+    let mut converted = hosts::every_host::convert(input);
     hosts::input::locate([hosts::input::Text { name: None, text: bytes }], &mut converted.report);
     for (host, network) in converted.hosts {
         assert!(network.is_some() || converted.report.has_errors(), "no network, and no error");

@@ -7,13 +7,13 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use hosts::{check, input};
+use hosts::{every_host, input};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [documents, output] = arguments.as_slice() else { return Err("convert DOCUMENTS DIRECTORY".into()) };
     let text = fs::read(documents)?;
-    let mut converted = check::convert_all(input::read(&text));
+    let mut converted = every_host::convert(input::read(&text));
     input::locate([input::Text { name: Some(documents), text: &text }], &mut converted.report);
     for finding in converted.report.findings() {
         eprintln!("{}: {finding} [{}]", finding.severity, finding.code);

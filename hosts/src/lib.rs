@@ -26,11 +26,14 @@
 //! read: the same documents give the same files.
 
 pub mod check;
+pub mod every_host;
 mod family;
 pub mod input;
+mod keyfile_format;
 pub mod manifests;
 mod members;
 pub mod network;
+mod nmstate_document;
 mod parallel;
 pub mod second_step;
 pub mod topology;

@@ -1,11 +1,8 @@
 //! What can be known to be wrong with hosts' networks before anything boots.
 
 mod address;
-mod convert;
 mod fleet;
 mod host;
-
-pub use convert::{Converted, between_hosts, convert_all, convert_all_for};
 
 use crate::topology::Topology;
 use vocabulary::host::{Cluster, HostSpec};

@@ -4,9 +4,9 @@
 
 use serde_yaml::Mapping;
 
-use super::document::{elements, text};
-use super::interfaces::{Interface, known_names};
 use super::mac;
+use crate::nmstate_document::interfaces::{Interface, known_names};
+use crate::nmstate_document::{elements, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
 

@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use memchr::memmem;
 use serde_yaml::{Mapping, Value};
 
-use crate::network::document::{elements, mapping};
+use crate::nmstate_document::{elements, mapping};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports what stands in a profile that does not come up, and in a family that has no addresses but link-local ones.

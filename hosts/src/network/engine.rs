@@ -12,8 +12,8 @@ use serde_yaml::Value;
 
 use self::apart::Apart;
 use self::locate::{Attempts, locate};
-use super::document::{Step, descend, is_secret, quoted};
 use super::parts::Bad;
+use crate::nmstate_document::{Step, descend, is_secret, quoted};
 use vocabulary::report::{DocumentPath, Report};
 
 /// What nmstate says about a document.

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, is_true, mapping, number, quoted, text};
-use super::interfaces::Interface;
 use crate::family::Family;
 use crate::members::get;
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::{elements, is_true, mapping, number, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Protocols of addresses that nmstate takes for its own; it knows them by the numbers 1 to 3, too.

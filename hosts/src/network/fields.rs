@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{is_true, number, quoted};
+use crate::nmstate_document::{is_true, number, quoted};
 use vocabulary::report::{DocumentPath, Report};
 
 /// The form in which a document is to be said again.

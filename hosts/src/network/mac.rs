@@ -11,9 +11,9 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, quoted, text};
-use super::interfaces::{Identifier, Interface, known_names};
 use crate::members::get;
+use crate::nmstate_document::interfaces::{Identifier, Interface, known_names};
+use crate::nmstate_document::{elements, quoted, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::Report;
 

@@ -6,11 +6,9 @@
 //! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
 //! cloud-init reads it.
 
-mod aliases;
 mod boot_nic;
 pub mod cloud;
 mod dns;
-pub(crate) mod document;
 pub(crate) mod engine;
 mod escape;
 mod families;
@@ -18,22 +16,15 @@ mod features;
 mod fields;
 mod files;
 mod given;
-pub(crate) mod interfaces;
-pub(crate) mod keyfile_format;
 mod mac;
-mod misspelt;
 mod names;
 pub mod networkd;
 mod newer;
 pub(crate) mod nics;
-pub(crate) mod other_names;
 mod parts;
-mod pattern;
 mod ports;
-pub(crate) mod references;
 mod refusals;
 mod release;
-pub(crate) mod routes;
 mod rules;
 mod settings;
 mod verify;
@@ -42,9 +33,7 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-pub(crate) use aliases::resolve as resolve_aliases;
 pub use files::{ConvertedNetwork, convert_network};
-pub(crate) use interfaces::kernel_name_problem;
 pub use vocabulary::network_files::{
     Keyfile, KeyfileName, KeyfileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
     NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError,
@@ -52,8 +41,9 @@ pub use vocabulary::network_files::{
 
 use crate::check::{self, CheckedHost};
 use crate::members::get;
-use crate::network::pattern::Searched;
 use crate::network::release::Release;
+use crate::nmstate_document::pattern::Searched;
+use crate::nmstate_document::{self as document, aliases, interfaces, other_names, references, routes};
 use crate::topology::{Topology, from_nmstate};
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};

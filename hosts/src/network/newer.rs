@@ -5,10 +5,10 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{descend, is_true, text};
-use super::pattern::{Pattern, Searched};
 use super::release::{Effect, NO_RULE, Release, Since};
 use crate::members::get;
+use crate::nmstate_document::pattern::{Pattern, Searched};
+use crate::nmstate_document::{descend, is_true, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Whether a value, and what stands beside it, is the case.

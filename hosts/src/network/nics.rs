@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{descend, quoted, text};
-use super::pattern::Searched;
-use super::references::REFERENCES;
+use crate::nmstate_document::pattern::Searched;
+use crate::nmstate_document::references::REFERENCES;
+use crate::nmstate_document::{descend, quoted, text};
 use vocabulary::host::{MacAddress, NamedNic, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 

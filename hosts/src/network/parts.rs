@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, mapping, number, text};
 use super::mac::ports;
+use crate::nmstate_document::{elements, mapping, number, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report, Severity};
 

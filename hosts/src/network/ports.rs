@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, text};
-use super::interfaces::Interface;
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::{elements, text};
 
 /// The sections that hold them. They stand behind the first section of a NIC's profile.
 const SECTIONS: [&str; 2] = ["[bond-port]", "[bridge-port]"];

@@ -4,13 +4,13 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{Step, descend, elements, number, text};
-use super::interfaces::Interface;
-use super::keyfile_format::GroupedKeys;
 use super::mac::ports;
 use super::verify::{self, Effect, Problem};
 use super::{Keyfile, KeyfileName};
+use crate::keyfile_format::GroupedKeys;
 use crate::members::get;
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::{Step, descend, elements, number, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports what NetworkManager refuses or ignores in `keyfiles`, which are those of `document`.

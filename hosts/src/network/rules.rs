@@ -12,9 +12,9 @@ use ipnet::IpNet;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, is_true, mapping, number, quoted, text};
-use super::interfaces::Interface;
-use super::routes::network;
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::routes::network;
+use crate::nmstate_document::{elements, is_true, mapping, number, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// The table that rules and routes are about when they name none (`RT_TABLE_MAIN`).

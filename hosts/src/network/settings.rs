@@ -2,9 +2,9 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, is_true, mapping, number, text};
-use super::interfaces::Interface;
 use crate::members::get;
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::{elements, is_true, mapping, number, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports settings that are lost under a condition, and those with which a profile is not what it says.

@@ -3,7 +3,7 @@
 use serde_yaml::Mapping;
 
 use super::BRIDGE;
-use crate::network::document::{elements, is_true, mapping, quoted, text};
+use crate::nmstate_document::{elements, is_true, mapping, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Names that OVN-Kubernetes gives to interfaces of its own; those that end with `*` begin such names.

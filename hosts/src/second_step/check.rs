@@ -7,7 +7,8 @@ use serde_yaml::{Mapping, Value};
 use super::bridge::{self, Uplink};
 use super::compare;
 use super::{SecondStepDocument, ShortName, Target};
-use crate::network::{self, HostNetwork, document, engine, interfaces};
+use crate::network::{self, HostNetwork, engine};
+use crate::nmstate_document::{self as document, aliases, interfaces};
 use crate::topology::{Topology, from_nmstate};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
@@ -98,7 +99,7 @@ pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<Host
 }
 
 fn check_one(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork> {
-    let network = network::resolve_aliases(network);
+    let network = aliases::resolve(network);
     let mut findings = Report::new();
     let second = read(&network, &mut findings).filter(|_| !findings.has_errors());
     report.append(findings.at_origins(&network.origins));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hosts::check::convert_all;
+use hosts::every_host::convert;
 use hosts::input::{self, Input};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
@@ -22,7 +22,7 @@ fn fixtures(directory: &str) -> Vec<PathBuf> {
 }
 
 fn findings(document: &Path) -> Report {
-    convert_all(input::read(&fs::read(document).unwrap())).report
+    convert(input::read(&fs::read(document).unwrap())).report
 }
 
 fn lines(report: &Report) -> String {
@@ -106,7 +106,7 @@ fn many_hosts_of_one_address_are_a_few_findings() {
     let path = DocumentPath::root();
     let document = "{interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}]}";
     let host = HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(document).unwrap(), path));
-    let converted = convert_all(Input { hosts: vec![host; 10_000], ..Input::default() });
+    let converted = convert(Input { hosts: vec![host; 10_000], ..Input::default() });
     assert_eq!(converted.hosts.len(), 10_000);
     let codes: BTreeSet<&str> = converted.report.findings().iter().map(|finding| finding.code).collect();
     assert_eq!(codes, BTreeSet::from(["address-of-two-hosts"]));
@@ -156,7 +156,7 @@ fn a_mistake_beside_the_network_hides_none_in_it() {
     for shape in shapes {
         let input = input::read(shape.as_bytes());
         assert!(input.hosts.is_empty(), "an image could be made: {shape}");
-        let report = convert_all(input).report;
+        let report = convert(input).report;
         let errors: Vec<_> =
             report.findings().iter().filter(|finding| finding.severity.to_string() == "error").collect();
         let codes: BTreeSet<_> = errors.iter().map(|finding| finding.code).collect();

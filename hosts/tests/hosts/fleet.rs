@@ -122,7 +122,7 @@ fn a_mistake_of_the_template_is_said_once_with_the_number_of_hosts() {
         )
     };
     let checked = |text: &str| {
-        let report = hosts::check::convert_all(hosts::input::read(text.as_bytes())).report;
+        let report = hosts::every_host::convert(hosts::input::read(text.as_bytes())).report;
         let errors = report.findings().iter().filter(|finding| finding.severity.to_string() == "error");
         errors.map(|finding| format!("{} {}", finding.code, finding.message)).collect::<Vec<_>>()
     };

@@ -120,7 +120,7 @@ fn a_host_with_errors_is_compared_with_others_even_so() {
     };
     let files = [("a", "192.0.2.1"), ("b", "203.0.113.1")];
     let files = files.map(|(host, gateway)| (format!("fleet/{host}/eth0.nmconnection"), profile(gateway)));
-    let report = hosts::check::convert_all(read(&files)).report;
+    let report = hosts::every_host::convert(read(&files)).report;
     let codes: Vec<&str> = report.findings().iter().map(|finding| finding.code).collect();
     assert_eq!(codes, ["gateway-off-link", "address-of-two-hosts"], "{:?}", report.findings());
 }

@@ -4,7 +4,7 @@
 #[path = "../../../tests/src/rack.rs"]
 mod rack;
 
-use hosts::check::convert_all;
+use hosts::every_host::convert;
 use hosts::input::{Limits, Text, locate_within, read_within};
 use rack::RackHost;
 
@@ -16,7 +16,7 @@ fn hosts() -> Vec<RackHost> {
 /// Each finding with its line, and what stands there.
 fn findings(text: &str) -> Vec<String> {
     let texts = || [Text { name: None, text: text.as_bytes() }];
-    let mut converted = convert_all(read_within(Limits::FILES, texts()));
+    let mut converted = convert(read_within(Limits::FILES, texts()));
     assert_eq!(converted.hosts.len(), hosts().len());
     assert!(converted.hosts.iter().all(|(_, network)| network.is_some()));
     locate_within(Limits::FILES, texts(), &mut converted.report);

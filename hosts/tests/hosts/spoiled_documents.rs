@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hosts::check::convert_all;
+use hosts::every_host::convert;
 use hosts::input::{self, Text};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -194,7 +194,7 @@ proptest! {
         let input = input::read(text.as_bytes());
         prop_assert!(!input.hosts.is_empty() || !input.report.is_empty());
         let hosts = input.hosts.len();
-        let mut converted = convert_all(input);
+        let mut converted = convert(input);
         prop_assert_eq!(converted.hosts.len(), hosts);
         prop_assert!(converted.hosts.iter().all(|(_, network)| network.is_some()) || converted.report.has_errors());
         input::locate([Text { name: None, text: text.as_bytes() }], &mut converted.report);

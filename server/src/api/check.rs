@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use hosts::check::Converted;
+use hosts::every_host::Converted;
 use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

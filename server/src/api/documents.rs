@@ -1,6 +1,6 @@
 //! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
 
-use hosts::check::{self, Converted};
+use hosts::every_host::{self, Converted};
 use hosts::input::{self, ChooseError, Input};
 use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
 use hosts::network::{HostNetwork, NetworkManagerVersion};
@@ -55,11 +55,11 @@ pub(super) fn convert(
     let mut input = input::read_all(documents.texts());
     // Where documents could not be read, it is not known whether the host is among them.
     if name.is_some() && !input.report.has_errors() {
-        input.report.append(check::between_hosts(&input));
+        input.report.append(every_host::between_hosts(&input));
         let Input { hosts, report, .. } = input;
         input = Input { hosts: vec![choose(hosts, name, &report)?], report, ..Input::default() };
     }
-    let mut converted = check::convert_all_for(input, release);
+    let mut converted = every_host::convert_for(input, release);
     locate(documents, &mut converted.report);
     Ok(converted)
 }
@@ -89,7 +89,7 @@ pub(super) fn networks(documents: &UserDocuments, name: Option<&str>) -> Result<
 /// What `documents` say, with warnings. There is nothing wrong between the hosts.
 fn read(documents: &UserDocuments) -> Result<Input, Problem> {
     let mut input = input::read_all(documents.texts());
-    input.report.append(check::between_hosts(&input));
+    input.report.append(every_host::between_hosts(&input));
     locate(documents, &mut input.report);
     if input.report.has_errors() { Err(refused(&input.report)) } else { Ok(input) }
 }

@@ -1,6 +1,6 @@
 //! The user's documents: read from files, and the networks that they describe.
 
-use hosts::check::{self, Converted};
+use hosts::every_host::{self, Converted};
 use hosts::input::{self, ChooseError, Input, Limits, Text};
 use hosts::network::NetworkManagerVersion;
 use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
@@ -52,7 +52,7 @@ pub(super) fn read(files: &[InputFile]) -> Result<Converted, Failure> {
 /// [`read`], for a release of NetworkManager on the hosts, where it is known.
 pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersion>) -> Result<Converted, Failure> {
     let documents = Documents::read(files)?;
-    let mut converted = check::convert_all_for(input::read_within(Limits::FILES, documents.texts()), release);
+    let mut converted = every_host::convert_for(input::read_within(Limits::FILES, documents.texts()), release);
     documents.locate(&mut converted.report);
     Ok(converted)
 }
@@ -61,7 +61,7 @@ pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersio
 pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHost, Report), Failure> {
     let documents = Documents::read(files)?;
     let mut input = input::read_within(Limits::FILES, documents.texts());
-    input.report.append(check::between_hosts(&input));
+    input.report.append(every_host::between_hosts(&input));
     documents.locate(&mut input.report);
     let Input { hosts, report, .. } = input;
     // An error in a document may be about the host that is meant, or keep it from being seen.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hosts::input::{self, Input};
-use hosts::{check, network};
+use hosts::{every_host, network};
 use serde_json::Value;
 
 use super::support::{Answer, Dayone, bare_metal_host};
@@ -33,9 +33,9 @@ fn member<'a>(finding: &'a Value, key: &str) -> &'a str {
 fn found_by_the_library(text: &str, of_all_hosts: bool) -> Vec<String> {
     let mut input = input::read(text.as_bytes());
     let report = if of_all_hosts {
-        check::convert_all(input).report
+        every_host::convert(input).report
     } else {
-        input.report.append(check::between_hosts(&input));
+        input.report.append(every_host::between_hosts(&input));
         match input {
             Input { report, .. } if report.has_errors() => report,
             Input { hosts, mut report, .. } => {

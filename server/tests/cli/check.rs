@@ -1,7 +1,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use hosts::{check, input};
+use hosts::{every_host, input};
 
 use super::images::Place;
 use super::inspect::ramdisk_with_network_manager;
@@ -22,7 +22,7 @@ fn every_invalid_document_gives_its_findings_and_exit_code_1() {
         let mut said: Vec<String> = lines.iter().map(|line| sentence(line, document.to_str().unwrap())).collect();
         said.sort();
         // What is wrong with the document, and what there is to say of the networks of those hosts that could be read.
-        let library = check::convert_all(input::read(&fs::read(document).unwrap())).report;
+        let library = every_host::convert(input::read(&fs::read(document).unwrap())).report;
         let mut library: Vec<_> =
             library.findings().iter().map(|finding| format!("{}: {finding}", finding.severity)).collect();
         library.sort();

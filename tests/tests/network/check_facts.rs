@@ -4,13 +4,13 @@ use std::fs;
 use std::process::Command;
 
 use acceptance::peers::{peer, run_text};
-use hosts::check::convert_all;
+use hosts::every_host::convert;
 use hosts::input;
 use serde_yaml::Value;
 
 /// The codes of what is found in a document.
 fn codes(document: &str) -> Vec<&'static str> {
-    let converted = convert_all(input::read(document.as_bytes()));
+    let converted = convert(input::read(document.as_bytes()));
     converted.report.findings().iter().map(|finding| finding.code).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_yaml::Value;
 
 use super::{Network, bonds, families};
-use crate::network::references;
+use crate::nmstate_document::references;
 use crate::topology::{Device, Interface, Kind, Method};
 use vocabulary::report::Report;
 

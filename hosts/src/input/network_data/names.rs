@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::links::{Kind, Link, Links};
-use crate::network::kernel_name_problem;
+use crate::nmstate_document::interfaces::kernel_name_problem;
 
 /// The names of links, by id.
 pub(super) type Names<'a> = BTreeMap<&'a str, String>;

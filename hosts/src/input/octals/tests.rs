@@ -4,7 +4,7 @@ use serde_yaml::Value;
 use super::super::limits::Limits;
 use super::super::yaml::{self, Budget};
 use super::*;
-use crate::network::document::number;
+use crate::nmstate_document::number;
 
 /// The places that are found in a document; none where it is none.
 fn found(text: &str) -> Option<(Mapping, Vec<String>)> {

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use super::Route;
 use super::ip::{self, Ip};
 use super::kind::{self, Kind};
-use crate::network::document::{quoted, text};
 use crate::network::fields::{Fields, Findings};
-use crate::network::interfaces::{Identifier, Interface as Entry};
+use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
+use crate::nmstate_document::{quoted, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 

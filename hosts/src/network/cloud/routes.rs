@@ -7,8 +7,8 @@ use ipnet::IpNet;
 use super::interface::Interface;
 use super::ip::Automatic;
 use super::{Network, Route};
-use crate::network::document::quoted;
 use crate::network::fields::{Fields, Findings};
+use crate::nmstate_document::quoted;
 
 /// Reads `routes.config`.
 pub(super) fn read(network: &mut Network<'_>, document: &mut Fields<'_>, findings: &mut Findings<'_>) {

@@ -6,8 +6,8 @@ use serde_yaml::{Mapping, Value};
 
 use super::locate::{Attempts, locate, without};
 use super::{Refusal, refused, report_one};
-use crate::network::document::{Step, descend, elements, text};
 use crate::network::parts::{Bad, port_names, reduced, stub};
+use crate::nmstate_document::{Step, descend, elements, text};
 use vocabulary::report::{DocumentPath, Finding, Report, Severity};
 
 const CONFIG_OF_ROUTES: &[&str] = &["routes", "config"];

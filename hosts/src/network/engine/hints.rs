@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_yaml::Value;
 
 use super::locate::{at, with, without};
-use crate::network::document::{Step, quoted};
+use crate::nmstate_document::{Step, quoted};
 
 /// Mappings that hold what people write beside them.
 const HOLDERS: [&str; 2] = ["options", "config"];

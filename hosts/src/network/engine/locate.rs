@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::{Refusal, generate};
-use crate::network::document::Step;
+use crate::nmstate_document::Step;
 
 /// How many values nmstate may be shown again, all attempts together, to find the places of errors.
 const VALUES: usize = 1_000_000;

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::profile::Reader;
-use crate::network::document::quoted;
 use crate::network::verify::is_profile_address;
+use crate::nmstate_document::quoted;
 use vocabulary::report::{DocumentPath, Report};
 
 struct Family {

@@ -15,7 +15,7 @@ mod tests;
 
 use super::{HostNetwork, Keyfile};
 use crate::check::{self, CheckedHost};
-use crate::network::keyfile_format::GroupedKeys;
+use crate::keyfile_format::GroupedKeys;
 use crate::network::release::Release;
 use crate::topology::Topology;
 use vocabulary::host::{HostSpec, KeyfileDocument};

@@ -5,7 +5,7 @@
 //! vSwitch's alone is refused anyway.
 
 use super::groups;
-use crate::network::keyfile_format::{Entry, Group, GroupedKeys};
+use crate::keyfile_format::{Entry, Group, GroupedKeys};
 use crate::network::release::{Effect, NO_RULE, Release, Since};
 use vocabulary::report::{DocumentPath, Report};
 

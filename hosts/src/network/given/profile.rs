@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::{groups, ip};
-use crate::network::document::quoted;
-use crate::network::features::{OPENVSWITCH, OPENVSWITCH_REASON};
-use crate::network::kernel_name_problem;
-use crate::network::keyfile_format::GroupedKeys;
+use crate::keyfile_format::GroupedKeys;
+use crate::nmstate_document::interfaces::kernel_name_problem;
+use crate::nmstate_document::quoted;
+use crate::nmstate_document::types::{OPENVSWITCH, OPENVSWITCH_REASON};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
 

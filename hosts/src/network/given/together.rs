@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::network::document::quoted;
-use crate::network::keyfile_format::GroupedKeys;
+use crate::keyfile_format::GroupedKeys;
+use crate::nmstate_document::quoted;
 use vocabulary::host::KeyfileDocument;
 use vocabulary::report::{DocumentPath, Report};
 

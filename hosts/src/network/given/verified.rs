@@ -1,7 +1,7 @@
 //! What NetworkManager does not take of a profile, where nothing else was said of it.
 
 use super::{groups, newer};
-use crate::network::keyfile_format::GroupedKeys;
+use crate::keyfile_format::GroupedKeys;
 use crate::network::verify::{self, Effect};
 use vocabulary::report::{DocumentPath, Report, Severity};
 

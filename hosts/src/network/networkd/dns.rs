@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 use super::plan::{Node, Plan};
 use super::routes::Way;
-use crate::network::document::quoted;
 use crate::network::fields::{Fields, Findings};
+use crate::nmstate_document::quoted;
 
 /// Reads `dns-resolver.config`.
 pub(super) fn read<'a>(plan: &mut Plan<'a>, ways: &[Way<'a>], document: &mut Fields<'a>, findings: &mut Findings<'_>) {

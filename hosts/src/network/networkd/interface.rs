@@ -5,9 +5,9 @@ use nmstate::PciAddress;
 use super::plan::Plan;
 use super::unit::yes;
 use super::{LINK_FILE, bond, bridge, ip, stacked};
-use crate::network::document::{quoted, text};
 use crate::network::fields::{Fields, Findings};
-use crate::network::interfaces::{Identifier, Interface};
+use crate::nmstate_document::interfaces::{Identifier, Interface};
+use crate::nmstate_document::{quoted, text};
 use vocabulary::host::MacAddress;
 
 /// Reads every interface into the plan. What one says about another goes to the other.

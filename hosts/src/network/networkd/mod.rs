@@ -25,8 +25,8 @@ use serde_yaml::Mapping;
 
 use self::plan::Plan;
 use super::fields::{Fields, Findings, Form};
-use super::interfaces::Interface;
 use super::{Checked, NetworkdUnit};
+use crate::nmstate_document::interfaces::Interface;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 

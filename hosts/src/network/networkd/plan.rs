@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::ip::Ip;
 use super::unit::{Content, Setting, yes};
 use crate::network::NetworkdUnit;
-use crate::network::document::quoted;
 use crate::network::fields::Findings;
-use crate::network::interfaces::{Identifier, Interface, kernel_name_problem};
 use crate::network::names::Stems;
+use crate::nmstate_document::interfaces::{Identifier, Interface, kernel_name_problem};
+use crate::nmstate_document::quoted;
 use vocabulary::report::DocumentPath;
 
 /// What stands before every name: units are taken in the order of their names, and the first that matches wins.

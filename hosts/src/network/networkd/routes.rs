@@ -7,10 +7,10 @@ use serde_yaml::{Mapping, Value};
 
 use super::plan::{Node, Plan};
 use super::unit::Setting;
-use crate::network::document::{elements, mapping, number, text};
 use crate::network::fields::{Fields, Findings};
-use crate::network::interfaces::Interface;
 use crate::network::rules::{self, Routes};
+use crate::nmstate_document::interfaces::Interface;
+use crate::nmstate_document::{elements, mapping, number, text};
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u64 = 254;

@@ -2,7 +2,7 @@
 
 use super::values::{decimal_within, hardware_address, is_ipv4, is_ipv6, is_kernel_name};
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 enum Form {
     Number(i128, i128),

@@ -2,7 +2,7 @@
 
 use super::values::{is_address, is_uuid};
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 /// Types of which NetworkManager makes an interface itself, which must have a name.
 const NEED_NAME: [&str; 9] = ["bond", "bridge", "team", "vrf", "dummy", "veth", "wireguard", "hsr", "ipvlan"];

@@ -2,7 +2,7 @@
 
 use super::values::{decimal_within, is_address, is_ipv6};
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     check_parents(profile);

@@ -1,7 +1,7 @@
 //! `[802-1x]`.
 
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 const GROUP: &str = "802-1x";
 const METHODS: [&str; 9] = ["leap", "md5", "tls", "peap", "ttls", "sim", "fast", "pwd", "external"];

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::values::{decimal, hardware_address, integer, is_address, is_network};
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 /// The families: the group, and whether it is IPv6.
 pub(super) const FAMILIES: [(&str, bool); 2] = [("ipv4", false), ("ipv6", true)];

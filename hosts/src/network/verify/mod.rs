@@ -25,9 +25,9 @@ use std::borrow::Cow;
 pub(super) use ip::is_profile_address;
 use properties::{Kind, property};
 
-use super::document::quoted;
 use super::given::groups::{self, canonical};
-use super::keyfile_format::{Entry, Group, GroupedKeys};
+use crate::keyfile_format::{Entry, Group, GroupedKeys};
+use crate::nmstate_document::quoted;
 
 /// What NetworkManager does because of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

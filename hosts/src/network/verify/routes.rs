@@ -3,7 +3,7 @@
 use super::ip::{FAMILIES, Fields, is_numbered, is_route_key};
 use super::values::{decimal_within, integer, is_address, is_network};
 use super::{Effect, Profile};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 const GREATEST: i128 = u32::MAX as i128;
 

@@ -3,7 +3,7 @@
 use super::Effect;
 use super::Profile;
 use super::values::{decimal_within, hardware_address};
-use crate::network::document::quoted;
+use crate::nmstate_document::quoted;
 
 const GROUP: &str = "sriov";
 const GREATEST: i128 = u32::MAX as i128;

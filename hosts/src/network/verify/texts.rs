@@ -4,7 +4,7 @@ use super::values::{
     decimal_within, hardware_address, is_hardware_address_of_profile, is_ipv4, is_ipv6, is_kernel_name, is_uuid,
 };
 use super::{Effect, Profile};
-use crate::network::kernel_name_problem;
+use crate::nmstate_document::interfaces::kernel_name_problem;
 
 /// What a text must be.
 enum Form {

@@ -1,7 +1,7 @@
 //! One profile: what it is called, and how it finds its device.
 
 use super::section::Section;
-use crate::network::keyfile_format::GroupedKeys;
+use crate::keyfile_format::GroupedKeys;
 use crate::topology::{Device, Kind};
 use vocabulary::report::DocumentPath;
 

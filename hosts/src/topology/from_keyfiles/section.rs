@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::network::keyfile_format::{Entry, Group};
+use crate::keyfile_format::{Entry, Group};
 use vocabulary::report::DocumentPath;
 
 /// A group that may be absent: then it has no keys.

@@ -6,8 +6,8 @@ use ipnet::IpNet;
 
 use super::super::{Address, Ip, MAIN_TABLE, Method};
 use crate::members::get;
-use crate::network::document::{elements, is_true, mapping, number, text};
-use crate::network::interfaces::Interface as Entry;
+use crate::nmstate_document::interfaces::Interface as Entry;
+use crate::nmstate_document::{elements, is_true, mapping, number, text};
 
 /// What the loopback has of `family` besides the addresses that it has on every host.
 pub(super) fn of_loopback(entry: &Entry<'_>, family: &str) -> Ip {

@@ -6,9 +6,9 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::{Bond, Bridge, Kind, Vlan};
 use crate::members::get;
-use crate::network::document::{elements, is_true, mapping, number, text};
-use crate::network::interfaces::Interface as Entry;
-use crate::network::other_names::Names;
+use crate::nmstate_document::interfaces::Interface as Entry;
+use crate::nmstate_document::other_names::Names;
+use crate::nmstate_document::{elements, is_true, mapping, number, text};
 use vocabulary::report::DocumentPath;
 
 /// The modes of bonds by name, in the order of the kernel's numbers.

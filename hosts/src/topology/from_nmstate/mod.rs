@@ -17,9 +17,9 @@ use serde_yaml::{Mapping, Value};
 
 use super::{Device, Interface, Ip, Kind, Topology};
 use crate::members::get;
-use crate::network::document::{elements, number, text};
-use crate::network::interfaces::{Identifier, Interface as Entry};
-use crate::network::other_names::Names;
+use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
+use crate::nmstate_document::other_names::Names;
+use crate::nmstate_document::{elements, number, text};
 use routes::Routes;
 use vocabulary::host::HostName;
 use vocabulary::report::DocumentPath;

@@ -2,7 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use crate::network::document::{elements, text};
+use crate::nmstate_document::{elements, text};
 use vocabulary::report::DocumentPath;
 
 /// The sections in which a controller lists its ports.

@@ -7,10 +7,10 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::{Dns, MAIN_TABLE, NameServer, Route, RouteKind, Rule};
 use crate::members::get;
-use crate::network::document::{elements, number, text};
-use crate::network::interfaces::Interface as Entry;
-use crate::network::other_names::Names;
-use crate::network::routes::{self, RouteKey};
+use crate::nmstate_document::interfaces::Interface as Entry;
+use crate::nmstate_document::other_names::Names;
+use crate::nmstate_document::routes::{self, RouteKey};
+use crate::nmstate_document::{elements, number, text};
 use vocabulary::report::DocumentPath;
 
 /// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).

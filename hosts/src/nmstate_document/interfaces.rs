@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{mapping, number, quoted, text};
-use super::features::{REFUSED_TYPES, SUPPORTED_TYPES};
 use super::other_names::alternative;
+use super::types::{REFUSED_TYPES, SUPPORTED_TYPES};
+use super::{mapping, number, quoted, text};
 use crate::members::get;
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report};
@@ -32,7 +32,7 @@ pub(crate) struct Interface<'a> {
 
 impl<'a> Interface<'a> {
     /// All names by which the document may refer to it.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         [self.name].into_iter().chain(text(self.map, "profile-name")).chain(alternative(self.map))
     }
 
@@ -53,7 +53,7 @@ impl<'a> Interface<'a> {
 }
 
 /// All names by which the document may refer to its interfaces.
-pub(super) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str> {
+pub(crate) fn known_names<'a>(interfaces: &[Interface<'a>]) -> BTreeSet<&'a str> {
     interfaces.iter().flat_map(Interface::names).collect()
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
 }
 
 /// Reports names that stand there twice, and NICs that two profiles would match.
-pub(super) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, report: &mut Report) {
+pub(crate) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, report: &mut Report) {
     let place = |first: &Interface<'_>| origins.of(&first.path).unwrap_or_else(|| first.path.clone());
     let mut names: BTreeMap<&str, &Interface<'_>> = BTreeMap::new();
     let mut macs: BTreeMap<MacAddress, &Interface<'_>> = BTreeMap::new();

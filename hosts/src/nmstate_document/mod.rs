@@ -1,5 +1,14 @@
 //! Reading a document that nobody has checked yet: its bounds, its text, and the way to a place in it.
 
+pub(crate) mod aliases;
+pub(crate) mod interfaces;
+mod misspelt;
+pub(crate) mod other_names;
+pub(crate) mod pattern;
+pub(crate) mod references;
+pub(crate) mod routes;
+pub(crate) mod types;
+
 use serde_yaml::{Mapping, Value};
 
 use crate::members::get;
@@ -19,7 +28,7 @@ const SECRET_KEYS: &[&str] = &["password", "private-key-password", "mka-cak", "p
 const SECRET_SECTIONS: &[&str] = &["802.1x", "macsec", "libreswan"];
 
 /// Whether what stands at `key`, or inside it, is never quoted.
-pub(super) fn is_secret(key: &str) -> bool {
+pub(crate) fn is_secret(key: &str) -> bool {
     SECRET_KEYS.contains(&key) || SECRET_SECTIONS.contains(&key)
 }
 

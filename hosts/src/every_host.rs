@@ -1,6 +1,6 @@
 //! All hosts of an input: converted, and checked each by itself and against each other.
 
-use super::CheckedHost;
+use crate::check::{self, CheckedHost};
 use crate::input::Input;
 use crate::network::{self, HostNetwork, NetworkManagerVersion};
 use crate::parallel;
@@ -26,12 +26,12 @@ pub struct Converted {
 ///
 /// Hosts whose network cannot be read are left out of the latter. The same input gives the same findings in the same
 /// order, on however many threads.
-pub fn convert_all(input: Input) -> Converted {
-    convert_all_for(input, None)
+pub fn convert(input: Input) -> Converted {
+    convert_for(input, None)
 }
 
-/// [`convert_all`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
-pub fn convert_all_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
+/// [`convert`], for a release of NetworkManager on the hosts, where it is known: [`network::convert_for`].
+pub fn convert_for(input: Input, release: Option<NetworkManagerVersion>) -> Converted {
     let Input { hosts, flawed, cluster, mut report } = input;
     let is_complete = is_complete(&report);
     report.append(network::release_findings(release));
@@ -87,5 +87,5 @@ fn check_fleet(
         })
         .collect();
     let all_read = is_complete && checked.len() == hosts.len();
-    super::fleet(&checked, cluster, all_read, report);
+    check::fleet(&checked, cluster, all_read, report);
 }

@@ -4,7 +4,7 @@
 //! only if it is not one of those itself, or the other one is not, and never for a digit alone.
 
 /// Whether a person may have written `name` and meant `other`.
-pub(super) fn may_mean(name: &str, other: &str) -> bool {
+pub(crate) fn may_mean(name: &str, other: &str) -> bool {
     if name.len() < 3 || other.len() < 3 || name.len().abs_diff(other.len()) > 1 || name == other {
         return false;
     }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, text};
 use super::interfaces::Interface;
 use super::pattern::{Pattern, visit_mut};
+use super::{elements, text};
 
 /// What each name of the document stands for.
 pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
@@ -35,7 +35,7 @@ impl<'a> Names<'a> {
 }
 
 /// Other names of an interface, by which nmstate finds it as well.
-pub(super) fn alternative(interface: &Mapping) -> impl Iterator<Item = &str> {
+pub(crate) fn alternative(interface: &Mapping) -> impl Iterator<Item = &str> {
     let names = elements(interface, &["alt-names"]).iter().filter_map(Value::as_mapping);
     names.filter(|name| text(name, "state") != Some("absent")).filter_map(|name| text(name, "name"))
 }
@@ -51,7 +51,7 @@ const PORTS: &[Pattern] = &[
 
 /// Names ports, and their controllers, by the names of their entries. nmstate follows the name of a profile, and an alternative
 /// name, everywhere but here, where it makes a NIC of its own for them.
-pub(super) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
+pub(crate) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interface<'_>]) {
     let own: BTreeSet<&str> = interfaces.iter().map(|interface| interface.name).collect();
     let mut others: BTreeMap<&str, &str> = BTreeMap::new();
     for interface in interfaces {

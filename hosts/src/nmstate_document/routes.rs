@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, is_true, mapping, number, text};
 use super::interfaces::Interface;
 use super::other_names::Names;
+use super::{elements, is_true, mapping, number, text};
 use crate::members::get;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -63,7 +63,7 @@ pub(crate) fn vrf_table(route: &Mapping, interfaces: &[Interface<'_>]) -> Option
 }
 
 /// Refuses routes that no profile can hold, and says of those that are lost.
-pub(super) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
     let path = path.key("routes").key("config");
     let names = Names::of(interfaces);
     let mut seen: BTreeMap<RouteKey<'_>, usize> = BTreeMap::new();

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::{elements, text};
 use super::pattern::Pattern;
+use super::{elements, text};
 use crate::members::get;
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Origins};

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 
 use serde_yaml::Value;
 
-use super::document::{descend, is_true, mapping, quoted};
 use super::interfaces::{Interface, kernel_name_problem, known_names};
 use super::misspelt::may_mean;
 use super::pattern::{Pattern, Searched};
+use super::{descend, is_true, mapping, quoted};
 use vocabulary::host::NamedNic;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// Where a name may stand for any interface of the document, one with a name of the document's own included.
-pub(super) const REFERENCES: &[Pattern] = &[
+pub(crate) const REFERENCES: &[Pattern] = &[
     &["interfaces", "*", "link-aggregation", "port", "*"],
     &["interfaces", "*", "bridge", "port", "*", "name"],
     &["interfaces", "*", "vrf", "port", "*"],
@@ -34,7 +34,7 @@ const KERNEL_NAMES: &[Pattern] = &[
 ];
 
 /// Checks every reference.
-pub(super) fn check(
+pub(crate) fn check(
     document: &Searched<'_>,
     interfaces: &[Interface<'_>],
     nics: &[NamedNic],
@@ -91,7 +91,7 @@ pub(super) fn check(
 }
 
 /// The names of interfaces that others stand on, such as a NIC below VLANs.
-pub(super) fn carriers<'a>(document: &Searched<'a>) -> BTreeSet<&'a str> {
+pub(crate) fn carriers<'a>(document: &Searched<'a>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for at in REFERENCES.iter().filter(|at| at.last() == Some(&"base-iface")) {
         document.each(at, &mut |_, value| names.extend(value.as_str()));

@@ -2,14 +2,14 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::document::Step;
+use super::Step;
 use crate::members::get;
 
 /// A way through a document: keys, and `*` for each element of a list.
-pub(super) type Pattern = &'static [&'static str];
+pub(crate) type Pattern = &'static [&'static str];
 
 /// A document in which much is looked for.
-pub(super) struct Searched<'a> {
+pub(crate) struct Searched<'a> {
     document: &'a Mapping,
     /// The keys that are anywhere in it: most patterns lead nowhere for want of one, and to follow each through every
     /// interface takes longer than to look once.
@@ -17,7 +17,7 @@ pub(super) struct Searched<'a> {
 }
 
 impl<'a> Searched<'a> {
-    pub(super) fn of(document: &'a Mapping) -> Self {
+    pub(crate) fn of(document: &'a Mapping) -> Self {
         let mut keys = Vec::new();
         add_keys(document, &mut keys);
         keys.sort_unstable();
@@ -26,7 +26,7 @@ impl<'a> Searched<'a> {
     }
 
     /// Calls `found` for every value that the pattern leads to, with the way there.
-    pub(super) fn each(&self, at: Pattern, found: &mut dyn FnMut(&[Step<'a>], &'a Value)) {
+    pub(crate) fn each(&self, at: Pattern, found: &mut dyn FnMut(&[Step<'a>], &'a Value)) {
         // The last key is the one that is rare.
         let may_lead = at.iter().rev().all(|step| *step == "*" || self.keys.binary_search(step).is_ok());
         if may_lead {
@@ -81,7 +81,7 @@ fn visit_value<'a>(
 }
 
 /// Calls `change` for every value of `map` that the pattern leads to.
-pub(super) fn visit_mut(map: &mut Mapping, at: &[&str], change: &mut dyn FnMut(&mut Value)) {
+pub(crate) fn visit_mut(map: &mut Mapping, at: &[&str], change: &mut dyn FnMut(&mut Value)) {
     if let Some((key, rest)) = at.split_first()
         && let Some(value) = map.get_mut(*key)
     {

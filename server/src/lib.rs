@@ -4,6 +4,7 @@ pub mod api;
 pub mod arguments;
 pub mod boots;
 pub mod commands;
+mod compose;
 mod error_chain;
 pub mod host_images;
 pub mod ironic_agent;

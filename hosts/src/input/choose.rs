@@ -44,26 +44,26 @@ fn there_are(names: &[String]) -> String {
     if names.is_empty() { "none has a name".to_owned() } else { format!("there are: {}", names.join(", ")) }
 }
 
-/// The only one of `hosts`, or the one called `name`: by what the documents call it, else by its host name, else by one of
-/// its MAC addresses, which every host has that an agent-config describes.
-pub fn choose(mut hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, ChooseError> {
-    let names = || hosts.iter().filter_map(|host| called(host).or_else(|| first_mac(host))).collect();
+/// The only one of `all`, or the one whose host is called `name`: by what the documents call it, else by its host name, else
+/// by one of its MAC addresses, which every host has that an agent-config describes.
+pub(crate) fn choose<T>(mut all: Vec<T>, host: impl Fn(&T) -> &HostSpec, name: Option<&str>) -> Result<T, ChooseError> {
+    let names = || all.iter().map(&host).filter_map(|host| called(host).or_else(|| first_mac(host))).collect();
     let Some(name) = name else {
-        return match hosts.len() {
-            0 | 1 => hosts.pop().ok_or(ChooseError::NoHost),
+        return match all.len() {
+            0 | 1 => all.pop().ok_or(ChooseError::NoHost),
             _ => Err(ChooseError::Several { names: names() }),
         };
     };
     let unknown = ChooseError::Unknown { name: name.to_owned(), names: names() };
-    let is_meant = |host: &HostSpec| called(host).as_deref() == Some(name);
-    if hosts.iter().any(is_meant) {
-        hosts.retain(is_meant);
+    let is_meant = |item: &T| called(host(item)).as_deref() == Some(name);
+    if all.iter().any(is_meant) {
+        all.retain(is_meant);
     } else {
         let mac = name.parse::<MacAddress>().ok();
-        hosts.retain(|host| host.macs().any(|own| Some(own) == mac));
+        all.retain(|item| host(item).macs().any(|own| Some(own) == mac));
     }
-    match (hosts.pop(), hosts.is_empty()) {
-        (Some(host), true) => Ok(host),
+    match (all.pop(), all.is_empty()) {
+        (Some(item), true) => Ok(item),
         (Some(_), false) => Err(ChooseError::Ambiguous { name: name.to_owned() }),
         (None, _) => Err(unknown),
     }
@@ -79,7 +79,8 @@ fn first_mac(host: &HostSpec) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::choose as choose_by;
+    use super::{ChooseError, HostSpec};
     use vocabulary::host::NmstateDocument;
     use vocabulary::report::DocumentPath;
 
@@ -88,6 +89,10 @@ mod tests {
             name: name.map(str::to_owned),
             ..HostSpec::with_network(NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root()))
         }
+    }
+
+    fn choose(hosts: Vec<HostSpec>, name: Option<&str>) -> Result<HostSpec, ChooseError> {
+        choose_by(hosts, |host| host, name)
     }
 
     #[test]

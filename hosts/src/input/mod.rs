@@ -39,7 +39,8 @@ mod stream;
 mod text;
 mod yaml;
 
-pub use choose::{ChooseError, choose};
+pub use choose::ChooseError;
+pub(crate) use choose::choose;
 pub use limits::Limits;
 pub use network_secret::is_network_key;
 pub(crate) use object::is_object_name;

@@ -33,7 +33,8 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-pub use files::{ConvertedNetwork, convert_network};
+pub(crate) use files::attempt;
+pub use files::{ConvertedNetwork, Target, convert_network};
 pub use vocabulary::network_files::{
     Keyfile, KeyfileName, KeyfileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
     NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError,
@@ -63,6 +64,10 @@ pub struct HostNetwork {
     pub topology: Topology,
 }
 
+/// What checks and a conversion make of a host; where they refuse it, its topology, if that could be read: what is wrong
+/// with a host by itself hides nothing of what is wrong between it and others.
+pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
+
 /// Converts a host's network to keyfiles.
 ///
 /// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
@@ -76,19 +81,18 @@ pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
 /// [`convert`], for a release of NetworkManager, where it is known. The keyfiles are the same; the findings say what that
 /// release lacks. Of one that is older than [`NetworkManagerVersion::OLDEST_KNOWN`], [`release_findings`] says so.
 pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
-    let (network, report) = attempt(host, release);
+    let (network, report) = keyfiles(host, release);
     (network.ok(), report)
 }
 
-/// [`convert_for`]; of a host with errors, the topology even so, where it could be read: what is wrong with a host by itself
-/// hides nothing of what is wrong between it and others.
-pub(crate) fn attempt(
-    host: &HostSpec,
-    release: Option<NetworkManagerVersion>,
-) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
+/// [`convert_for`], as an attempt.
+fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt<HostNetwork>, Report) {
     let release = Release::of(release);
     match &host.network {
-        NetworkDocument::Nmstate(document) => reported(host, document, release, |_, network, _, _| Some(network)),
+        NetworkDocument::Nmstate(document) => {
+            let (converted, report) = reported(host, document, release, |_, _, _| Some(()));
+            (converted.map(|(network, ())| network), report)
+        }
         NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles, release),
     }
 }
@@ -108,8 +112,8 @@ fn reported<T>(
     host: &HostSpec,
     document: &NmstateDocument,
     release: Release,
-    convert: impl FnOnce(&Checked<'_>, HostNetwork, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Result<T, Option<Box<Topology>>>, Report) {
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
+) -> (Attempt<(HostNetwork, T)>, Report) {
     let mut report = Report::new();
     let document = aliases::resolve(document);
     let document = nics::identify(&document, &host.nics, &mut report);
@@ -131,11 +135,15 @@ fn reported<T>(
     let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
     let converted = match network {
-        Some((_, network)) if refused => Err(Some(Box::new(network.topology))),
-        Some((checked, network)) => convert(&checked, network, path, &mut report).ok_or(None),
+        Some((checked, network)) => {
+            let converted = if refused { None } else { convert(&checked, path, &mut report) };
+            match converted {
+                Some(converted) if !report.has_errors() => Ok((network, converted)),
+                _ => Err(Some(Box::new(network.topology))),
+            }
+        }
         None => Err(None),
     };
-    let converted = converted.and_then(|converted| if report.has_errors() { Err(None) } else { Ok(converted) });
     let about_form = report.split_off(about_network).at_origins(origins);
     let mut report = report.at_origins(origins);
     report.append(checks);
@@ -173,18 +181,23 @@ fn from_nmstate<T>(
     host: &HostSpec,
     form: &str,
     convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Option<T>, Report) {
-    if let Some(document) = host.network.as_nmstate() {
-        // The keyfiles are not used: nmstate's engine is the check that a document is one.
-        let convert =
-            |checked: &Checked<'_>, _, path: &DocumentPath, report: &mut Report| convert(checked, path, report);
-        let (converted, report) = reported(host, document, Release::of(None), convert);
-        return (converted.ok(), report);
-    }
+) -> (Attempt<(T, Topology)>, Report) {
+    let documents = match &host.network {
+        NetworkDocument::Nmstate(document) => {
+            // The keyfiles are not used: nmstate's engine is the check that a document is one.
+            let (converted, report) = reported(host, document, Release::of(None), convert);
+            return (converted.map(|(network, converted)| (converted, network.topology)), report);
+        }
+        NetworkDocument::Keyfiles(documents) => documents,
+    };
     let mut report = Report::new();
     let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");
     report.error("keyfiles-need-networkmanager", &host.network.path(), message);
-    (None, report)
+    let topology = match given::convert(host, documents, Release::of(None)).0 {
+        Ok(network) => Some(Box::new(network.topology)),
+        Err(topology) => topology,
+    };
+    (Err(topology), report)
 }
 
 /// A document that passed every check that needs no engine.

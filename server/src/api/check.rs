@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use hosts::every_host::Converted;
-use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
+use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion, Target};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -163,7 +163,8 @@ fn checked(documents: &UserDocuments, beside: &Beside, store: &Store) -> Result<
         (Some(base), None) => open_base(store, base)?.base.network_manager_version(),
         (None, release) => release,
     };
-    let Converted { hosts, report, .. } = documents::convert(documents, beside.host.as_deref(), release)?;
+    let Converted { hosts, report, .. } =
+        documents::convert(documents, beside.host.as_deref(), Target::keyfiles(release))?;
     let hosts = hosts.into_iter().map(|(host, network)| {
         let hostname = network.map_or(host.hostname, |network| network.hostname);
         HostBody { name: host.name, hostname: hostname.map(|name| name.to_string()) }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use hosts::network::{HostNetwork, Keyfile, NMSTATE_VERSION};
+use hosts::network::{ConvertedNetwork, Keyfile, NMSTATE_VERSION};
 use hosts::topology::svg::Picture;
 use hosts::topology::{Table, Topology};
 use serde::Serialize;
@@ -43,7 +43,7 @@ struct ConvertedHost<'a> {
 pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
     let converted = documents::read(&arguments.files)?;
     let report = &converted.report;
-    let hosts: Vec<(&HostSpec, &HostNetwork)> =
+    let hosts: Vec<(&HostSpec, &ConvertedNetwork)> =
         converted.hosts.iter().filter_map(|(host, network)| Some((host, network.as_ref()?))).collect();
     if !report.has_errors() {
         let mut files = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
 }
 
 /// The keyfiles one after the other, each below its name. The headings are comments to NetworkManager.
-fn as_text(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
+fn as_text(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
     let mut text = String::new();
     for (host, network) in hosts {
         let (directory, host) = match label(host, network) {
@@ -100,14 +100,14 @@ fn as_text(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
 }
 
 /// What a host's directory is called: a DNS name, or the MAC address of a host without one, so it is no path.
-fn label(host: &HostSpec, network: &HostNetwork) -> String {
+fn label(host: &HostSpec, network: &ConvertedNetwork) -> String {
     let hostname = || network.hostname.as_ref().map(ToString::to_string);
     let mac = || host.macs().next().map(|mac| mac.to_string().replace(':', "-"));
     host.name.clone().or_else(hostname).or_else(mac).unwrap_or_else(|| "unnamed".to_owned())
 }
 
 /// What each host's network will be, below the host's name.
-fn explained(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
+fn explained(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
     let mut text = String::new();
     for (host, network) in hosts {
         let mut heading = label(host, network);
@@ -128,7 +128,7 @@ fn explained(hosts: &[(&HostSpec, &HostNetwork)]) -> String {
 type Files<'a> = Vec<(PathBuf, Cow<'a, str>)>;
 
 /// Every host's keyfiles, with their places.
-fn keyfiles<'a>(directory: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Result<Files<'a>, Failure> {
+fn keyfiles<'a>(directory: &Path, hosts: &[(&HostSpec, &'a ConvertedNetwork)]) -> Result<Files<'a>, Failure> {
     let labels = labels(directory, hosts)?;
     let files = hosts.iter().zip(labels).flat_map(|((_, network), label)| {
         let directory = if hosts.len() > 1 { directory.join(label) } else { directory.to_owned() };
@@ -139,7 +139,7 @@ fn keyfiles<'a>(directory: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Res
 }
 
 /// Every host's picture, with its place.
-fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Result<Files<'a>, Failure> {
+fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a ConvertedNetwork)]) -> Result<Files<'a>, Failure> {
     let labels = labels(path, hosts)?;
     let files = hosts.iter().zip(labels).map(|((host, network), label)| {
         let bmc = host.bmc.as_ref().map(|bmc| bmc.address.as_str());
@@ -152,7 +152,7 @@ fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a HostNetwork)]) -> Result<F
 }
 
 /// What the hosts are called where each has a file or a directory of its own.
-fn labels(directory: &Path, hosts: &[(&HostSpec, &HostNetwork)]) -> Result<Vec<String>, Failure> {
+fn labels(directory: &Path, hosts: &[(&HostSpec, &ConvertedNetwork)]) -> Result<Vec<String>, Failure> {
     let labels: Vec<String> = hosts.iter().map(|(host, network)| label(host, network)).collect();
     if labels.iter().collect::<BTreeSet<_>>().len() < labels.len() {
         let message = format!("two hosts would be written to {}; convert them one by one", directory.display());

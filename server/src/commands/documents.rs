@@ -1,10 +1,9 @@
 //! The user's documents: read from files, and the networks that they describe.
 
-use hosts::every_host::{self, Converted};
-use hosts::input::{self, ChooseError, Input, Limits, Text};
-use hosts::network::NetworkManagerVersion;
-use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
-use vocabulary::host::{HostBmc, HostSpec};
+use hosts::every_host::{Converted, ConvertedHost, EveryHost};
+use hosts::input::{self, ChooseError, Limits, Text};
+use hosts::network::{ConvertedNetwork, NetworkManagerVersion, Target};
+use vocabulary::host::HostBmc;
 use vocabulary::report::Report;
 
 use super::failure::Failure;
@@ -14,12 +13,6 @@ use crate::arguments::InputFile;
 
 /// Files with documents, as they were read.
 pub(super) struct Documents(Vec<ReadFile>);
-
-/// A host of some documents.
-pub(super) struct OneHost {
-    pub(super) host: HostSpec,
-    pub(super) documents: Documents,
-}
 
 impl Documents {
     fn read(files: &[InputFile]) -> Result<Self, Failure> {
@@ -52,23 +45,28 @@ pub(super) fn read(files: &[InputFile]) -> Result<Converted, Failure> {
 /// [`read`], for a release of NetworkManager on the hosts, where it is known.
 pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersion>) -> Result<Converted, Failure> {
     let documents = Documents::read(files)?;
-    let mut converted = every_host::convert_for(input::read_within(Limits::FILES, documents.texts()), release);
+    let input = input::read_within(Limits::FILES, documents.texts());
+    let mut converted = EveryHost::convert(input, Target::keyfiles(release)).into_converted();
     documents.locate(&mut converted.report);
     Ok(converted)
 }
 
-/// The only host in the files, or the one called `name`, with warnings. Errors have been shown.
-pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHost, Report), Failure> {
+/// The network of the only host in the files, or of the one called `name`, for what its system takes, with warnings. Errors
+/// have been shown.
+pub(super) fn one_host(
+    files: &[InputFile],
+    name: Option<&str>,
+    target: Target,
+) -> Result<(ConvertedNetwork, Report), Failure> {
     let documents = Documents::read(files)?;
-    let mut input = input::read_within(Limits::FILES, documents.texts());
-    input.report.append(every_host::between_hosts(&input));
-    documents.locate(&mut input.report);
-    let Input { hosts, report, .. } = input;
+    let mut every = EveryHost::convert(input::read_within(Limits::FILES, documents.texts()), target);
+    let mut report = every.take_common_findings();
+    documents.locate(&mut report);
     // An error in a document may be about the host that is meant, or keep it from being seen.
     if report.has_errors() {
         return Err(shown(&report));
     }
-    let host = input::choose(hosts, name).map_err(|error| {
+    let ConvertedHost { network, findings, .. } = every.choose(name).map_err(|error| {
         // Why a host was left out is among the warnings.
         shown(&report);
         match error {
@@ -76,22 +74,13 @@ pub(super) fn one_host(files: &[InputFile], name: Option<&str>) -> Result<(OneHo
             _ => Failure::System(format!("{error} (--host-name NAME)")),
         }
     })?;
-    Ok((OneHost { host, documents }, report))
-}
-
-/// Its network, in the form that a system takes; see [`convert_network`]. What is found is added to the report.
-/// Errors have been shown.
-pub(super) fn network(
-    OneHost { host, documents }: &OneHost,
-    files: NetworkFiles,
-    release: Option<NetworkManagerVersion>,
-    no_auto_default: bool,
-    report: &mut Report,
-) -> Result<ConvertedNetwork, Failure> {
-    let (network, findings) = convert_network(host, files, release, no_auto_default);
+    report.append(target.findings());
     report.append(findings);
-    documents.locate(report);
-    network.ok_or_else(|| shown(report))
+    documents.locate(&mut report);
+    match network {
+        Some(network) => Ok((network, report)),
+        None => Err(shown(&report)),
+    }
 }
 
 fn shown(report: &Report) -> Failure {

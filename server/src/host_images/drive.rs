@@ -15,6 +15,7 @@ use vocabulary::report::Report;
 
 use super::network::network;
 use super::{BuildError, Document, NetworkSource, PublishedImage};
+use crate::compose::{NetworkOrder, compose};
 use crate::store::Store;
 
 /// The network that a drive brings.
@@ -68,20 +69,20 @@ fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report),
         None => ConvertedNetwork::default(),
         Some(DriveNetwork::Nmstate(document)) => {
             let source = NetworkSource::Nmstate(document.clone());
-            network(&source, derived.clone(), request.kind.network_files(), None, &mut report)?
+            let target = NetworkOrder { data: Some(request.kind), ..NetworkOrder::default() }.target(None);
+            network(&source, derived.clone(), target, &mut report)?
         }
         Some(DriveNetwork::Given(document)) => {
             drive.network_data = Some(given_network(request.kind, document)?);
             ConvertedNetwork::default()
         }
     };
-    let hostname = converted.hostname.or(derived);
-    drive.network_data = drive.network_data.or(converted.network_data.map(Into::into));
-    if let Some(document) = &request.meta_data {
-        drive.meta_data = Some(meta_data(&drive, document, hostname.as_ref())?);
+    let additions = Additions { hostname: converted.hostname.clone().or(derived), ..Additions::default() };
+    let mut recipe = compose(Recipe { additions, data: Some(drive), ..empty }, converted);
+    if let (Some(document), Some(drive)) = (&request.meta_data, &mut recipe.data) {
+        drive.meta_data = Some(meta_data(drive, document, recipe.additions.hostname.as_ref())?);
     }
-    let additions = Additions { keyfiles: converted.keyfiles, hostname, ..Additions::default() };
-    Ok((Recipe { additions, data: Some(drive), ..empty }, report))
+    Ok((recipe, report))
 }
 
 /// Metal3 takes YAML where the readers of a config drive want JSON.

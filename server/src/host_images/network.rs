@@ -1,8 +1,7 @@
 //! From the network of a host, as its user wrote it, to the files that its system takes.
 
 use hosts::input;
-use hosts::network::NetworkManagerVersion;
-use hosts::network::{ConvertedNetwork, NetworkFiles, convert_network};
+use hosts::network::{ConvertedNetwork, Target, convert_network};
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
 
@@ -13,8 +12,7 @@ use super::{BuildError, NetworkSource};
 pub(super) fn network(
     source: &NetworkSource<'_>,
     hostname: Option<HostName>,
-    files: NetworkFiles,
-    release: Option<NetworkManagerVersion>,
+    target: Target,
     report: &mut Report,
 ) -> Result<ConvertedNetwork, BuildError> {
     let (host, found) = match source {
@@ -23,7 +21,7 @@ pub(super) fn network(
     };
     report.append(found);
     let Some(host) = host else { return Err(BuildError::refused(report)) };
-    let (network, found) = convert_network(&HostSpec { hostname, ..host }, files, release, false);
+    let (network, found) = convert_network(&HostSpec { hostname, ..host }, target);
     report.append(found);
     network.ok_or_else(|| BuildError::refused(report))
 }

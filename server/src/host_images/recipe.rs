@@ -10,6 +10,7 @@ use vocabulary::report::Report;
 
 use super::network::network;
 use super::{BuildError, HostFormat, ImageRequest};
+use crate::compose::{NetworkOrder, compose};
 use crate::ironic_agent::{self, AgentError, AgentHost, AgentSettings};
 use crate::store::OpenBase;
 
@@ -37,14 +38,9 @@ pub(super) fn recipe(
     }
     // CoreOS's is set by what the agent's Ignition config brings, and only where there is no other.
     let derived = if ignition.is_some() { None } else { request.host.parse::<HostName>().ok() };
-    let additions = Additions {
-        keyfiles: network.keyfiles,
-        networkd_units: network.networkd_units,
-        hostname: network.hostname.or(derived),
-        files,
-        ..Additions::default()
-    };
-    let recipe = Recipe {
+    let hostname = network.hostname.clone().or(derived);
+    let additions = Additions { hostname, files, ..Additions::default() };
+    let ordered = Recipe {
         ignition,
         kernel_arguments: kernel_arguments(request, open)?,
         // What the base carries was put there for every host, and the agent's config takes its place.
@@ -53,7 +49,7 @@ pub(super) fn recipe(
         order: PartOrder::AsGiven,
         ..Recipe::new(open.identity, request.format.into(), additions)
     };
-    Ok((recipe, report))
+    Ok((compose(ordered, network), report))
 }
 
 /// The host's network; none where there are no network data.
@@ -63,8 +59,9 @@ fn converted(
     report: &mut Report,
 ) -> Result<Option<ConvertedNetwork>, BuildError> {
     let Some(source) = request.network.as_ref().filter(|source| !source.is_blank()) else { return Ok(None) };
-    let (files, release) = (open.base.profile().network_files(), open.base.network_manager_version());
-    let network = network(source, None, files, release, report)?;
+    // NICs without a profile may come up with DHCP, as in the images that these take the place of.
+    let target = NetworkOrder { auto_default: true, ..NetworkOrder::default() }.target(Some(&open.base));
+    let network = network(source, None, target, report)?;
     if network.keyfiles.is_empty() && network.networkd_units.is_empty() {
         let message = "describes no interface, so the host's network is not configured";
         report.warning("network-empty", source.path(), message);

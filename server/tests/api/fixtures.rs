@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hosts::input::{self, Input};
-use hosts::{every_host, network};
+use hosts::every_host::{self, EveryHost};
+use hosts::input;
+use hosts::network::{self, Target};
 use serde_json::Value;
 
 use super::support::{Answer, Dayone, bare_metal_host};
@@ -31,18 +32,16 @@ fn member<'a>(finding: &'a Value, key: &str) -> &'a str {
 /// What the library says of documents, as `SEVERITY: SENTENCE`: of all hosts in them, or only what is wrong before it is
 /// known for which of them an image is.
 fn found_by_the_library(text: &str, of_all_hosts: bool) -> Vec<String> {
-    let mut input = input::read(text.as_bytes());
+    let input = input::read(text.as_bytes());
     let report = if of_all_hosts {
         every_host::convert(input).report
     } else {
-        input.report.append(every_host::between_hosts(&input));
-        match input {
-            Input { report, .. } if report.has_errors() => report,
-            Input { hosts, mut report, .. } => {
-                report.append(network::convert(&hosts[0]).1);
-                report
-            }
+        let mut every = EveryHost::convert(input, Target::default());
+        let mut report = every.take_common_findings();
+        if !report.has_errors() {
+            report.append(network::convert(&every.into_hosts()[0].host).1);
         }
+        report
     };
     report.findings().iter().map(|finding| format!("{}: {finding}", finding.severity)).collect()
 }

@@ -11,10 +11,11 @@ pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
 pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
 
 /// In what form a system takes its network configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkFiles {
     /// NetworkManager's keyfiles.
+    #[default]
     Keyfiles,
     /// Units of systemd-networkd.
     NetworkdUnits,

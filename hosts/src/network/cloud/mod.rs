@@ -21,8 +21,9 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use self::interface::Interface;
-use super::Checked;
 use super::fields::{Fields, Findings, Form};
+use super::{Attempt, Checked};
+use crate::topology::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -40,14 +41,26 @@ pub struct CloudNetwork {
 
 /// Converts a host's NMState document to `network-config`, version 2. There is one exactly when the report has no errors.
 pub fn network_config(host: &HostSpec) -> (Option<CloudNetwork>, Report) {
-    convert(host, &NETPLAN, netplan::write)
+    let (network, report) = attempt_network_config(host);
+    (network.ok().map(|(network, _)| network), report)
 }
 
 /// Converts a host's NMState document to `network_data.json`. There is one exactly when the report has no errors.
 ///
 /// Its readers give bonds and VLANs names of their own, and find every NIC by its MAC address.
 pub fn network_data(host: &HostSpec) -> (Option<CloudNetwork>, Report) {
-    convert(host, &OPENSTACK, openstack::write)
+    let (network, report) = attempt_network_data(host);
+    (network.ok().map(|(network, _)| network), report)
+}
+
+/// [`network_config`], with the topology.
+pub(super) fn attempt_network_config(host: &HostSpec) -> (Attempt<(CloudNetwork, Topology)>, Report) {
+    attempt(host, &NETPLAN, netplan::write)
+}
+
+/// [`network_data`], with the topology.
+pub(super) fn attempt_network_data(host: &HostSpec) -> (Attempt<(CloudNetwork, Topology)>, Report) {
+    attempt(host, &OPENSTACK, openstack::write)
 }
 
 /// What both forms are written from.
@@ -66,11 +79,11 @@ struct Route {
     metric: Option<u64>,
 }
 
-fn convert(
+fn attempt(
     host: &HostSpec,
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
-) -> (Option<CloudNetwork>, Report) {
+) -> (Attempt<(CloudNetwork, Topology)>, Report) {
     super::from_nmstate(host, form.name, |checked, path, report| convert_into(checked, path, form, write, report))
 }
 

@@ -25,8 +25,9 @@ use serde_yaml::Mapping;
 
 use self::plan::Plan;
 use super::fields::{Fields, Findings, Form};
-use super::{Checked, NetworkdUnit};
+use super::{Attempt, Checked, NetworkdUnit};
 use crate::nmstate_document::interfaces::Interface;
+use crate::topology::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -59,6 +60,12 @@ pub struct HostUnits {
 /// There are units exactly when the report has no errors. The same host gives the same result, on every machine and in
 /// every run.
 pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
+    let (units, report) = attempt(host);
+    (units.ok().map(|(units, _)| units), report)
+}
+
+/// [`convert`], with the topology.
+pub(super) fn attempt(host: &HostSpec) -> (Attempt<(HostUnits, Topology)>, Report) {
     let (units, mut report) =
         super::from_nmstate(host, UNITS.name, |checked, path, report| Some(convert_into(checked, path, report)));
     // There is none. What units cannot say either is refused.

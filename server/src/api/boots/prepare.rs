@@ -2,14 +2,15 @@
 
 use std::net::IpAddr;
 
-use hosts::network;
+use hosts::every_host::ConvertedHost;
+use hosts::network::Target;
 use imagelib::base::Format;
 use imagelib::recipe::RecipeId;
 use vocabulary::host::{BmcSpec, HostSpec};
 use vocabulary::report::Report;
 
 use super::order::{BootOrder, Source};
-use crate::api::images::{Order, Understood, base_of, understand_host};
+use crate::api::images::{Order, Place, Understood};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
@@ -56,27 +57,25 @@ fn check(order: &BootOrder) -> Result<(), Problem> {
 /// Images made for the hosts of the order's documents.
 fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem> {
     let medium = medium(image.format)?;
-    let base = base_of(&api.store, image)?;
+    let place = Place::of(&api.store, image)?;
     let Some(text) = &image.documents else {
         return Err(Problem::new(ProblemKind::NoHost, "a boot needs the host's documents, or its NMState"));
     };
-    let (hosts, report) = documents::hosts(text, image.host.as_deref())?;
+    let (hosts, report) = documents::good_hosts(text, image.host.as_deref(), place.target(image))?;
     one_address(order, hosts.len())?;
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
-    for host in hosts {
-        let report = std::mem::take(&mut prepared.report);
-        let mut understood =
-            understand_host(&api.store, &api.media_url, image.clone(), base.clone(), Some(&host), report)?;
-        prepared.report = std::mem::take(&mut understood.report);
-        let addresses = addresses_of(&host);
+    for (host, network) in hosts {
+        let addresses = static_addresses(&network.topology);
+        let of_host = Some((&host, network));
+        let mut understood = place.compose(&api.media_url, image.clone(), of_host, Report::new())?;
         let calls = add_call_home(api, order, &mut understood)?;
         let wait_for = wait_for(order, calls, !addresses.is_empty());
         let image = api.store.identity_of(&understood.recipe);
         let label = understood.label.clone();
-        prepared.boots.push(new_boot(api, order, Some(&host), label.as_deref(), image, medium, wait_for)?);
+        let boot = new_boot(api, order, Some((&host, addresses)), label.as_deref(), image, medium, wait_for)?;
+        prepared.boots.push(boot);
         prepared.images.push(understood);
     }
-    documents::locate(text, &mut prepared.report);
     Ok(prepared)
 }
 
@@ -96,7 +95,11 @@ fn there(
     })?;
     let medium = medium(image.recipe().format)?;
     let (hosts, report) = match documents {
-        Some(documents) => documents::hosts(documents, host)?,
+        Some(documents) => {
+            let (hosts, mut report) = documents::hosts(documents, host, Target::default())?;
+            documents::locate(documents, &mut report);
+            (hosts, report)
+        }
         None => (Vec::new(), Report::new()),
     };
     // Hosts that boot from one image call by one name: which of them it was, nobody could tell.
@@ -117,10 +120,11 @@ fn there(
         return Ok(prepared);
     }
     one_address(order, hosts.len())?;
-    for host in &hosts {
-        let wait_for = wait_for(order, calls, !addresses_of(host).is_empty());
+    for ConvertedHost { host, network, .. } in &hosts {
+        let addresses = network.as_ref().map(|network| static_addresses(&network.topology)).unwrap_or_default();
+        let wait_for = wait_for(order, calls, !addresses.is_empty());
         let label = host.name.as_deref().or(label);
-        prepared.boots.push(new_boot(api, order, Some(host), label, id, medium, wait_for)?);
+        prepared.boots.push(new_boot(api, order, Some((host, addresses)), label, id, medium, wait_for)?);
     }
     Ok(prepared)
 }
@@ -179,7 +183,7 @@ fn wait_for(order: &BootOrder, calls: bool, has_addresses: bool) -> Vec<Evidence
 fn new_boot(
     api: &Api,
     order: &BootOrder,
-    host: Option<&HostSpec>,
+    host: Option<(&HostSpec, Vec<IpAddr>)>,
     label: Option<&str>,
     image: RecipeId,
     medium: Medium,
@@ -187,6 +191,7 @@ fn new_boot(
 ) -> Result<NewBoot, Problem> {
     let name = label.unwrap_or("the host");
     let refused = |detail: String| Problem::new(ProblemKind::BmcRefused, format!("{name}: {detail}"));
+    let (host, addresses) = host.map_or((None, Vec::new()), |(host, addresses)| (Some(host), addresses));
     let bmc = host.and_then(|host| host.bmc.as_ref());
     let address = order.bmc.address.as_deref().or(bmc.map(|bmc| bmc.address.as_str())).ok_or_else(|| {
         refused("nothing says where its BMC is: give spec.bmc.address in the documents, or bmc.address".to_owned())
@@ -208,7 +213,7 @@ fn new_boot(
             eject: order.eject,
             power_off: order.power_off,
         },
-        addresses: host.map(addresses_of).unwrap_or_default(),
+        addresses,
     })
 }
 
@@ -240,8 +245,4 @@ fn credentials(api: &Api, order: &BootOrder, bmc: Option<&BmcSpec>) -> Result<Gi
              DIR/{name}/username and DIR/{name}/password)"
         )),
     }
-}
-
-fn addresses_of(host: &HostSpec) -> Vec<IpAddr> {
-    network::convert(host).0.map(|network| static_addresses(&network.topology)).unwrap_or_default()
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use hosts::network::ConvertedNetwork;
+use hosts::network::{ConvertedNetwork, Target};
+use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
-use imagelib::recipe::{DataDrive, PartOrder, Recipe, RootfsLocation};
+use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
 use super::order::Order;
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
+use crate::compose::{NetworkOrder, compose};
 use crate::media_url::MediaUrl;
-use crate::store::{BaseState, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
+use crate::store::{BaseName, BaseState, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An order, understood.
 pub(in crate::api) struct Understood {
@@ -31,19 +33,87 @@ pub(in crate::api) struct Understood {
 
 /// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
 pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
-    let base = base_of(store, &order)?;
-    let Some(documents) = order.documents.clone() else {
-        return understand_host(store, media_url, order, base, None, Report::new());
-    };
-    let (host, report) = documents::one_host(&documents, order.host.as_deref())?;
-    let mut understood = understand_host(store, media_url, order, base, Some(&host), report)?;
-    documents::locate(&documents, &mut understood.report);
-    Ok(understood)
+    let place = Place::of(store, &order)?;
+    let Some(documents) = &order.documents else { return place.compose(media_url, order, None, Report::new()) };
+    let (host, network, report) = documents::one_host(documents, order.host.as_deref(), place.target(&order))?;
+    place.compose(media_url, order, Some((&host, network)), report)
 }
 
-/// The base that an order names.
-pub(in crate::api) fn base_of(store: &Store, order: &Order) -> Result<Option<Arc<RegisteredBase>>, Problem> {
-    order.base.as_deref().map(|name| base_called(store, name)).transpose()
+/// What an order is laid over.
+pub(in crate::api) struct Place {
+    /// The base; a data image has none.
+    base: Option<Arc<RegisteredBase>>,
+    /// The base's files, where they are available.
+    open: Result<Arc<OpenBase>, Unavailable>,
+}
+
+impl Place {
+    /// That of an order. After the documents comes whether the base is available: what is wrong with them is wrong either way.
+    pub(in crate::api) fn of(store: &Store, order: &Order) -> Result<Self, Problem> {
+        let base = order.base.as_deref().map(|name| base_called(store, name)).transpose()?;
+        let open = base.as_deref().map_or_else(|| Ok(store.nothing()), available);
+        Ok(Self { base, open })
+    }
+
+    /// What the hosts' networks are to be converted for.
+    pub(in crate::api) fn target(&self, order: &Order) -> Target {
+        self.network_order(order).target(self.open.as_ref().ok().map(|open| &open.base))
+    }
+
+    fn network_order(&self, order: &Order) -> NetworkOrder {
+        NetworkOrder {
+            data: order.data.as_ref().map(|drive| drive.kind),
+            delivery: self.delivery(order),
+            auto_default: order.auto_default,
+        }
+    }
+
+    fn delivery(&self, order: &Order) -> Option<DeliveryProfile> {
+        order.profile.or_else(|| self.base.as_ref().and_then(|base| base.profile()))
+    }
+
+    /// Writes the recipe, for a host of the order's documents, where it has any.
+    pub(in crate::api) fn compose(
+        &self,
+        media_url: &MediaUrl,
+        order: Order,
+        host: Option<(&HostSpec, ConvertedNetwork)>,
+        report: Report,
+    ) -> Result<Understood, Problem> {
+        let (delivery, no_auto_default) = (self.delivery(&order), self.network_order(&order).no_auto_default());
+        let open = self.open.clone()?;
+        let rootfs = match order.rootfs_url {
+            Some(url) => Some(RootfsLocation::Url(url)),
+            None if open.base.has_rootfs_to_fetch(order.format) => {
+                Some(RootfsLocation::MediaPlane(media_url.to_string()))
+            }
+            None => None,
+        };
+        let ordered = Recipe {
+            base: open.identity,
+            format: order.format,
+            additions: Additions {
+                no_auto_default,
+                hostname: order.hostname,
+                ssh_authorized_keys: order.ssh_authorized_keys,
+                files: order.files,
+                units: order.units,
+                ..Additions::default()
+            },
+            ignition: order.ignition,
+            kernel_arguments: order.kernel_arguments,
+            boot_entries: order.boot_entries,
+            delivery,
+            rootfs,
+            data: order.data,
+            replace_embedded: order.replace_embedded,
+            order: PartOrder::Canonical,
+        };
+        let name = host.as_ref().and_then(|(host, _)| host.name.clone());
+        let recipe = compose(ordered, host.map(|(_, network)| network).unwrap_or_default());
+        let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
+        Ok(Understood { base: self.base.clone(), open, recipe, label, report })
+    }
 }
 
 fn base_called(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem> {
@@ -52,68 +122,7 @@ fn base_called(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem
 
 /// The files of the base of this name, which must be available.
 pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBase>, Problem> {
-    available(&*base_called(store, name)?)
-}
-
-/// Converts the network of one host of the order's documents, and writes the recipe.
-pub(in crate::api) fn understand_host(
-    store: &Store,
-    media_url: &MediaUrl,
-    order: Order,
-    base: Option<Arc<RegisteredBase>>,
-    host: Option<&HostSpec>,
-    mut report: Report,
-) -> Result<Understood, Problem> {
-    // After the documents: what is wrong with them is wrong whether the base is there or not.
-    let open = base.as_deref().map_or_else(|| Ok(store.nothing()), available)?;
-    let delivery = order.profile.or_else(|| base.as_ref().and_then(|base| base.profile()));
-    let files = match &order.data {
-        Some(drive) => drive.kind.network_files(),
-        None => delivery.unwrap_or_else(|| open.base.profile()).network_files(),
-    };
-    // A drive says nothing of NICs that the documents do not mention.
-    let no_auto_default = !order.auto_default && order.data.is_none();
-    let network = match host {
-        Some(host) => {
-            let (documents, release) = (order.documents.as_ref(), open.base.network_manager_version());
-            documents::network(host, documents, files, release, no_auto_default, &mut report)?
-        }
-        None => ConvertedNetwork::default(),
-    };
-    let hostname = order.hostname.or(network.hostname);
-    let label = host.and_then(|host| host.name.clone()).or_else(|| hostname.as_ref().map(ToString::to_string));
-    let data = order.data.map(|drive| {
-        let network_data = network.network_data.map(Into::into).or(drive.network_data);
-        DataDrive { network_data, ..drive }
-    });
-    let additions = Additions {
-        keyfiles: network.keyfiles,
-        networkd_units: network.networkd_units,
-        no_auto_default,
-        hostname,
-        ssh_authorized_keys: order.ssh_authorized_keys,
-        files: order.files,
-        units: order.units,
-    };
-    let rootfs = match order.rootfs_url {
-        Some(url) => Some(RootfsLocation::Url(url)),
-        None if open.base.has_rootfs_to_fetch(order.format) => Some(RootfsLocation::MediaPlane(media_url.to_string())),
-        None => None,
-    };
-    let recipe = Recipe {
-        base: open.identity,
-        format: order.format,
-        additions,
-        ignition: order.ignition,
-        kernel_arguments: order.kernel_arguments,
-        boot_entries: order.boot_entries,
-        delivery,
-        rootfs,
-        data,
-        replace_embedded: order.replace_embedded,
-        order: PartOrder::Canonical,
-    };
-    Ok(Understood { base, open, recipe, label, report })
+    Ok(available(&*base_called(store, name)?)?)
 }
 
 impl Understood {
@@ -126,13 +135,24 @@ impl Understood {
     }
 }
 
-fn available(base: &RegisteredBase) -> Result<Arc<OpenBase>, Problem> {
+/// A base that is registered, and whose files are not as they should be.
+#[derive(Clone)]
+struct Unavailable {
+    name: BaseName,
+    reason: String,
+}
+
+fn available(base: &RegisteredBase) -> Result<Arc<OpenBase>, Unavailable> {
     match base.state() {
         BaseState::Available(open) => Ok(open),
-        BaseState::Unavailable { reason } => {
-            let detail = format!("the base '{}' is not available at the moment; /readyz says which are", base.name());
-            Err(Problem::new(ProblemKind::BaseUnavailable, detail).with_cause(reason))
-        }
+        BaseState::Unavailable { reason } => Err(Unavailable { name: base.name().clone(), reason }),
+    }
+}
+
+impl From<Unavailable> for Problem {
+    fn from(Unavailable { name, reason }: Unavailable) -> Self {
+        let detail = format!("the base '{name}' is not available at the moment; /readyz says which are");
+        Self::new(ProblemKind::BaseUnavailable, detail).with_cause(reason)
     }
 }
 

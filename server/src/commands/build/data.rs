@@ -27,12 +27,12 @@ pub(super) fn format(arguments: &BuildArguments) -> Result<Format, Failure> {
     Err(Failure::System(complaint.to_owned()))
 }
 
-/// What the arguments put onto a data image; `network_data` is what has become of the documents.
-pub(super) fn drive(arguments: &DataArguments, network_data: Option<String>) -> Result<Option<DataDrive>, Failure> {
+/// What the arguments put onto a data image.
+pub(super) fn drive(arguments: &DataArguments) -> Result<Option<DataDrive>, Failure> {
     let Some(kind) = arguments.kind else { return Ok(None) };
     let content = |path: &Option<_>| path.as_deref().map(|path| read(path).map(DriveFile::from)).transpose();
     Ok(Some(DataDrive {
-        network_data: content(&arguments.network_data)?.or(network_data.map(Into::into)),
+        network_data: content(&arguments.network_data)?,
         meta_data: content(&arguments.meta_data)?,
         user_data: content(&arguments.user_data)?,
         vendor_data: content(&arguments.vendor_data)?,

@@ -27,18 +27,20 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     let format = data::format(&arguments)?;
     let (output, base, force, quiet) =
         (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
-    // What is wrong with the documents is told before a base is looked into.
-    let (host, mut report) = if arguments.host.is_empty() {
+    let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
+    // What is wrong with the documents is told first, even where the base cannot be opened.
+    let target = recipe::network_order(&arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
+    let (network, mut report) = if arguments.host.is_empty() {
         (None, Report::new())
     } else {
-        let (host, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref())?;
-        (Some(host), report)
+        let (network, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref(), target)?;
+        (Some(network), report)
     };
-    let mut base = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open)?;
+    let mut base = opened?;
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
-    let recipe = recipe::recipe(arguments, format, host.as_ref(), &base.base, &mut report)?;
+    let recipe = recipe::recipe(arguments, format, network)?;
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));

@@ -1,65 +1,60 @@
-//! From the arguments to a recipe: the documents converted, the files read.
+//! From the arguments to a recipe: the files read.
 
 use std::collections::BTreeMap;
 
 use hosts::network::ConvertedNetwork;
-use imagelib::base::{Base, BaseIdentity, Format};
+use imagelib::base::{BaseIdentity, Format};
 use imagelib::ignition::Additions;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
-use vocabulary::report::Report;
 
 use super::data;
 use crate::arguments::BuildArguments;
 use crate::commands::customisation::Customisation;
-use crate::commands::documents::{self, OneHost};
 use crate::commands::failure::Failure;
+use crate::compose::{NetworkOrder, compose};
 
-/// What the arguments describe, for a host, where there is one, over a base. What should be known about the documents is added to the report.
+/// What the arguments say of the form of the host's network.
+pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
+    NetworkOrder {
+        data: arguments.data.kind,
+        delivery: arguments.customisation.profile.or(arguments.base.as_ref().and_then(|base| base.profile)),
+        auto_default: arguments.customisation.auto_default,
+    }
+}
+
+/// What the arguments describe, with the network of a host, where there is one.
 ///
 /// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
 /// real one would take reading all of the base.
 pub(super) fn recipe(
     arguments: BuildArguments,
     format: Format,
-    host: Option<&OneHost>,
-    base: &Base,
-    report: &mut Report,
+    network: Option<ConvertedNetwork>,
 ) -> Result<Recipe, Failure> {
+    let network_order = network_order(&arguments);
+    let data = data::drive(&arguments.data)?;
     let customisation = arguments.customisation;
-    let profile = customisation.profile.or(arguments.base.and_then(|base| base.profile));
-    let network_files = match arguments.data.kind {
-        Some(kind) => kind.network_files(),
-        None => profile.unwrap_or_else(|| base.profile()).network_files(),
-    };
-    // A drive says nothing of NICs that the documents do not mention.
-    let no_auto_default = !customisation.auto_default && format != Format::Data;
-    let network = match host {
-        Some(host) => documents::network(host, network_files, base.network_manager_version(), no_auto_default, report)?,
-        None => ConvertedNetwork::default(),
-    };
-    let data = data::drive(&arguments.data, network.network_data)?;
     let Customisation { ignition, ssh_keys, files, units, kernel_arguments } = Customisation::read(&customisation)?;
-    let additions = Additions {
-        keyfiles: network.keyfiles,
-        networkd_units: network.networkd_units,
-        no_auto_default,
-        hostname: customisation.hostname.or(network.hostname),
-        ssh_authorized_keys: ssh_keys,
-        files,
-        units,
-    };
-    Ok(Recipe {
+    let ordered = Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
         format,
-        additions,
+        additions: Additions {
+            no_auto_default: network_order.no_auto_default(),
+            hostname: customisation.hostname,
+            ssh_authorized_keys: ssh_keys,
+            files,
+            units,
+            ..Additions::default()
+        },
         ignition: ignition.map(|(config, _)| config),
         kernel_arguments,
         boot_entries: customisation.boot_entry.into_iter().collect(),
-        delivery: profile,
+        delivery: network_order.delivery,
         rootfs: customisation.rootfs_url.map(RootfsLocation::Url),
         data,
         // Without a base there is nothing to replace.
         replace_embedded: arguments.force && format != Format::Data,
         order: PartOrder::Canonical,
-    })
+    };
+    Ok(compose(ordered, network.unwrap_or_default()))
 }

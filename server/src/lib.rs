@@ -6,6 +6,7 @@ pub mod boots;
 pub mod commands;
 mod compose;
 mod error_chain;
+mod findings;
 pub mod host_images;
 pub mod ironic_agent;
 pub mod kubernetes;

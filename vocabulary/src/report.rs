@@ -8,7 +8,7 @@ mod repeated;
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 pub use catalogue::{Explanation, explain, explanations};
 pub use origins::Origins;
@@ -60,34 +60,11 @@ impl fmt::Display for Finding {
     }
 }
 
-impl Serialize for Finding {
-    /// `{"severity", "code", "path", "message", "position", "consequence", "mend"}`, where `message` is the whole sentence,
-    /// path included, and the last two are the [`Explanation`]'s.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut object = serializer.serialize_struct("Finding", 7)?;
-        object.serialize_field("severity", &self.severity)?;
-        object.serialize_field("code", self.code)?;
-        object.serialize_field("path", &self.path)?;
-        object.serialize_field("message", &self.to_string())?;
-        match &self.position {
-            Some(position) => object.serialize_field("position", position)?,
-            None => object.skip_field("position")?,
-        }
-        let explanation = explain(self.code);
-        object.serialize_field("consequence", &explanation.map(|explanation| explanation.consequence))?;
-        object.serialize_field("mend", &explanation.map(|explanation| explanation.mend))?;
-        object.end()
-    }
-}
-
 /// All findings about a set of documents, in the order in which they were made.
-#[derive(Debug, Clone, Default, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default)]
 pub struct Report {
     findings: Vec<Finding>,
     /// What findings call a document, and where that document stands.
-    #[serde(skip)]
     names: Vec<(DocumentPath, DocumentPath)>,
 }
 

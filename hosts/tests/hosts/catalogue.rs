@@ -1,4 +1,4 @@
-//! Every code of a finding is explained, and `docs/findings.md` says so.
+//! Every code of a finding is explained, and `docs/reference/findings.md` says so.
 
 #![allow(clippy::format_push_string)] // Plainer, and fast enough for tests.
 
@@ -74,13 +74,13 @@ fn explanations_are_told_apart_and_read_alike() {
     let all = explanations();
     let different: BTreeSet<&str> = all.iter().map(|explanation| explanation.code).collect();
     assert_eq!(different.len(), all.len());
-    for Explanation { code, title, consequence, mend, .. } in all {
+    for Explanation { code, title, effect, fix, .. } in all {
         assert!(!code.is_empty() && code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         assert!(!title.ends_with('.') && title.chars().count() <= 80, "{code}: {title}");
-        for sentence in [consequence, mend] {
+        for sentence in [effect, fix] {
             assert!(sentence.len() > 8 && !sentence.contains('\n') && !sentence.contains("  "), "{code}: {sentence}");
         }
-        assert!(consequence.ends_with('.'), "{code}: {consequence}");
+        assert!(effect.ends_with('.'), "{code}: {effect}");
     }
 }
 
@@ -108,22 +108,25 @@ fn examples_are_right() {
     assert!(hosts > 5, "{hosts}");
 }
 
-/// `docs/findings.md` is made of the catalogue: `UPDATE_GOLDEN=1` writes it anew.
+/// `docs/reference/findings.md` is made of the catalogue: `UPDATE_GOLDEN=1` writes it anew.
 #[test]
 fn the_page_of_findings_is_the_catalogue() {
     let mut page = String::from(
-        "# Findings\n\nWhat each code of a finding means. `dayone explain CODE` and `GET /v1/explanations/{code}` say the same; \
-         how findings read is in [inputs.md](inputs.md#how-findings-read). This page is made of `report/catalogue`, by a test \
-         (`UPDATE_GOLDEN=1`).\n",
+        "# Findings\n\nThe meaning of each code. `dayone explain CODE` and `GET /v1/explanations/{code}` print the same text. \
+         [Inputs](../inputs.md#how-findings-read) explains how to read a finding. A test generates this page from \
+         `report/catalogue` (`UPDATE_GOLDEN=1`).\n",
     );
-    for Explanation { code, title, consequence, mend, example } in explanations() {
-        page += &format!("\n## {code}\n\nFound: {title}.\n\nWhat happens: {consequence}\n\nHow to mend: {mend}\n");
+    for Explanation { code, title, effect, fix, example } in explanations() {
+        page += &format!("\n## {code}\n\nFound: {title}.\n\nEffect: {effect}\n\nFix: {fix}\n");
         page += &example.map(|example| format!("\n```yaml\n{example}```\n")).unwrap_or_default();
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/findings.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/findings.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &page).unwrap();
     }
     let there = fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == page, "docs/findings.md is not up to date: UPDATE_GOLDEN=1 cargo test -p hosts catalogue");
+    assert!(
+        there == page,
+        "docs/reference/findings.md is not up to date: UPDATE_GOLDEN=1 cargo test -p hosts catalogue"
+    );
 }

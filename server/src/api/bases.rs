@@ -16,7 +16,8 @@ use utoipa_axum::routes;
 
 use super::Api;
 use super::images::FormatBody;
-use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use super::problem::{Problem, ProblemBody, ProblemKind};
+use crate::findings::{FindingBody, findings};
 use crate::store::{BaseState, OpenBase, RegisteredBase};
 
 /// All bases.

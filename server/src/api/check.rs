@@ -15,9 +15,10 @@ use vocabulary::report::{Report, Severity};
 
 use super::asked::Asked;
 use super::images::open_base;
-use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use super::problem::{Problem, ProblemBody, ProblemKind};
 use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments};
 use super::{Api, documents};
+use crate::findings::{FindingBody, NetworkManagerBody, findings};
 use crate::store::Store;
 
 /// What was found.
@@ -37,17 +38,6 @@ pub(super) struct CheckBody {
     nmstate_version: &'static str,
     /// The release of NetworkManager that the findings are about.
     network_manager: NetworkManagerBody,
-}
-
-/// A release of NetworkManager.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = CheckedNetworkManager)]
-pub(super) struct NetworkManagerBody {
-    /// Its number.
-    #[schema(value_type = String, example = "1.54.0")]
-    version: NetworkManagerVersion,
-    /// Whether it is only assumed: the request names neither it nor a base that shows which it has.
-    assumed: bool,
 }
 
 /// A host of the documents.
@@ -175,10 +165,7 @@ fn checked(documents: &UserDocuments, beside: &Beside, store: &Store) -> Result<
         errors: count(&report, Severity::Error),
         warnings: count(&report, Severity::Warning),
         nmstate_version: NMSTATE_VERSION,
-        network_manager: NetworkManagerBody {
-            version: release.unwrap_or(NetworkManagerVersion::ASSUMED),
-            assumed: release.is_none(),
-        },
+        network_manager: NetworkManagerBody::checked_for(release),
     })
 }
 

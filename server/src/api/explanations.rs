@@ -31,9 +31,9 @@ pub(super) struct ExplanationBody {
     /// What is wrong, in a few words.
     title: &'static str,
     /// What will happen on the host.
-    consequence: &'static str,
-    /// How to mend it.
-    mend: &'static str,
+    effect: &'static str,
+    /// How to fix it.
+    fix: &'static str,
     /// A part of a document as it ought to be, in YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     example: Option<&'static str>,
@@ -48,7 +48,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 #[utoipa::path(operation_id = "listExplanations", get, path = "/v1/explanations", tag = "findings",
     responses((status = 200, description = "The explanations", body = ListBody)))]
 async fn list() -> Json<ListBody> {
-    Json(ListBody { explanations: explanations().into_iter().map(body).collect() })
+    Json(ListBody { explanations: explanations().iter().map(body).collect() })
 }
 
 /// Explain a finding's code.
@@ -65,6 +65,6 @@ async fn single(Path(code): Path<String>) -> Result<Json<ExplanationBody>, Probl
     Ok(Json(body(explanation)))
 }
 
-fn body(&Explanation { code, title, consequence, mend, example }: &'static Explanation) -> ExplanationBody {
-    ExplanationBody { code, title, consequence, mend, example }
+fn body(&Explanation { code, title, effect, fix, example }: &'static Explanation) -> ExplanationBody {
+    ExplanationBody { code, title, effect, fix, example }
 }

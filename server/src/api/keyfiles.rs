@@ -14,9 +14,10 @@ use utoipa_axum::routes;
 
 use super::asked::Asked;
 use super::documents::Networks;
-use super::problem::{FindingBody, Problem, ProblemBody, ProblemKind, findings};
+use super::problem::{Problem, ProblemBody, ProblemKind};
 use super::user_documents::{DocumentsBody, UserDocuments, YamlDocuments};
 use super::{Api, content, documents};
+use crate::findings::{FindingBody, findings};
 
 /// The keyfiles of all hosts.
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,8 +9,9 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
-use vocabulary::report::{LineColumn, Position, Report, Severity, explain};
+use vocabulary::report::Report;
 
+use crate::findings::{FindingBody, findings};
 use crate::store::StorageTrouble;
 
 /// The kinds of problems: each has a slug that is stable, a title, a status, and what to do about it.
@@ -138,81 +139,6 @@ pub struct ProblemBody {
     /// How many bytes there are, where something does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<u64>,
-}
-
-/// One thing about the user's documents that the user should know.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Finding)]
-pub struct FindingBody {
-    /// `error`: the image is not made. `warning`: it is, and this should be known.
-    #[schema(value_type = String, example = "error")]
-    severity: Severity,
-    /// A stable name of this kind of finding.
-    #[schema(example = "interface-name-too-long")]
-    code: &'static str,
-    /// Where in the documents: a colon separates documents, a dot keys.
-    #[schema(example = "Secret/worker-0-network: stringData.nmstate: interfaces[0].name")]
-    path: String,
-    /// The whole sentence, path included.
-    message: String,
-    /// Where that is in the text that was handed over, if it is found there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<PositionBody>,
-    /// What will happen on the host.
-    consequence: &'static str,
-    /// How to mend it.
-    mend: &'static str,
-}
-
-/// A place in the text that was handed over. Lines and columns count from 1, columns in characters.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Position)]
-pub struct PositionBody {
-    /// The file, where the documents were handed over as files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    /// The line.
-    #[schema(example = 31)]
-    line: usize,
-    /// The column.
-    #[schema(example = 9)]
-    column: usize,
-    /// The place within the text that begins here, where a document is held as text whose lines are not those of the whole:
-    /// in base64, in quotes, folded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    within: Option<LineColumnBody>,
-}
-
-/// A line and a column, both from 1.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = LineColumn)]
-pub struct LineColumnBody {
-    /// The line.
-    line: usize,
-    /// The column.
-    column: usize,
-}
-
-/// The findings of `report`, as the API shows them.
-pub fn findings(report: &Report) -> Vec<FindingBody> {
-    let body = |finding: &vocabulary::report::Finding| {
-        let explanation = explain(finding.code);
-        FindingBody {
-            severity: finding.severity,
-            code: finding.code,
-            path: finding.path.to_string(),
-            message: finding.to_string(),
-            position: finding.position.as_ref().map(position),
-            consequence: explanation.map_or("", |explanation| explanation.consequence),
-            mend: explanation.map_or("", |explanation| explanation.mend),
-        }
-    };
-    report.findings().iter().map(body).collect()
-}
-
-fn position(Position { file, line, column, within }: &Position) -> PositionBody {
-    let within = within.map(|LineColumn { line, column }| LineColumnBody { line, column });
-    PositionBody { file: file.clone(), line: *line, column: *column, within }
 }
 
 /// Why a request is refused: what the client is told, and apart from it, what only the log is told.

@@ -9,7 +9,7 @@ use super::{BaseArgument, InputFile, OutputFormat};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each finding says where it is (file, line and column; the path in the documents), how much it weighs, what is wrong, \
-what will happen on the host, and how to mend it. With errors, no image can be built; warnings are for you to judge.
+what will happen on the host, and how to fix it. With errors, no image can be built; warnings are for you to judge.
 
 What the hosts' NetworkManager lacks depends on its release. Without --base and --network-manager, 1.42 is assumed.
 
@@ -29,7 +29,7 @@ pub struct CheckArguments {
     #[arg(long, value_name = "VERSION")]
     pub network_manager: Option<NetworkManagerVersion>,
 
-    /// Print one line for each finding, without what will happen and how to mend it
+    /// Print one line for each finding, without what will happen and how to fix it
     #[arg(long, conflicts_with = "format")]
     pub short: bool,
 

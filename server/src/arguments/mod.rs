@@ -71,7 +71,7 @@ pub enum Command {
     Convert(ConvertArguments),
     /// Say what is wrong with documents, and build nothing
     Check(CheckArguments),
-    /// Say what a finding's code means: what will happen on the host, and how to mend it
+    /// Say what a finding's code means: what will happen on the host, and how to fix it
     Explain(ExplainArguments),
     /// Write the MachineConfigs that bring hosts their network after the installation, with br-ex
     SecondStep(SecondStepArguments),

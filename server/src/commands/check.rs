@@ -2,29 +2,21 @@
 
 use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use serde::Serialize;
-use vocabulary::report::Report;
 
 use super::base::OpenedBase;
 use super::failure::Failure;
-use super::{documents, findings, terminal};
+use super::{documents, findings as text, terminal};
 use crate::arguments::{CheckArguments, OutputFormat};
+use crate::findings::{FindingBody, NetworkManagerBody, findings};
 
 #[derive(Serialize)]
 struct Checked<'a> {
     /// The hosts that were found, by name; a document without a name is null.
     hosts: Vec<Option<&'a str>>,
-    findings: &'a Report,
+    findings: Vec<FindingBody>,
     /// The release of nmstate that was asked.
-    nmstate: &'static str,
-    network_manager: NetworkManager,
-}
-
-/// The release of NetworkManager that the findings are about.
-#[derive(Serialize)]
-struct NetworkManager {
-    version: NetworkManagerVersion,
-    /// Whether nothing says that the hosts have it.
-    assumed: bool,
+    nmstate_version: &'static str,
+    network_manager: NetworkManagerBody,
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
@@ -37,15 +29,18 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
                 1 => "1 host".to_owned(),
                 count => format!("{count} hosts"),
             };
-            let found = if arguments.short { findings::as_text(report) } else { findings::in_full(report) };
+            let found = if arguments.short { text::as_text(report) } else { text::in_full(report) };
             let release = release.map(|release| format!(" (for NetworkManager {release})")).unwrap_or_default();
-            terminal::print(&format!("{found}{hosts}: {}{release}\n", findings::summary(report)))?;
+            terminal::print(&format!("{found}{hosts}: {}{release}\n", text::summary(report)))?;
         }
         OutputFormat::Json => {
             let hosts = checked.hosts.iter().map(|(host, _)| host.name.as_deref()).collect();
-            let version = release.unwrap_or(NetworkManagerVersion::ASSUMED);
-            let network_manager = NetworkManager { version, assumed: release.is_none() };
-            terminal::print_json(&Checked { hosts, findings: report, nmstate: NMSTATE_VERSION, network_manager })?;
+            terminal::print_json(&Checked {
+                hosts,
+                findings: findings(report),
+                nmstate_version: NMSTATE_VERSION,
+                network_manager: NetworkManagerBody::checked_for(release),
+            })?;
         }
     }
     let outcome = if report.has_errors() { Err(Failure::Findings) } else { Ok(()) };

@@ -10,19 +10,19 @@ use hosts::topology::svg::Picture;
 use hosts::topology::{Table, Topology};
 use serde::Serialize;
 use vocabulary::host::{HostName, HostSpec};
-use vocabulary::report::Report;
 
 use super::failure::Failure;
 use super::table::columns;
 use super::terminal::HEADING;
 use super::{documents, findings, output_files, terminal};
 use crate::arguments::{ConvertArguments, OutputFormat};
+use crate::findings::FindingBody;
 
 #[derive(Serialize)]
 struct Converted<'a> {
     /// The hosts without errors.
     hosts: Vec<ConvertedHost<'a>>,
-    findings: &'a Report,
+    findings: Vec<FindingBody>,
     /// The release of nmstate that converted.
     nmstate_version: &'static str,
 }
@@ -65,7 +65,11 @@ pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
                 topology: arguments.explain.then_some(&network.topology),
             });
             let hosts = hosts.collect();
-            terminal::print_json(&Converted { hosts, findings: report, nmstate_version: NMSTATE_VERSION })?;
+            terminal::print_json(&Converted {
+                hosts,
+                findings: crate::findings::findings(report),
+                nmstate_version: NMSTATE_VERSION,
+            })?;
         }
         OutputFormat::Text => {
             terminal::remark(&findings::as_text(report));

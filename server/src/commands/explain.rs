@@ -13,8 +13,8 @@ use crate::arguments::{ExplainArguments, OutputFormat};
 const NEAR: usize = 3;
 
 #[derive(Serialize)]
-struct Explained<'a> {
-    explanations: &'a [&'static Explanation],
+struct Explained {
+    explanations: Vec<&'static Explanation>,
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -22,16 +22,16 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
         arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code))).collect();
     let (asked, all) = (asked?, arguments.codes.is_empty());
     match arguments.format {
-        OutputFormat::Text if all => terminal::print(&list(&explanations())),
+        OutputFormat::Text if all => terminal::print(&list(explanations())),
         OutputFormat::Text => terminal::print(&asked.into_iter().map(in_full).collect::<Vec<_>>().join("\n")),
         OutputFormat::Json => {
-            let explanations = if all { explanations() } else { asked };
-            terminal::print_json(&Explained { explanations: &explanations })
+            let explanations = if all { explanations().iter().collect() } else { asked };
+            terminal::print_json(&Explained { explanations })
         }
     }
 }
 
-fn list(all: &[&Explanation]) -> String {
+fn list(all: &[Explanation]) -> String {
     let width = all.iter().map(|explanation| explanation.code.len()).max().unwrap_or_default();
     let mut text = String::new();
     for Explanation { code, title, .. } in all {
@@ -41,10 +41,10 @@ fn list(all: &[&Explanation]) -> String {
     text
 }
 
-fn in_full(Explanation { code, title, consequence, mend, example }: &Explanation) -> String {
+fn in_full(Explanation { code, title, effect, fix, example }: &Explanation) -> String {
     let mut text = format!("{HEADING}{code}{HEADING:#}: {title}\n\n");
     // Writing to a String does not fail.
-    let _ = write!(text, "What happens: {consequence}\n\nHow to mend: {mend}\n");
+    let _ = write!(text, "Effect: {effect}\n\nFix: {fix}\n");
     for (index, line) in example.unwrap_or_default().lines().enumerate() {
         let _ = writeln!(text, "{}    {line}", if index == 0 { "\n" } else { "" });
     }

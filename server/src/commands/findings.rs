@@ -17,7 +17,7 @@ pub(super) fn as_text(report: &Report) -> String {
     text
 }
 
-/// [`as_text`], and below the first finding of each code what will happen on the host, and how to mend it.
+/// [`as_text`], and below the first finding of each code what will happen on the host, and how to fix it.
 pub(super) fn in_full(report: &Report) -> String {
     let mut text = String::new();
     let mut told = BTreeSet::new();
@@ -25,8 +25,8 @@ pub(super) fn in_full(report: &Report) -> String {
         write_line(&mut text, finding);
         if let Some(explanation) = explain(finding.code).filter(|_| told.insert(finding.code)) {
             // Writing to a String does not fail.
-            let _ = writeln!(text, "    what happens: {}", explanation.consequence);
-            let _ = writeln!(text, "    how to mend:  {}", explanation.mend);
+            let _ = writeln!(text, "    effect: {}", explanation.effect);
+            let _ = writeln!(text, "    fix:    {}", explanation.fix);
         }
     }
     text
@@ -108,7 +108,7 @@ mod tests {
         let text = anstream::adapter::strip_str(&in_full(&report)).to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("a.yaml:1:1: error: document 1: apiVersion is missing"), "{text}");
-        assert!(lines[1].starts_with("    what happens: ") && lines[2].starts_with("    how to mend:  "), "{text}");
+        assert!(lines[1].starts_with("    effect: ") && lines[2].starts_with("    fix:    "), "{text}");
         assert!(lines[3].starts_with("a.yaml:3:1: error: document 2: has neither"), "{text}");
         assert!(lines[6].starts_with("a.yaml:5:1: error: document 3: has neither"), "{text}");
         assert!(lines[7].starts_with("warning: base: is none [not-hybrid]"), "{text}");

@@ -20,10 +20,7 @@ async fn a_check_that_finds_errors_has_succeeded() {
     let explanation = vocabulary::report::explain("ip-not-enabled").unwrap();
     assert_eq!(finding["code"], explanation.code);
     assert_eq!(finding["position"], json!({"line": 4, "column": 3}));
-    assert_eq!(
-        (&finding["consequence"], &finding["mend"]),
-        (&json!(explanation.consequence), &json!(explanation.mend))
-    );
+    assert_eq!((&finding["effect"], &finding["fix"]), (&json!(explanation.effect), &json!(explanation.fix)));
     assert_eq!(Answer::of(dayone.post_json("/v1/check", &json!({"documents": bad}))).await.ok(), answer);
 
     let broken = Answer::of(dayone.post("/v1/check", "a: [")).await.ok();

@@ -120,20 +120,20 @@ fn a_finding_says_where_what_will_happen_and_how_to_mend_it() {
     assert_eq!(check(&["--short", "worker-0.yaml"]).out, format!("{line}{summary}"));
     let full = check(&["worker-0.yaml"]).out;
     let explanation = vocabulary::report::explain("ip-not-enabled").unwrap();
-    let below = format!("    what happens: {}\n    how to mend:  {}\n", explanation.consequence, explanation.mend);
+    let below = format!("    effect: {}\n    fix:    {}\n", explanation.effect, explanation.fix);
     assert_eq!(full, format!("{line}{below}{summary}"));
     let json: serde_json::Value = serde_json::from_str(&check(&["--format", "json", "worker-0.yaml"]).out).unwrap();
     let finding = &json["findings"][0];
     assert_eq!(finding["position"], serde_json::json!({"file": "worker-0.yaml", "line": 15, "column": 7}));
-    assert_eq!(finding["consequence"], explanation.consequence);
-    assert_eq!(finding["mend"], explanation.mend);
+    assert_eq!(finding["effect"], explanation.effect);
+    assert_eq!(finding["fix"], explanation.fix);
 }
 
 #[test]
 fn codes_are_explained() {
     let explained = run(&["explain", "ip-not-enabled"]);
     assert_eq!(explained.code, 0);
-    assert!(explained.out.contains("\nHow to mend: Add enabled: true"), "{}", explained.out);
+    assert!(explained.out.contains("\nFix: Add enabled: true"), "{}", explained.out);
     let all = run(&["explain"]).out;
     assert_eq!(all.lines().count(), vocabulary::report::explanations().len());
     let json: serde_json::Value = serde_json::from_str(&run(&["explain", "--format", "json"]).out).unwrap();

@@ -70,7 +70,7 @@ fn what_the_explanations_say_of_gateways_happens() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    let says = |code, sentence| explain(code).unwrap().consequence.contains(sentence);
+    let says = |code, sentence| explain(code).unwrap().effect.contains(sentence);
     assert!(says("gateway-off-link", "NetworkManager adds a route to the gateway itself"));
     assert!(says("gateway-is-host", "IPv4 routes are there") && says("gateway-is-host", "IPv6 routes are refused"));
 }

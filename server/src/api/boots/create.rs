@@ -17,10 +17,11 @@ use super::show::{self, BootBody};
 use crate::api::content::{self, Content};
 use crate::api::images::{OrderQuery, Understood};
 use crate::api::parameters::Parameters;
-use crate::api::problem::{FindingBody, Problem, ProblemBody, findings};
+use crate::api::problem::{Problem, ProblemBody};
 use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, blocking, body, convert};
 use crate::boots::{Boot, NewBoot};
+use crate::findings::{FindingBody, findings};
 use crate::store::{Publication, Store, StoreError, StoredImage};
 
 /// The boots that were begun.

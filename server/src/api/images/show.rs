@@ -8,8 +8,9 @@ use utoipa::ToSchema;
 use vocabulary::report::Report;
 
 use super::schema::FormatBody;
-use crate::api::problem::{FindingBody, findings};
+
 use crate::api::timestamp::rfc3339;
+use crate::findings::{FindingBody, findings};
 use crate::media_url::MediaUrl;
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 

@@ -79,6 +79,7 @@ struct Common {
     /// What that is; null where dayone does not know such images.
     carried: Option<Carried>,
     /// What should be known about it.
+    #[serde(serialize_with = "crate::findings::serialize")]
     findings: Report,
 }
 

@@ -1,0 +1,47 @@
+//! Turns `src/report/catalogue/*.yaml` into one sorted slice of `Explanation`s, so that a broken catalogue fails the build.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+
+const CATALOGUE: &str = "src/report/catalogue";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    title: String,
+    effect: String,
+    fix: String,
+    example: Option<String>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={CATALOGUE}");
+    let mut all = BTreeMap::new();
+    for file in fs::read_dir(CATALOGUE)? {
+        let path = file?.path();
+        let entries: BTreeMap<String, Entry> = serde_yaml::from_str(&fs::read_to_string(&path)?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        for (code, entry) in entries {
+            if all.insert(code.clone(), entry).is_some() {
+                return Err(format!("{}: another file explains {code} as well", path.display()).into());
+            }
+        }
+    }
+    let mut source = String::from("&[\n");
+    for (code, Entry { title, effect, fix, example }) in &all {
+        // Debug output of strings and options of strings is Rust source.
+        writeln!(
+            source,
+            "Explanation {{ code: {code:?}, title: {title:?}, effect: {effect:?}, fix: {fix:?}, example: {example:?} }},"
+        )?;
+    }
+    source.push(']');
+    let target = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
+    fs::write(Path::new(&target).join("explanations.rs"), source)?;
+    Ok(())
+}

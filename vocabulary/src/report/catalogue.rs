@@ -1,0 +1,35 @@
+//! Explains every code of a finding: what happens on the host, and how to fix it.
+//!
+//! The texts are in `catalogue/*.yaml`, one file a subject; the build script reads them. A debug assertion in
+//! [`Report`](super::Report) and tests make sure that every code has an explanation, and that every explanation is used.
+//! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo test -p hosts catalogue`.
+
+/// What the findings of one code have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Explanation {
+    /// The code, in kebab case.
+    pub code: &'static str,
+    /// What is wrong, in one line without a full stop.
+    pub title: &'static str,
+    /// What happens on the host if it boots like this, or what dayone leaves undone.
+    pub effect: &'static str,
+    /// What to change.
+    pub fix: &'static str,
+    /// A correct part of a document, in YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<&'static str>,
+}
+
+/// All explanations, sorted by code.
+static EXPLANATIONS: &[Explanation] = include!(concat!(env!("OUT_DIR"), "/explanations.rs"));
+
+/// Returns the explanation of a code.
+pub fn explain(code: &str) -> Option<&'static Explanation> {
+    let index = EXPLANATIONS.binary_search_by_key(&code, |explanation| explanation.code).ok()?;
+    EXPLANATIONS.get(index)
+}
+
+/// Returns all explanations, sorted by code.
+pub fn explanations() -> &'static [Explanation] {
+    EXPLANATIONS
+}

@@ -8,7 +8,7 @@ use vocabulary::report::{Finding, LineColumn, Position, Report, Severity, explai
 /// One thing about the user's documents that the user should know.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Finding)]
-pub struct FindingBody {
+pub(crate) struct FindingBody {
     /// `error`: the image is not made. `warning`: it is, and this should be known.
     #[schema(value_type = String, example = "error")]
     severity: Severity,
@@ -32,7 +32,7 @@ pub struct FindingBody {
 /// A place in the text that was handed over. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Position)]
-pub struct PositionBody {
+pub(crate) struct PositionBody {
     /// The file, where the documents were handed over as files.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -51,7 +51,7 @@ pub struct PositionBody {
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = LineColumn)]
-pub struct LineColumnBody {
+pub(crate) struct LineColumnBody {
     /// The line.
     line: usize,
     /// The column.
@@ -59,7 +59,7 @@ pub struct LineColumnBody {
 }
 
 /// The findings of `report`, in their order.
-pub fn findings(report: &Report) -> Vec<FindingBody> {
+pub(crate) fn findings(report: &Report) -> Vec<FindingBody> {
     let body = |finding: &Finding| {
         let explanation = explain(finding.code);
         FindingBody {
@@ -76,7 +76,7 @@ pub fn findings(report: &Report) -> Vec<FindingBody> {
 }
 
 /// Serializes a report as its [`FindingBody`]s.
-pub fn serialize<S: Serializer>(report: &Report, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(report: &Report, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(findings(report))
 }
 
@@ -88,7 +88,7 @@ fn position(Position { file, line, column, within }: &Position) -> PositionBody 
 /// A release of NetworkManager.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CheckedNetworkManager)]
-pub struct NetworkManagerBody {
+pub(crate) struct NetworkManagerBody {
     /// Its number.
     #[schema(value_type = String, example = "1.54.0")]
     version: NetworkManagerVersion,
@@ -98,7 +98,7 @@ pub struct NetworkManagerBody {
 
 impl NetworkManagerBody {
     /// The given release, or the one that dayone assumes.
-    pub fn checked_for(release: Option<NetworkManagerVersion>) -> Self {
+    pub(crate) fn checked_for(release: Option<NetworkManagerVersion>) -> Self {
         Self { version: release.unwrap_or(NetworkManagerVersion::ASSUMED), assumed: release.is_none() }
     }
 }

@@ -1,6 +1,7 @@
 //! What dayone has to say about a user's documents: findings, each with the path of what it is about.
 
 mod catalogue;
+mod name;
 mod origins;
 mod path;
 mod position;
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 pub use catalogue::{Explanation, explain, explanations};
 pub use origins::Origins;
-pub use path::DocumentPath;
+pub use path::{DocumentPath, Step};
 pub use position::{LineColumn, Position};
 pub use repeated::Repeated;
 
@@ -55,7 +56,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.as_subject();
+        let path = self.path.subject();
         if path.is_empty() { f.write_str(&self.message) } else { write!(f, "{path} {}", self.message) }
     }
 }

@@ -91,10 +91,7 @@ impl<'a> Text<'a> {
 
     /// Where its document `number` (from 1) stands.
     pub(super) fn document(&self, number: usize) -> DocumentPath {
-        match self.name {
-            Some(name) => DocumentPath::document(&format!("{name}: document {number}")),
-            None => DocumentPath::document(&format!("document {number}")),
-        }
+        self.top().numbered_document(number)
     }
 }
 

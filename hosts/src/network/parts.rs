@@ -58,14 +58,13 @@ impl Bad {
 
 /// Which element of the list at `list` a path is in.
 fn index_in(path: &DocumentPath, list: &DocumentPath) -> Option<usize> {
-    let rest = path.as_subject().strip_prefix(list.as_subject())?.strip_prefix('[')?;
-    rest.split_once(']')?.0.parse().ok()
+    path.steps_from(list)?.first()?.as_index()
 }
 
 /// The member of the mapping at `top` that a path is in; empty where it is not in one.
 fn member_of(path: &DocumentPath, top: &DocumentPath) -> String {
-    let rest = path.as_subject().strip_prefix(top.as_subject()).and_then(|rest| rest.strip_prefix('.'));
-    rest.and_then(|rest| rest.split(['.', '[', ':']).next()).unwrap_or_default().to_owned()
+    let steps = path.steps_from(top).unwrap_or_default();
+    steps.first().and_then(|step| step.as_key()).unwrap_or_default().to_owned()
 }
 
 /// The document at `path` without its bad parts, and where those that are left come from. A bad interface becomes one of the

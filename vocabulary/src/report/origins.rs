@@ -47,9 +47,9 @@ impl Origins {
 
     /// What stands at `path`, as a part of its own.
     fn smallest(&self, path: &DocumentPath) -> Option<Origin> {
-        let (rest, origin) = path.tops().find_map(|(top, rest)| Some((rest, self.0.get(&top)?)))?;
+        let (top, origin) = path.tops().find_map(|top| Some((top, self.0.get(top)?)))?;
         Some(match origin {
-            Origin::Moved(origin) => Origin::Moved(origin.followed_by(rest)),
+            Origin::Moved(origin) => Origin::Moved(origin.followed_by(&path.steps_from(top)?)),
             Origin::Made(origin) => Origin::Made(origin.clone()),
         })
     }

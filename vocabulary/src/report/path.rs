@@ -1,16 +1,75 @@
 //! The way to a place in a user's documents.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// Where in the user's documents something stands, as a person would write it:
+use super::name::Name;
+
+/// Where in the user's documents something stands. Displayed as a person would write it:
 /// `Secret/worker-0-network: stringData.nmstate: interfaces[0].ipv4.address[1].ip`.
 ///
 /// A colon separates documents: an object in a stream from what is inside it, and a document that is
 /// held as text in another (NMState in a Secret) from the key that holds it.
+///
+/// Paths share their beginnings: dayone makes one for every member of every host, and nearly all of them for nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DocumentPath(String);
+pub struct DocumentPath(Option<Arc<Node>>);
+
+/// The last step stands first, because it tells most paths apart.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Node {
+    step: Step,
+    before: DocumentPath,
+}
+
+/// One step of a [`DocumentPath`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step(Kind);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Document(Name),
+    Row(Box<Row>),
+    Numbered(usize),
+    Embedded,
+    Key(Name),
+    Index(usize),
+}
+
+/// A document that stands for a row of another document's table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    document: String,
+    labels: Vec<String>,
+}
+
+impl Step {
+    /// The key of a mapping that it leads by.
+    pub fn as_key(&self) -> Option<&str> {
+        if let Kind::Key(key) = &self.0 { Some(key.as_str()) } else { None }
+    }
+
+    /// The index in a sequence (from 0) that it leads by.
+    pub fn as_index(&self) -> Option<usize> {
+        if let Kind::Index(index) = self.0 { Some(index) } else { None }
+    }
+
+    /// The number of the document in a stream (from 1) that it leads into.
+    pub fn as_document_number(&self) -> Option<usize> {
+        if let Kind::Numbered(number) = self.0 { Some(number) } else { None }
+    }
+
+    /// The first label of the row that it leads to: the name of a fleet's host.
+    pub(super) fn as_row(&self) -> Option<&str> {
+        if let Kind::Row(row) = &self.0 { row.labels.first().map(String::as_str) } else { None }
+    }
+
+    fn is_document(&self) -> bool {
+        matches!(self.0, Kind::Document(_) | Kind::Row(_) | Kind::Numbered(_) | Kind::Embedded)
+    }
+}
 
 impl DocumentPath {
     /// The top of a document that has no name of its own.
@@ -20,68 +79,131 @@ impl DocumentPath {
 
     /// The top of a named document, such as `BareMetalHost/worker-0`.
     pub fn document(name: &str) -> Self {
-        Self(format!("{name}:"))
+        Self::root().step(Kind::Document(Name::new(name)))
     }
 
-    /// The member `key` of the mapping at this path. Keys that hold anything but letters, digits, `-`, `_` and `/`
-    /// are quoted, so that the path stays readable and on one line.
+    /// The top of a document that stands for a row of the table in `document`, such as a host of a fleet:
+    /// `HostFleet/rack (worker-0, hosts.csv line 2)`.
+    pub fn row(document: &str, labels: &[&str]) -> Self {
+        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        Self::root().step(Kind::Row(Box::new(Row { document: document.to_owned(), labels })))
+    }
+
+    /// The top of the document `number` (from 1) of the stream at this path.
+    #[must_use]
+    pub fn numbered_document(&self, number: usize) -> Self {
+        self.step(Kind::Numbered(number))
+    }
+
+    /// The member `key` of the mapping at this path.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/'));
-        let separator = match self.0.as_bytes().last() {
-            Some(b':') => " ",
-            Some(_) if plain => ".",
-            _ => "",
-        };
-        if plain {
-            // Paths are made for every member of every host, and nearly all of them for nothing.
-            Self([self.0.as_str(), separator, key].concat())
-        } else {
-            Self(format!("{}{separator}[{key:?}]", self.0))
-        }
+        self.step(Kind::Key(Name::new(key)))
     }
 
     /// The element `index` (from 0) of the sequence at this path.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
-    }
-
-    /// What a finding's sentence begins with: with its colon, where the path is a whole document.
-    pub fn as_subject(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether it is at `top`, or inside that.
-    pub fn is_inside(&self, top: &Self) -> bool {
-        let rest = self.0.strip_prefix(&top.0);
-        rest.is_some_and(|rest| rest.is_empty() || top.0.is_empty() || rest.starts_with(['.', '[', ':', ' ']))
-    }
-
-    /// Every path that this one is inside, itself first and the root last, each with what leads from it to this one.
-    pub(super) fn tops(&self) -> impl Iterator<Item = (Self, &str)> {
-        let cuts = (0..=self.0.len()).rev().filter_map(|at| Some((self.0.get(..at)?, self.0.get(at..)?)));
-        let inside = |(top, rest): &(&str, &str)| {
-            rest.is_empty() || top.is_empty() || top.ends_with(':') || rest.starts_with(['.', '[', ':'])
-        };
-        cuts.filter(inside).map(|(top, rest)| (Self(top.to_owned()), rest))
-    }
-
-    /// This path with `rest`, which [`Self::tops`] gave, behind it.
-    pub(super) fn followed_by(&self, rest: &str) -> Self {
-        Self(format!("{}{rest}", self.0))
+        self.step(Kind::Index(index))
     }
 
     /// The top of the document that is held as text at this path.
     #[must_use]
     pub fn embedded_document(&self) -> Self {
-        if self.0.is_empty() || self.0.ends_with(':') { self.clone() } else { Self(format!("{}:", self.0)) }
+        if self.is_document() { self.clone() } else { self.step(Kind::Embedded) }
+    }
+
+    /// Whether it is the top of a document.
+    pub fn is_document(&self) -> bool {
+        self.last().is_none_or(Step::is_document)
+    }
+
+    fn step(&self, kind: Kind) -> Self {
+        Self(Some(Arc::new(Node { step: Step(kind), before: self.clone() })))
+    }
+
+    /// The last step.
+    pub(super) fn last(&self) -> Option<&Step> {
+        self.0.as_ref().map(|node| &node.step)
+    }
+
+    /// Whether it is at `top`, or inside that.
+    pub fn is_inside(&self, top: &Self) -> bool {
+        self.tops().any(|one| one == top)
+    }
+
+    /// Every path that this one is inside, itself first and the root last.
+    pub fn tops(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |path| path.0.as_ref().map(|node| &node.before))
+    }
+
+    /// The steps that lead from `top` to this path; none where it is not inside `top`.
+    pub fn steps_from(&self, top: &Self) -> Option<Vec<&Step>> {
+        let mut steps = Vec::new();
+        for path in self.tops() {
+            if path == top {
+                steps.reverse();
+                return Some(steps);
+            }
+            steps.extend(path.last());
+        }
+        None
+    }
+
+    /// The path that `steps` lead to from this one.
+    #[must_use]
+    pub fn followed_by(&self, steps: &[&Step]) -> Self {
+        steps.iter().fold(self.clone(), |path, step| match step.0 {
+            Kind::Embedded => path.embedded_document(),
+            _ => path.step(step.0.clone()),
+        })
+    }
+
+    /// What a finding's sentence begins with: with its colon, where the path is a whole document.
+    pub fn subject(&self) -> String {
+        let mut text = String::new();
+        for step in self.steps_from(&Self::root()).unwrap_or_default() {
+            step.write(&mut text);
+        }
+        text
+    }
+}
+
+impl Step {
+    /// Keys that hold anything but letters, digits, `-`, `_` and `/` are quoted, so that the path stays readable and on one
+    /// line.
+    fn write(&self, text: &mut String) {
+        let separate = |text: &mut String, otherwise| match text.as_bytes().last() {
+            Some(b':') => text.push(' '),
+            Some(_) => text.push_str(otherwise),
+            None => {}
+        };
+        match &self.0 {
+            Kind::Document(name) => text.extend([name.as_str(), ":"]),
+            Kind::Row(row) => text.push_str(&format!("{} ({}):", row.document, row.labels.join(", "))),
+            Kind::Numbered(number) => {
+                separate(text, "");
+                text.push_str(&format!("document {number}:"));
+            }
+            Kind::Embedded => text.push(':'),
+            Kind::Index(index) => text.push_str(&format!("[{index}]")),
+            Kind::Key(key) => {
+                let key = key.as_str();
+                if !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/')) {
+                    separate(text, ".");
+                    text.push_str(key);
+                } else {
+                    separate(text, "");
+                    text.push_str(&format!("[{key:?}]"));
+                }
+            }
+        }
     }
 }
 
 impl fmt::Display for DocumentPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.trim_end_matches(':'))
+        f.write_str(self.subject().trim_end_matches(':'))
     }
 }
 

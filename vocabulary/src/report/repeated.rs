@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Report, Severity, Step};
 
 /// What findings that say the same have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -11,7 +11,7 @@ struct Key {
     is_error: bool,
     code: &'static str,
     /// Behind the host.
-    way: String,
+    way: Vec<Step>,
     message: String,
 }
 
@@ -76,16 +76,13 @@ impl Repeated {
 /// What a finding says, and of which host; none where that is not one of a fleet: `HostFleet/rack (worker-0, hosts.csv line
 /// 2): spec.template…`.
 fn key(finding: &Finding) -> Option<(Key, String)> {
-    let path = finding.path.as_subject();
-    let end = path.strip_prefix("HostFleet/").and_then(|_| path.find("):"))?;
-    let (host, way) = path.split_at_checked(end + 2)?;
-    let name = path.get(..end)?.split_once(" (")?.1.split(", ").next()?.to_owned();
+    let (host, name) = finding.path.tops().find_map(|top| Some((top, top.last()?.as_row()?)))?;
     let key = Key {
         is_error: finding.severity == Severity::Error,
         code: finding.code,
-        way: way.to_owned(),
+        way: finding.path.steps_from(host)?.into_iter().cloned().collect(),
         // Places in the host's own document.
-        message: finding.message.replace(host, ""),
+        message: finding.message.replace(&host.subject(), ""),
     };
-    Some((key, name))
+    Some((key, name.to_owned()))
 }

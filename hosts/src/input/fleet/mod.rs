@@ -177,8 +177,9 @@ impl Fleet {
         let host = name.map(|name| listed([name].into_iter()));
         let label: Vec<&str> =
             host.as_deref().into_iter().chain([row.place.as_str()]).filter(|part| !part.is_empty()).collect();
-        let document = DocumentPath::document(&format!("{KIND}/{} ({})", self.object, label.join(", ")));
-        report.name_place(&document, &DocumentPath::document(&format!("{KIND}/{}", self.object)));
+        let object = format!("{KIND}/{}", self.object);
+        let document = DocumentPath::row(&object, &label);
+        report.name_place(&document, &DocumentPath::document(&object));
         let path = document.key("spec").key("template");
         filled.map(|members| Filled { members, path: path.clone() }).map_err(|fault| {
             report.error("fleet-value-missing", &fault.path(&path), fault.message);

@@ -216,6 +216,8 @@ fn desired_state<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'
     for (key, value) in state.mapping {
         expressions(value, &state.path.key(key.as_str().unwrap_or("?")), &mut found);
     }
+    let mut found: Vec<DocumentPath> = found.into_iter().collect();
+    found.sort_by_cached_key(DocumentPath::subject);
     for path in &found {
         report.error(
             "policy-capture",

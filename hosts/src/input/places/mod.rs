@@ -3,27 +3,23 @@
 //! `serde_yaml` builds values without positions. So the texts are read a second time, by a parser that knows where each
 //! token stands, but only when there are findings, and only the documents that they are about. What cannot be found is no
 //! error: the finding then has its path, and no position.
-//!
-//! [`DocumentPath`]: vocabulary::report::DocumentPath
 
 mod documents;
 mod keyfile;
 mod tree;
-mod way;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Limits;
 use super::text::{Text, TextKind};
 use super::yaml::{self, Budget};
 use tree::{Place, Tree};
-use vocabulary::report::{LineColumn, Position, Report};
+use vocabulary::report::{DocumentPath, LineColumn, Position, Report, Step};
 
 /// A finding, and the way from the top of its document to what it is about.
 struct Wanted {
     finding: usize,
-    way: String,
+    way: Vec<Step>,
     in_text: Option<LineColumn>,
 }
 
@@ -57,41 +53,43 @@ pub fn locate_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a
 
 /// For each text, what is wanted of it.
 fn wanted(texts: &[Text<'_>], report: &Report) -> Vec<WantedOfText> {
-    let tops: BTreeMap<String, usize> =
-        texts.iter().enumerate().map(|(index, text)| (text.top().as_subject().to_owned(), index)).collect();
-    let names: BTreeMap<&str, &str> =
-        report.names().iter().map(|(name, place)| (name.as_subject(), place.as_subject())).collect();
+    let tops: BTreeMap<DocumentPath, usize> =
+        texts.iter().enumerate().map(|(index, text)| (text.top(), index)).collect();
+    let names: BTreeMap<&DocumentPath, &DocumentPath> =
+        report.names().iter().map(|(name, place)| (name, place)).collect();
     let mut all: Vec<WantedOfText> = texts.iter().map(|_| WantedOfText::default()).collect();
     for (finding, found) in report.findings().iter().enumerate() {
-        let path = found.path.as_subject();
-        let mut path = Cow::Borrowed(path);
+        let mut path = found.path.clone();
         // What stands for an object, such as a host of a fleet, leads to the object, and that to its document.
         for _ in 0..2 {
-            let is_placed = |top: &str| path.get(top.len()..).is_some_and(|way| way::in_stream(way).is_some());
-            if documents_of(&path).any(|top| tops.contains_key(top) && is_placed(top)) {
+            let is_placed = |top: &DocumentPath| {
+                tops.contains_key(top) && path.steps_from(top).is_some_and(|steps| document_number(&steps).is_some())
+            };
+            if path.tops().any(is_placed) {
                 break;
             }
-            let object = documents_of(&path).find_map(|name| Some((names.get(name)?, path.get(name.len()..)?)));
+            let object = path.tops().find_map(|name| Some((names.get(name)?, path.steps_from(name)?)));
             let Some((place, rest)) = object else { break };
-            path = Cow::Owned(format!("{place}{rest}"));
+            path = place.followed_by(&rest);
         }
-        let text = documents_of(&path).find_map(|top| Some((*tops.get(top)?, path.get(top.len()..)?)));
-        let Some((index, way)) = text else { continue };
+        let text = path.tops().find_map(|top| Some((*tops.get(top)?, path.steps_from(top)?)));
+        let Some((index, steps)) = text else { continue };
         let Some(of_text) = all.get_mut(index) else { continue };
-        let (wanted, way) = match way::in_stream(way) {
-            Some((number, way)) => (of_text.documents.entry(number).or_default(), way),
-            None => (&mut of_text.text, way),
+        let (wanted, steps) = match (document_number(&steps), steps.split_first()) {
+            (Some(number), Some((_, steps))) => (of_text.documents.entry(number).or_default(), steps),
+            _ => (&mut of_text.text, &*steps),
         };
-        wanted.push(Wanted { finding, way: way.to_owned(), in_text: found.in_text });
+        // A text is read where a step leads into it, so that it needs no step of its own.
+        let leads = |step: &&&Step| step.as_key().is_some() || step.as_index().is_some();
+        let way = steps.iter().filter(leads).map(|&step| step.clone()).collect();
+        wanted.push(Wanted { finding, way, in_text: found.in_text });
     }
     all
 }
 
-/// The beginnings of a path that name a document, the longest first; at last the empty one, which is the top of a text
-/// without a name.
-fn documents_of(path: &str) -> impl Iterator<Item = &str> {
-    let ends = path.rmatch_indices(':').map(|(at, _)| at + 1);
-    ends.filter_map(|end| path.get(..end)).chain([""])
+/// Which document of a text the steps lead into.
+fn document_number(steps: &[&Step]) -> Option<usize> {
+    steps.first()?.as_document_number()
 }
 
 fn places(limits: Limits, text: &Text<'_>, wanted: &WantedOfText) -> Vec<(usize, Place)> {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::input;
-use vocabulary::report::DocumentPath;
 
 /// The place that `path` has in `text`: `line:column`, and the place within where there is one.
 fn place(text: &str, path: &DocumentPath) -> Option<String> {
@@ -78,13 +77,13 @@ fn places_of_a_secret_are_those_of_the_file() {
 #[test]
 fn documents_are_counted_as_the_reader_counts_them() {
     let text = "---\n# nothing\n---\n~\n---\r\na: 1\n--- \n# x\nb: [1,\n  2]\n---\n'---': 3\n";
-    let at = |number, key: &str| place(text, &DocumentPath::document(&format!("document {number}")).key(key));
+    let at = |number, key: &str| place(text, &DocumentPath::root().numbered_document(number).key(key));
     assert_eq!(at(1, "a").as_deref(), Some("6:4"));
     assert_eq!(at(2, "b").as_deref(), Some("9:4"));
     assert_eq!(at(3, "---").as_deref(), Some("12:8"));
     assert_eq!(at(4, "c"), None);
     for odd in ["%YAML 1.1\n---\na: 1\n...\n%YAML 1.1\n---\nb: 2\n", "a: 1\n...\n---\n...\n---\n\n\nb: 2\n"] {
-        let at = |number, key: &str| place(odd, &DocumentPath::document(&format!("document {number}")).key(key));
+        let at = |number, key: &str| place(odd, &DocumentPath::root().numbered_document(number).key(key));
         assert!(at(1, "a").is_some_and(|at| at == "1:4" || at == "3:4"), "{odd}");
         assert!(at(2, "b").is_some_and(|at| at == "7:4" || at == "8:4"), "{odd} {:?}", at(2, "b"));
     }
@@ -96,7 +95,7 @@ fn lists_json_aliases_and_merge_keys_are_seen_through() {
         {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s"}, "data": {"x y": [0, {"é": "𝄞", "z": 1}]}}]}"#;
     let path = DocumentPath::document("Secret/s").key("data").key("x y").index(1);
     assert_eq!(place(list, &path.key("z")).as_deref(), Some("2:111"));
-    let first = DocumentPath::document("document 1").key("items").index(0).embedded_document();
+    let first = DocumentPath::root().numbered_document(1).key("items").index(0).embedded_document();
     assert_eq!(place(list, &first.key("a")).as_deref(), Some("1:34"));
     let text = "base: &base\n  mtu: 9000\n  ipv4: {dhcp: true}\ninterfaces:\n- <<: *base\n  name: eth0\n- &second\n  \
                 <<: [*base, {state: up}]\n  mtu: 1\n- *second\n";
@@ -113,8 +112,13 @@ fn merges_of_merges_end() {
         text += &format!("a{i}: &a{i} {{<<: [*a{0}, *a{0}, *a{0}]}}\n", i - 1);
     }
     let mut tree = Tree::read(&text, 0, 500_000).unwrap();
-    assert!(tree.find(" a39.none", None).is_some());
-    assert_eq!(tree.find(" a39.k", None).unwrap().at, LineColumn { line: 1, column: 13 });
+    let mut find = |key: &str| {
+        let path = DocumentPath::root().key("a39").key(key);
+        let way: Vec<Step> = path.steps_from(&DocumentPath::root()).unwrap().into_iter().cloned().collect();
+        tree.find(&way, None)
+    };
+    assert!(find("none").is_some());
+    assert_eq!(find("k").unwrap().at, LineColumn { line: 1, column: 13 });
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn files_are_told_apart() {
     let texts =
         || [("dir/a: b.yaml", a), ("b.yaml", b)].map(|(name, text)| Text { name: Some(name), text: text.as_bytes() });
     let mut report = input::read_all(texts()).report;
-    report.error("wrong-type", &DocumentPath::document("dir/a: b.yaml: document 1").key("a"), "is wrong");
+    report.error("wrong-type", &DocumentPath::document("dir/a: b.yaml").numbered_document(1).key("a"), "is wrong");
     report.error("wrong-type", &DocumentPath::document("Secret/net").key("data"), "is wrong");
     locate(texts(), &mut report);
     let positions: Vec<_> =
@@ -178,10 +182,10 @@ fn files_are_told_apart() {
 fn what_stands_for_an_object_leads_to_it() {
     let text = "a: 1\n---\nspec:\n  template: {mtu: 7}\n";
     let mut report = Report::new();
-    let host = DocumentPath::document("HostFleet/racks (worker-0, hosts.csv: row 3)");
+    let host = DocumentPath::row("HostFleet/racks", &["worker-0", "hosts.csv: row 3"]);
     report.name_place(&host, &DocumentPath::document("HostFleet/racks"));
-    report.name_place(&DocumentPath::document("HostFleet/racks"), &DocumentPath::document("document 2"));
-    report.name_place(&DocumentPath::root(), &DocumentPath::document("document 1"));
+    report.name_place(&DocumentPath::document("HostFleet/racks"), &DocumentPath::root().numbered_document(2));
+    report.name_place(&DocumentPath::root(), &DocumentPath::root().numbered_document(1));
     report.error("wrong-type", &host.key("spec").key("template").key("mtu"), "is wrong");
     locate([Text { name: None, text: text.as_bytes() }], &mut report);
     assert_eq!(report.findings()[0].position.as_ref().unwrap().to_string(), "line 4, column 19");

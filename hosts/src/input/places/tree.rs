@@ -9,8 +9,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span};
 use super::super::yaml::Budget;
 use super::super::{Limits, gzip};
 use super::documents;
-use super::way::{self, Step};
-use vocabulary::report::LineColumn;
+use vocabulary::report::{LineColumn, Step};
 
 /// How many merge keys are looked into for one key.
 const MAX_MERGES: usize = 1000;
@@ -106,24 +105,24 @@ impl<'t> Tree<'t> {
 
     /// Where what `way` leads to stands: for a member, its value if that begins on the key's line, else its key. What is
     /// missing stands where it is missing. With `in_text`, that place in the text at the end of the way.
-    pub(super) fn find(&mut self, way: &str, in_text: Option<LineColumn>) -> Option<Place> {
+    pub(super) fn find(&mut self, way: &[Step], in_text: Option<LineColumn>) -> Option<Place> {
         let (mut node, mut at, mut way) = (0, self.node(0)?.at, way);
         loop {
             let here = self.resolved(node)?;
-            let Some((step, rest)) = way::first(way) else { break };
-            match (&self.node(here)?.content, step) {
-                (Content::Mapping(_), Step::Key(key)) => {
-                    let Some(Member { key, value }) = self.member(here, &key, &mut MAX_MERGES.clone()) else { break };
+            let Some((step, rest)) = way.split_first() else { break };
+            match (&self.node(here)?.content, step.as_key(), step.as_index()) {
+                (Content::Mapping(_), Some(key), _) => {
+                    let Some(Member { key, value }) = self.member(here, key, &mut MAX_MERGES.clone()) else { break };
                     let (key_at, value_at) = (self.node(key)?.at, self.node(value)?.at);
                     at = if key_at.line == value_at.line { value_at } else { key_at };
                     node = value;
                 }
-                (Content::Sequence(items), Step::Index(index)) => {
+                (Content::Sequence(items), _, Some(index)) => {
                     let Some(item) = items.get(index) else { break };
                     node = *item;
                     at = self.node(node)?.at;
                 }
-                (Content::Scalar { .. }, _) => return Some(self.embedded_place(here, at, Ok(way), in_text)),
+                (Content::Scalar { .. }, ..) => return Some(self.embedded_place(here, at, Ok(way), in_text)),
                 _ => break,
             }
             way = rest;
@@ -167,7 +166,7 @@ impl<'t> Tree<'t> {
         &mut self,
         node: usize,
         at: LineColumn,
-        inside: Result<&str, LineColumn>,
+        inside: Result<&[Step], LineColumn>,
         in_text: Option<LineColumn>,
     ) -> Place {
         if !self.embedded.contains_key(&node) {

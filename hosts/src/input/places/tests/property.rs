@@ -149,7 +149,7 @@ proptest! {
         let mut writer = Writer::default();
         for (index, node) in nodes.into_iter().enumerate() {
             writer.text += "---\n";
-            let path = DocumentPath::document(&format!("document {}", index + 1));
+            let path = DocumentPath::root().numbered_document(index + 1);
             writer.node(&Node::Mapping(vec![node], Style::Plain), &path, None, 0, false);
             writer.text += "\n";
         }

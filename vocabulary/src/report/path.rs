@@ -180,13 +180,13 @@ impl Step {
         };
         match &self.0 {
             Kind::Document(name) => text.extend([name.as_str(), ":"]),
-            Kind::Row(row) => text.push_str(&format!("{} ({}):", row.document, row.labels.join(", "))),
+            Kind::Row(row) => text.extend([&row.document, " (", &row.labels.join(", "), "):"]),
             Kind::Numbered(number) => {
                 separate(text, "");
-                text.push_str(&format!("document {number}:"));
+                text.extend(["document ", &number.to_string(), ":"]);
             }
             Kind::Embedded => text.push(':'),
-            Kind::Index(index) => text.push_str(&format!("[{index}]")),
+            Kind::Index(index) => text.extend(["[", &index.to_string(), "]"]),
             Kind::Key(key) => {
                 let key = key.as_str();
                 if !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/')) {
@@ -194,7 +194,7 @@ impl Step {
                     text.push_str(key);
                 } else {
                     separate(text, "");
-                    text.push_str(&format!("[{key:?}]"));
+                    text.extend(["[", &format!("{key:?}"), "]"]);
                 }
             }
         }
@@ -226,5 +226,39 @@ mod tests {
             "Secret/s: stringData.nmstate: interfaces[2][\"a\\nb\"].ip"
         );
         assert_eq!(DocumentPath::root().key("interfaces").to_string(), "interfaces");
+    }
+
+    #[test]
+    fn texts_of_documents_keep_their_colons_and_their_odd_keys() {
+        let stream = DocumentPath::document("dir/a: b.yaml").numbered_document(2);
+        let item = stream.key("items").index(3).embedded_document();
+        let row = DocumentPath::row("HostFleet/rack", &["worker-0", "hosts.csv line 2"]);
+        let texts = [
+            (DocumentPath::root().numbered_document(1).index(0).key(""), "document 1:[0][\"\"]"),
+            (item.key("a.b").key("]: \"é\\"), "dir/a: b.yaml: document 2: items[3]: [\"a.b\"][\"]: \\\"é\\\\\"]"),
+            (row.key("spec"), "HostFleet/rack (worker-0, hosts.csv line 2): spec"),
+            (DocumentPath::root().embedded_document().index(0), "[0]"),
+            (item.embedded_document(), "dir/a: b.yaml: document 2: items[3]:"),
+        ];
+        for (path, text) in texts {
+            assert_eq!(path.subject(), text);
+        }
+    }
+
+    #[test]
+    fn steps_lead_from_every_top_to_the_path_itself() {
+        let long = "a-key-that-is-longer-than-what-fits-into-a-step-itself";
+        let path = DocumentPath::document("Secret/s").key(long).embedded_document().key("é: [\"\n").index(7).key("");
+        for top in path.tops() {
+            let steps = path.steps_from(top).unwrap();
+            assert_eq!(top.followed_by(&steps), path);
+            assert!(path.is_inside(top));
+            assert_eq!(top.is_inside(&path), steps.is_empty());
+        }
+        let steps = path.steps_from(&DocumentPath::document("Secret/s")).unwrap();
+        let keys: Vec<_> = steps.iter().filter_map(|step| step.as_key()).collect();
+        assert_eq!(keys, [long, "é: [\"\n", ""]);
+        assert_eq!(steps.iter().find_map(|step| step.as_index()), Some(7));
+        assert!(!DocumentPath::document("Secret/s2").is_inside(&DocumentPath::document("Secret/s")));
     }
 }

@@ -167,4 +167,30 @@ proptest! {
             prop_assert_eq!(finding.position.as_ref(), Some(&wanted), "{} in\n{}", path, text);
         }
     }
+
+    #[test]
+    fn what_stands_below_odd_keys_is_found(keys in prop::collection::vec(prop_oneof![
+        "\\PC{1,8}",
+        "[\n\t\u{1}\"\\\\\\]: a]{1,8}",
+        "[a-z0-9/_-]{1,9}",
+    ], 1..8)) {
+        // A merge key has no place of its own.
+        prop_assume!(keys.iter().all(|key| key != "<<"));
+        let mut path = DocumentPath::root().numbered_document(1);
+        let (mut text, mut wanted) = (String::new(), Vec::new());
+        for (depth, key) in keys.iter().enumerate() {
+            path = path.key(key);
+            text += &format!("{}? {}\n{}:\n", " ".repeat(depth), serde_json::to_string(key).unwrap(), " ".repeat(depth));
+            wanted.push((path.clone(), LineColumn { line: 2 * depth + 1, column: depth + 3 }));
+        }
+        let mut report = Report::new();
+        for (path, _) in &wanted {
+            report.error("wrong-type", path, "");
+        }
+        locate([Text { name: None, text: text.as_bytes() }], &mut report);
+        for ((path, LineColumn { line, column }), finding) in wanted.into_iter().zip(report.findings()) {
+            let wanted = Position { file: None, line, column, within: None };
+            prop_assert_eq!(finding.position.as_ref(), Some(&wanted), "{} in\n{}", path, text);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! From documents about hosts to the files of their network.
 //!
 //! [`input`] reads documents of many shapes to [`HostSpec`](vocabulary::host::HostSpec)s; [`network`] converts one to
-//! NetworkManager keyfiles (or to another form) with the `nmstate` crate and checks; [`topology`] is what a network will be;
+//! NetworkManager keyfiles (or to another form) with the `nmstate` crate and checks; [`model`] is what a network will be, and [`topology`] shows it;
 //! [`check`] looks at hosts by themselves and against each other. [`second_step`] and [`manifests`] are about the
 //! documents that go to a cluster.
 //!
@@ -32,6 +32,7 @@ pub mod input;
 mod keyfile_format;
 pub mod manifests;
 mod members;
+pub mod model;
 pub mod network;
 mod nmstate_document;
 mod parallel;

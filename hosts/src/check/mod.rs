@@ -4,7 +4,7 @@ mod address;
 mod fleet;
 mod host;
 
-use crate::topology::Topology;
+use crate::model::Topology;
 use vocabulary::host::{Cluster, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 

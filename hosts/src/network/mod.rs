@@ -42,10 +42,10 @@ pub use vocabulary::network_files::{
 
 use crate::check::{self, CheckedHost};
 use crate::members::get;
+use crate::model::{Topology, from_nmstate};
 use crate::network::release::Release;
 use crate::nmstate_document::pattern::Searched;
 use crate::nmstate_document::{self as document, aliases, interfaces, other_names, references, routes};
-use crate::topology::{Topology, from_nmstate};
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 

@@ -25,7 +25,7 @@ impl<'a> Names<'a> {
         Self(profiles.chain(others).chain(own).collect())
     }
 
-    /// The name that [`crate::topology::Interface::name`] has for what the document calls `name`.
+    /// The name that [`crate::model::Interface::name`] has for what the document calls `name`.
     pub(crate) fn name<'n>(&self, name: &'n str) -> &'n str
     where
         'a: 'n,

@@ -7,9 +7,9 @@ use serde_yaml::{Mapping, Value};
 use super::bridge::{self, Uplink};
 use super::compare;
 use super::{SecondStepDocument, ShortName, Target};
+use crate::model::{Topology, from_nmstate};
 use crate::network::{self, HostNetwork, engine};
 use crate::nmstate_document::{self as document, aliases, interfaces};
-use crate::topology::{Topology, from_nmstate};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::BRIDGE;
 use super::check::SecondNetwork;
 use crate::family::Family;
+use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
 use crate::network::HostNetwork;
-use crate::topology::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 

@@ -5,8 +5,8 @@ use serde_yaml::{Mapping, Value};
 
 use super::check::first_network;
 use super::{BRIDGE, SecondStepDocument, ShortName, Target};
+use crate::model::{Device, Interface, Kind, MAIN_TABLE, Topology};
 use crate::nmstate_document::{elements, is_true, mapping, number, text};
-use crate::topology::{Device, Interface, Kind, MAIN_TABLE, Topology};
 use crate::yaml_text;
 use vocabulary::host::{HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Origins, Report};

@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, Route, Rule, Topology};
+use crate::model::{Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, Route, Rule, Topology};
 
 impl Serialize for Topology {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

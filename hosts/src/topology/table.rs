@@ -1,6 +1,6 @@
 //! A topology as tables: interfaces, routes, rules, and whom the host asks for names.
 
-use super::{Ip, MAIN_TABLE, Route, RouteKind, Rule, Topology};
+use crate::model::{Ip, MAIN_TABLE, Route, RouteKind, Rule, Topology};
 
 /// Rows of text under headings. Texts come from the user's documents, and may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn table(number: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::topology::Topology;
+    use crate::model::Topology;
     use vocabulary::report::DocumentPath;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Parts of a topology in words, for tables and pictures.
 
-use super::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
+use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
 
 /// How many ports are named one by one.
 const PORTS_NAMED: usize = 8;

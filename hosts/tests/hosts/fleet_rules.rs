@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hosts::check::{CheckedHost, fleet};
-use hosts::topology::{
+use hosts::model::{
     Address, Bridge, Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, NameServer, Route, RouteKind, Topology, Vlan,
 };
 use proptest::prelude::*;

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hosts::model::Topology;
 use hosts::network::Keyfile;
-use hosts::topology::Topology;
 use hosts::topology::svg::Picture;
 
 fn fixtures() -> PathBuf {

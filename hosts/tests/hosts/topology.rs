@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use documents::documents;
+use hosts::model::{Ip, Topology};
 use hosts::network;
-use hosts::topology::{Ip, Topology};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRng, TestRunner};
 use vocabulary::host::{HostSpec, NmstateDocument};

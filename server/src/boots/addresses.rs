@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use hosts::topology::Topology;
+use hosts::model::Topology;
 
 /// More than a host has.
 const MOST: usize = 64;

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use hosts::model::Topology;
 use hosts::network::{ConvertedNetwork, Keyfile, NMSTATE_VERSION};
+use hosts::topology::Table;
 use hosts::topology::svg::Picture;
-use hosts::topology::{Table, Topology};
 use serde::Serialize;
 use vocabulary::host::{HostName, HostSpec};
 

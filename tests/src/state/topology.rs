@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hosts::topology::{Device, Interface, Method, RouteKind, Topology};
+use hosts::model::{Device, Interface, Method, RouteKind, Topology};
 use serde_json::{Value, json};
 
 use super::{addresses, is_nic_with, list, text};

@@ -11,8 +11,8 @@ use std::fs;
 
 use acceptance::bases::fixtures;
 use acceptance::drives::cloud_init;
+use hosts::model::{Device, Interface, Kind, Method, Topology};
 use hosts::network::{Keyfile, convert};
-use hosts::topology::{Device, Interface, Kind, Method, Topology};
 
 /// The keyfiles of cloud-init, on a machine whose NICs are called as the document calls them.
 const RENDER: &str = "import sys, json, os, tempfile

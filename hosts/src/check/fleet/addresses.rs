@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::link::Link;
 use super::{CheckedHost, SAID, addresses, and_more, name_of};
-use crate::topology::Address;
+use crate::model::Address;
 use vocabulary::report::{Report, Severity};
 
 /// How many hosts are remembered that have one address, each on a link of its own.

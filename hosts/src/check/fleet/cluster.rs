@@ -3,7 +3,7 @@
 use ipnet::IpNet;
 
 use super::{CheckedHost, name_of};
-use crate::topology::{Address, Ip, Method};
+use crate::model::{Address, Ip, Method};
 use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report};
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{CheckedHost, addresses};
-use crate::topology::{Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
+use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
 
 /// What a NIC has that nobody gives another.
 const USUAL_MTU: u32 = 1500;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::CheckedHost;
-use crate::topology::{Address, Interface, Kind, MAIN_TABLE};
+use crate::model::{Address, Interface, Kind, MAIN_TABLE};
 
 /// VLAN, VRF, and the routers by which the host leaves.
 pub(super) type Site<'a> = (Option<u16>, Option<&'a str>, BTreeSet<IpAddr>);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckedHost, Holders};
-use crate::topology::{Device, Kind};
+use crate::model::{Device, Kind};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report, Severity};
 

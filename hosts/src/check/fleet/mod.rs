@@ -18,7 +18,7 @@ mod virtual_ips;
 use std::net::IpAddr;
 
 use super::CheckedHost;
-use crate::topology::{Address, Interface, Kind};
+use crate::model::{Address, Interface, Kind};
 use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report, Severity};
 

@@ -14,7 +14,7 @@ use super::facts::{Facts, mtu, vlan};
 use super::link::Link;
 use super::tally::{Outlier, Tally};
 use super::{CheckedHost, addresses, name_of};
-use crate::topology::{Interface, Route};
+use crate::model::{Interface, Route};
 use vocabulary::host::NetworkDocument;
 use vocabulary::report::{DocumentPath, Report};
 

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::link::{Link, Site};
 use super::{CheckedHost, addresses, name_of};
-use crate::topology::Address;
+use crate::model::Address;
 use vocabulary::report::Report;
 
 /// How many links are told apart of what may be one network.

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::{Network, families, rules};
 use crate::check::address::{self, Unusable};
-use crate::topology::{Address, Interface, Kind, Method};
+use crate::model::{Address, Interface, Kind, Method};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

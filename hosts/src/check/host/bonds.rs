@@ -1,7 +1,7 @@
 //! Options of bonds, against the ports that they have.
 
 use super::Network;
-use crate::topology::{Bond, Device, Interface};
+use crate::model::{Bond, Device, Interface};
 use vocabulary::report::{DocumentPath, Report};
 
 /// The mode in which a bond agrees with its switch.

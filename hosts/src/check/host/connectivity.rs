@@ -1,7 +1,7 @@
 //! That a host can be reached at all.
 
 use super::{Network, families};
-use crate::topology::{Device, Interface, Method};
+use crate::model::{Device, Interface, Method};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use super::Network;
-use crate::topology::{Interface, Ip, MAIN_TABLE, Method, Route, RouteKind};
+use crate::model::{Interface, Ip, MAIN_TABLE, Method, Route, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

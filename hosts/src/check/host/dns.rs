@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::{Network, families, gateways, rules};
 use crate::check::address::{self, Unusable};
-use crate::topology::{Interface, Kind, MAIN_TABLE, Method, RouteKind};
+use crate::model::{Interface, Kind, MAIN_TABLE, Method, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::{Network, families};
 use crate::check::address;
-use crate::topology::{Address, Interface, Kind, Method, Route, RouteKind};
+use crate::model::{Address, Interface, Kind, Method, Route, RouteKind};
 use vocabulary::report::Report;
 
 /// The host's own addresses, each by itself in its VRF.

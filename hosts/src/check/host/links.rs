@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_yaml::Value;
 
 use super::{Network, bonds, families};
+use crate::model::{Device, Interface, Kind, Method};
 use crate::nmstate_document::references;
-use crate::topology::{Device, Interface, Kind, Method};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

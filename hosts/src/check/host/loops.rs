@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Network;
-use crate::topology::Interface;
+use crate::model::Interface;
 use vocabulary::report::Report;
 
 /// What stands on what: a VLAN on its parent, a bond on its ports.

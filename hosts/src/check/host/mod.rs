@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use ipnet::IpNet;
 
 use super::CheckedHost;
-use crate::topology::{Interface, Ip, Kind, MAIN_TABLE, Route, Topology};
+use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
 use vocabulary::report::Report;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Network;
-use crate::topology::{Interface, Kind};
+use crate::model::{Interface, Kind};
 use vocabulary::report::{DocumentPath, Report};
 
 /// What a NIC has that nobody gives another.

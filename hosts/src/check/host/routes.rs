@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Network;
-use crate::topology::{Interface, Kind, Method, Route, RouteKind};
+use crate::model::{Interface, Kind, Method, Route, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

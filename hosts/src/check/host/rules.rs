@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::Network;
-use crate::topology::{MAIN_TABLE, Rule};
+use crate::model::{MAIN_TABLE, Rule};
 
 /// Whether packets to an address that have no source yet, as what the host itself sends, are looked up in a table.
 pub(super) fn lead_to(network: &Network<'_>, table: u32, destination: IpAddr) -> bool {
@@ -48,7 +48,7 @@ fn parsed(text: &str) -> Option<IpNet> {
 mod tests {
     use super::*;
     use crate::check::CheckedHost;
-    use crate::topology::Topology;
+    use crate::model::Topology;
     use vocabulary::host::{HostSpec, NmstateDocument};
     use vocabulary::report::DocumentPath;
 

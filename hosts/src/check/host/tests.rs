@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use crate::check::{self, CheckedHost};
+use crate::model::{Bond, Bridge, Device, Interface, Ip, Kind, Topology, Vlan};
 use crate::network;
-use crate::topology::{Bond, Bridge, Device, Interface, Ip, Kind, Topology, Vlan};
 use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 

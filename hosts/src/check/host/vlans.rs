@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Network;
-use crate::topology::{Interface, Kind, Vlan};
+use crate::model::{Interface, Kind, Vlan};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {

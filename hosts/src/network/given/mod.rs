@@ -16,8 +16,8 @@ mod tests;
 use super::{HostNetwork, Keyfile};
 use crate::check::{self, CheckedHost};
 use crate::keyfile_format::GroupedKeys;
+use crate::model::Topology;
 use crate::network::release::Release;
-use crate::topology::Topology;
 use vocabulary::host::{HostSpec, KeyfileDocument};
 use vocabulary::report::{LineColumn, Report};
 

@@ -2,7 +2,7 @@
 
 use super::draw;
 use super::text::{Font, limited, shortened};
-use crate::topology::{Device, Interface, Kind, Topology};
+use crate::model::{Device, Interface, Kind, Topology};
 use vocabulary::host::MacAddress;
 
 /// How many lines a box has at most.

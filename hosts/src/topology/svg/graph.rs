@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::card::{self, Card, Shape};
 use super::{MOST, Picture, draw};
-use crate::topology::Interface;
+use crate::model::Interface;
 
 /// More columns than any host has; what goes in circles ends here.
 const COLUMNS: usize = 24;

@@ -15,7 +15,7 @@ mod text;
 
 use std::fmt::Write as _;
 
-use super::Topology;
+use crate::model::Topology;
 use card::Card;
 use draw::Canvas;
 use graph::Graph;

@@ -9,7 +9,7 @@ use super::MOST;
 use super::card::{Card, Shape};
 use super::draw;
 use super::graph::Graph;
-use crate::topology::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
+use crate::model::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
 
 const ACCENT: &str = "#2f6f44";
 

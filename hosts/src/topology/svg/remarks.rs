@@ -2,7 +2,7 @@
 
 use super::Picture;
 use super::card::{Card, Shape, boots_from};
-use crate::topology::{MAIN_TABLE, RouteKind};
+use crate::model::{MAIN_TABLE, RouteKind};
 
 const BMC: &str = "#8c2f2f";
 const DNS: &str = "#4b3f8f";

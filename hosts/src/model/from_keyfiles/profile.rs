@@ -2,7 +2,7 @@
 
 use super::section::Section;
 use crate::keyfile_format::GroupedKeys;
-use crate::topology::{Device, Kind};
+use crate::model::{Device, Kind};
 use vocabulary::report::DocumentPath;
 
 /// A profile, and what is asked of it more than once.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::profile::Profile;
 use crate::family::Family;
-use crate::topology::{Dns, Interface, Method, NameServer};
+use crate::model::{Dns, Interface, Method, NameServer};
 
 /// The priority of a profile that says none.
 const USUAL_PRIORITY: i32 = 100;

@@ -6,7 +6,7 @@ use super::ip;
 use super::profile::Profile;
 use super::section::Section;
 use crate::family::Family;
-use crate::topology::{Kind, MAIN_TABLE, Route, RouteKind, Rule, Topology};
+use crate::model::{Kind, MAIN_TABLE, Route, RouteKind, Rule, Topology};
 
 /// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
 const IPV6_METRIC: u32 = 1024;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::topology::{Bond, Bridge, Device, Method, RouteKind, Vlan};
+use crate::model::{Bond, Bridge, Device, Method, RouteKind, Vlan};
 
 fn topology(profiles: &[(&str, &str)]) -> Topology {
     Topology::from_profiles(profiles.iter().map(|(name, content)| (DocumentPath::document(name), *content)), None)

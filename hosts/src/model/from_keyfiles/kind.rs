@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Names;
 use super::profile::Profile;
-use crate::topology::{Bond, Bridge, Kind, Vlan};
+use crate::model::{Bond, Bridge, Kind, Vlan};
 
 /// The modes of bonds by their numbers (`Documentation/networking/bonding.rst`); the first is the default.
 const BOND_MODES: [&str; 7] =

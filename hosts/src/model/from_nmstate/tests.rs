@@ -1,5 +1,5 @@
+use crate::model::{Interface, Topology};
 use crate::network;
-use crate::topology::{Interface, Topology};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
 
@@ -12,7 +12,7 @@ fn topology(document: &str) -> Topology {
 
 /// Name, kind, controller, methods and addresses.
 fn line(interface: &Interface) -> String {
-    let ip = |ip: &crate::topology::Ip| {
+    let ip = |ip: &crate::model::Ip| {
         let addresses: Vec<String> = ip.addresses.iter().map(|address| address.network.to_string()).collect();
         format!("{:?} {}", ip.method, addresses.join(","))
     };
@@ -60,7 +60,7 @@ routes:
             "vrf0 vrf - | Disabled  | Disabled  | interfaces[3]",
         ]
     );
-    let crate::topology::Kind::Bond(bond) = &topology.interface("bond0").unwrap().kind else { panic!() };
+    let crate::model::Kind::Bond(bond) = &topology.interface("bond0").unwrap().kind else { panic!() };
     assert_eq!(bond.mode, "802.3ad");
     assert_eq!(bond.options["all_slaves_active"], "1");
     assert!(["veth0", "veth1"].iter().all(|end| !topology.interface(end).unwrap().active));

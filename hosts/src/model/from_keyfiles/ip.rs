@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::section::Section;
 use crate::family::Family;
-use crate::topology::{Address, Ip, Kind, MAIN_TABLE, Method};
+use crate::model::{Address, Ip, Kind, MAIN_TABLE, Method};
 
 /// What NetworkManager takes for the length of an address's prefix that says none.
 fn usual_prefix(family: Family) -> u8 {

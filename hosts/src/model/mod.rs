@@ -1,0 +1,104 @@
+//! A host's network as it will be: interfaces and what they stand on, addresses, routes, name servers.
+//!
+//! NMState and keyfiles are read into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
+//! tables, pictures and the forms that cloud-init takes are written from them. They say what a system with these profiles
+//! does, and know nothing of the form that the user wrote it in but where each thing came from.
+
+mod address;
+mod from_keyfiles;
+pub(crate) mod from_nmstate;
+mod interface;
+mod route;
+
+pub use address::{Address, Ip, Method};
+pub use interface::{Bond, Bridge, Device, Interface, Kind, Vlan};
+pub use route::{Dns, NameServer, Route, RouteKind, Rule};
+
+use std::net::IpAddr;
+
+use vocabulary::host::HostName;
+use vocabulary::report::{DocumentPath, Origins};
+
+/// The table that routes are in which name none (`RT_TABLE_MAIN`).
+pub const MAIN_TABLE: u32 = 254;
+
+/// A host's network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The host name.
+    pub hostname: Option<HostName>,
+    /// The interfaces, ordered by name, no two of one name.
+    pub interfaces: Vec<Interface>,
+    /// The routes that are written down; those that addresses bring along are not.
+    pub routes: Vec<Route>,
+    /// The routing rules.
+    pub rules: Vec<Rule>,
+    /// Whom to ask for names.
+    pub dns: Dns,
+}
+
+impl Topology {
+    /// The interface of this name.
+    pub fn interface(&self, name: &str) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.name == name)
+    }
+
+    /// The ports of an interface, in the order of their names.
+    pub fn ports<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
+        self.interfaces.iter().filter(move |interface| interface.controller.as_deref() == Some(name))
+    }
+
+    /// What stands on an interface without being its controller: VLANs, VXLANs, MACVLANs, …
+    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
+        self.interfaces.iter().filter(move |interface| interface.kind.parent() == Some(name))
+    }
+
+    /// Whether a gateway is on the link of an interface, or may be although none of its networks says so: the link's own
+    /// addresses are, the network may give others, and NetworkManager adds a route to the gateway itself where every
+    /// address is alone in its network.
+    pub fn may_reach(&self, interface: &Interface, gateway: IpAddr) -> bool {
+        let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+        let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+        let is_alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
+        let leads_there = |route: &Route| {
+            route.gateway.is_none()
+                && route.interface.as_ref() == Some(&interface.name)
+                && route.destination.contains(&gateway)
+        };
+        is_link_local
+            || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            || ip.addresses.iter().all(is_alone)
+            || ip.addresses.iter().any(|address| address.network.contains(&gateway))
+            || self.routes.iter().any(leads_there)
+    }
+
+    /// With everything at the place that its part of the document comes from.
+    #[must_use]
+    pub(crate) fn at_origins(mut self, origins: &Origins) -> Self {
+        if !origins.is_empty() {
+            self.visit_paths(&mut |path| {
+                if let Some(origin) = origins.of(path) {
+                    *path = origin;
+                }
+            });
+        }
+        self
+    }
+
+    /// Calls `visit` for the place of each thing.
+    fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut DocumentPath)) {
+        for interface in &mut self.interfaces {
+            visit(&mut interface.path);
+            for ip in [&mut interface.ipv4, &mut interface.ipv6] {
+                visit(&mut ip.path);
+                ip.addresses.iter_mut().for_each(|address| visit(&mut address.path));
+            }
+        }
+        self.routes.iter_mut().for_each(|route| {
+            visit(&mut route.path);
+            visit(&mut route.gateway_path);
+        });
+        self.rules.iter_mut().for_each(|rule| visit(&mut rule.path));
+        self.dns.servers.iter_mut().for_each(|server| visit(&mut server.path));
+    }
+}

@@ -13,7 +13,7 @@ use serde_yaml::{Mapping, Value};
 
 use crate::members::get;
 use crate::nmstate_document::interfaces::{Identifier, Interface, known_names};
-use crate::nmstate_document::{elements, quoted, text};
+use crate::nmstate_document::{ports, quoted, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::Report;
 
@@ -83,7 +83,7 @@ pub(super) fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
         .map(|interface| Nic { name: interface.name, own: own_address(interface) })
         .collect();
     let mut known = known_names(interfaces);
-    for port in interfaces.iter().flat_map(|interface| ports(interface.map)) {
+    for port in interfaces.iter().flat_map(|interface| ports::names(interface.map)) {
         if known.insert(port) {
             nics.push(Nic { name: port, own: None });
         }
@@ -96,13 +96,6 @@ fn own_address(interface: &Interface<'_>) -> Option<MacAddress> {
         Identifier::Mac(mac) => Some(mac),
         _ => text(interface.map, "permanent-mac-address").and_then(|mac| mac.parse().ok()),
     }
-}
-
-/// The names of an interface's ports, whatever controller it is.
-pub(super) fn ports(map: &Mapping) -> impl Iterator<Item = &str> {
-    let plain = [["link-aggregation", "port"], ["vrf", "port"]];
-    let bridge = elements(map, &["bridge", "port"]).iter().filter_map(|port| port.get("name")?.as_str());
-    plain.into_iter().flat_map(|keys| elements(map, &keys).iter().filter_map(Value::as_str)).chain(bridge)
 }
 
 fn set(document: &mut Mapping, index: usize, mac: MacAddress) {

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::mac::ports;
-use crate::nmstate_document::{elements, mapping, number, text};
+use crate::nmstate_document::{elements, mapping, number, ports, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report, Severity};
 
@@ -118,7 +117,7 @@ pub(super) fn port_names(document: &Mapping, counts: impl Fn(usize, &Mapping) ->
     for (index, entry) in elements(document, &["interfaces"]).iter().enumerate() {
         let Some(entry) = entry.as_mapping() else { continue };
         if counts(index, entry) {
-            names.extend(ports(entry));
+            names.extend(ports::names(entry));
         }
         if text(entry, "controller").is_some_and(|controller| !controller.is_empty()) {
             names.extend(text(entry, "name"));
@@ -137,7 +136,7 @@ pub(super) fn stub(entry: &Mapping, in_controller: &BTreeSet<&str>) -> Mapping {
     match text(entry, "type").unwrap_or("ethernet") {
         kind if CONTROLLERS.contains(&kind) => {
             set("type", kind.into());
-            let names: Vec<&str> = ports(entry).collect();
+            let names: Vec<&str> = ports::names(entry).collect();
             let plain: Value = names.iter().map(|name| Value::from(*name)).collect::<Vec<_>>().into();
             let (key, members) = match kind {
                 "bond" => ("link-aggregation", vec![("mode", "active-backup".into()), ("port", plain)]),

@@ -4,13 +4,12 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::mac::ports;
 use super::verify::{self, Effect, Problem};
 use super::{Keyfile, KeyfileName};
 use crate::keyfile_format::GroupedKeys;
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface;
-use crate::nmstate_document::{Step, descend, elements, number, text};
+use crate::nmstate_document::{Step, descend, elements, number, ports, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports what NetworkManager refuses or ignores in `keyfiles`, which are those of `document`.
@@ -145,14 +144,14 @@ impl<'a> Profile<'a> {
 
     /// The interface that has a port of this name, which has no entry of its own.
     fn controller(&self, port: &str) -> Option<&'a Interface<'a>> {
-        self.interfaces.iter().find(|interface| ports(interface.map).any(|name| name == port))
+        self.interfaces.iter().find(|interface| ports::names(interface.map).any(|name| name == port))
     }
 
     /// Settings that stand with the controller.
     fn of_port(&self, group: &str, key: &str) -> Option<DocumentPath> {
         let (_, _, member) = OF_PORTS.iter().find(|(of, name, _)| *of == group && *name == key)?;
         let id = self.keys.get("connection", "id")?.text().ok()?;
-        let name = self.interface().filter(|interface| !ports(interface.map).any(|port| port == id));
+        let name = self.interface().filter(|interface| !ports::names(interface.map).any(|port| port == id));
         let name = name.map_or(&*id, |interface| interface.name);
         let lists: [&[&str]; 2] = [&["bridge", "port"], &["link-aggregation", "ports-config"]];
         self.interfaces.iter().find_map(|interface| {

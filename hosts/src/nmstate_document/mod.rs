@@ -5,6 +5,7 @@ pub(crate) mod interfaces;
 mod misspelt;
 pub(crate) mod other_names;
 pub(crate) mod pattern;
+pub(crate) mod ports;
 pub(crate) mod references;
 pub(crate) mod routes;
 pub(crate) mod types;

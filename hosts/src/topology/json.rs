@@ -1,20 +1,25 @@
 //! A topology as JSON; `docs/commands.md` says what stands where.
 //!
+//! Structures are taken apart without `..`: the compiler asks here about every new field.
 //! What does not apply to something is absent. Places are as findings have them.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::model::{Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, Route, Rule, Topology};
+use crate::model::{
+    Address, Bond, Bridge, Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, NameServer, Route, Rule, Topology,
+    Vlan,
+};
 
 impl Serialize for Topology {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { hostname, interfaces, routes, rules, dns: resolver } = self;
         let value = json!({
-            "hostname": self.hostname,
-            "interfaces": self.interfaces.iter().map(|interface| self.interface_json(interface)).collect::<Vec<_>>(),
-            "routes": self.routes.iter().map(route).collect::<Vec<_>>(),
-            "rules": self.rules.iter().map(rule).collect::<Vec<_>>(),
-            "dns": dns(&self.dns),
+            "hostname": hostname,
+            "interfaces": interfaces.iter().map(|interface| self.interface_json(interface)).collect::<Vec<_>>(),
+            "routes": routes.iter().map(route).collect::<Vec<_>>(),
+            "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+            "dns": dns(resolver),
         });
         value.serialize(serializer)
     }
@@ -22,22 +27,24 @@ impl Serialize for Topology {
 
 impl Topology {
     fn interface_json(&self, interface: &Interface) -> Value {
-        let ports: Vec<&str> = self.ports(&interface.name).map(|port| port.name.as_str()).collect();
+        let Interface { name, path, device: found_by, kind: what, active, mac, mtu, controller, ipv4, ipv6 } =
+            interface;
+        let ports: Vec<&str> = self.ports(name).map(|port| port.name.as_str()).collect();
         let mut object = present([
-            ("name", json!(interface.name)),
-            ("type", json!(interface.kind.name())),
-            ("found_by", device(&interface.device)),
-            ("active", json!(interface.active)),
-            ("mac", json!(interface.mac.map(|mac| mac.to_string()))),
-            ("mtu", json!(interface.mtu)),
-            ("controller", json!(interface.controller)),
-            ("parent", json!(interface.kind.parent())),
+            ("name", json!(name)),
+            ("type", json!(what.name())),
+            ("found_by", device(found_by)),
+            ("active", json!(active)),
+            ("mac", json!(mac.map(|mac| mac.to_string()))),
+            ("mtu", json!(mtu)),
+            ("controller", json!(controller)),
+            ("parent", json!(what.parent())),
             ("ports", if ports.is_empty() { Value::Null } else { json!(ports) }),
         ]);
-        object.append(&mut kind(&interface.kind));
-        object.insert("ipv4".to_owned(), ip(&interface.ipv4));
-        object.insert("ipv6".to_owned(), ip(&interface.ipv6));
-        object.insert("path".to_owned(), json!(interface.path));
+        object.append(&mut kind(what));
+        object.insert("ipv4".to_owned(), ip(ipv4));
+        object.insert("ipv6".to_owned(), ip(ipv6));
+        object.insert("path".to_owned(), json!(path));
         object.into()
     }
 }
@@ -57,68 +64,74 @@ fn device(device: &Device) -> Value {
     }
 }
 
-/// What interfaces of its kind have beside others.
+/// What interfaces of its kind have beside others. Parents stand with what all interfaces have.
 fn kind(kind: &Kind) -> Map<String, Value> {
     match kind {
-        Kind::Bond(bond) => present([("mode", json!(bond.mode)), ("options", json!(bond.options))]),
-        Kind::Vlan(vlan) => present([("id", json!(vlan.id))]),
-        Kind::Vxlan { id, .. } => present([("id", json!(id))]),
-        Kind::LinuxBridge(bridge) => {
-            present([("stp", json!(bridge.stp)), ("vlan_filtering", json!(bridge.vlan_filtering))])
+        Kind::Bond(Bond { mode, options }) => present([("mode", json!(mode)), ("options", json!(options))]),
+        Kind::Vlan(Vlan { parent: _, id }) => present([("id", json!(id))]),
+        Kind::Vxlan { id, parent: _ } => present([("id", json!(id))]),
+        Kind::LinuxBridge(Bridge { stp, vlan_filtering }) => {
+            present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))])
         }
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
-        _ => Map::new(),
+        Kind::MacVlan { parent: _, tap: _ } | Kind::Macsec { parent: _ } | Kind::Infiniband(_) => Map::new(),
+        Kind::Ethernet | Kind::Dummy | Kind::Loopback | Kind::Other(_) => Map::new(),
     }
 }
 
 fn ip(ip: &Ip) -> Value {
-    let method = match ip.method {
+    // Its path is in no member: the addresses have theirs.
+    let Ip { method, addresses, automatic_dns, automatic_gateway, automatic_metric, automatic_table, path: _ } = ip;
+    let method = match method {
         Method::Disabled => "disabled",
         Method::Static => "static",
         Method::Dhcp => "dhcp",
         Method::RouterAdvertisements => "router-advertisements",
         Method::LinkLocal => "link-local",
     };
-    let addresses = ip.addresses.iter();
-    let addresses = addresses.map(|address| json!({"address": address.network.to_string(), "path": address.path}));
+    let addresses =
+        addresses.iter().map(|Address { network, path }| json!({"address": network.to_string(), "path": path}));
     let mut object = present([
         ("method", json!(method)),
         ("addresses", json!(addresses.collect::<Vec<_>>())),
-        ("automatic_dns", json!(ip.automatic_dns)),
-        ("automatic_gateway", json!(ip.automatic_gateway)),
-        ("automatic_metric", json!(ip.automatic_metric)),
+        ("automatic_dns", json!(automatic_dns)),
+        ("automatic_gateway", json!(automatic_gateway)),
+        ("automatic_metric", json!(automatic_metric)),
     ]);
-    if ip.automatic_table != MAIN_TABLE {
-        object.insert("automatic_table".to_owned(), json!(ip.automatic_table));
+    if *automatic_table != MAIN_TABLE {
+        object.insert("automatic_table".to_owned(), json!(automatic_table));
     }
     object.into()
 }
 
 fn route(route: &Route) -> Value {
+    let Route { destination, kind, interface, gateway, gateway_path: _, source: _, metric, table, path } = route;
     let object = present([
-        ("destination", json!(route.destination.to_string())),
-        ("type", json!(route.kind.name())),
-        ("gateway", json!(route.gateway)),
-        ("interface", json!(route.interface)),
-        ("metric", json!(route.metric)),
-        ("table", json!(route.table)),
-        ("path", json!(route.path)),
+        ("destination", json!(destination.to_string())),
+        ("type", json!(kind.name())),
+        ("gateway", json!(gateway)),
+        ("interface", json!(interface)),
+        ("metric", json!(metric)),
+        ("table", json!(table)),
+        ("path", json!(path)),
     ]);
     object.into()
 }
 
 fn rule(rule: &Rule) -> Value {
+    let Rule { priority, selector, table, path } = rule;
     let object = present([
-        ("priority", json!(rule.priority)),
-        ("packets", json!(rule.selector)),
-        ("table", json!(rule.table)),
-        ("path", json!(rule.path)),
+        ("priority", json!(priority)),
+        ("packets", json!(selector)),
+        ("table", json!(table)),
+        ("path", json!(path)),
     ]);
     object.into()
 }
 
 fn dns(dns: &Dns) -> Value {
-    let servers = dns.servers.iter().map(|server| json!({"address": server.address, "path": server.path}));
-    json!({"servers": servers.collect::<Vec<_>>(), "search": dns.search, "options": dns.options})
+    let Dns { servers, search, options } = dns;
+    let servers = servers.iter().map(|NameServer { address, path }| json!({"address": address, "path": path}));
+    json!({"servers": servers.collect::<Vec<_>>(), "search": search, "options": options})
 }

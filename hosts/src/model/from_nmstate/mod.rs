@@ -5,7 +5,6 @@
 
 mod ip;
 mod kind;
-mod reference;
 mod routes;
 
 #[cfg(test)]
@@ -19,7 +18,7 @@ use super::{Device, Interface, Ip, Kind, Topology};
 use crate::members::get;
 use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
 use crate::nmstate_document::other_names::Names;
-use crate::nmstate_document::{elements, number, text};
+use crate::nmstate_document::{elements, number, ports, text};
 use routes::Routes;
 use vocabulary::host::HostName;
 use vocabulary::report::DocumentPath;
@@ -45,8 +44,7 @@ pub(crate) fn read(
             active: is_active(entry),
             ..bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
         });
-        let ports = reference::ports(entry.map, &entry.path);
-        let ports = ports.into_iter().filter(|(port, _)| !left_out.contains(port));
+        let ports = ports::with_places(entry.map, &entry.path).into_iter().filter(|(port, _)| !left_out.contains(port));
         let ports = ports.map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
         for implied in peer.into_iter().chain(ports) {
             interfaces.entry(implied.name.clone()).or_insert(implied);
@@ -136,7 +134,7 @@ fn bare(name: &str, kind: Kind, path: DocumentPath) -> Interface {
 /// Makes ports of those that the document calls so. Ports have no addresses, but those of a VRF.
 fn join(entry: &Entry<'_>, names: &Names<'_>, interfaces: &mut BTreeMap<String, Interface>) {
     let own = names.name(entry.name);
-    let listed = reference::ports(entry.map, &entry.path);
+    let listed = ports::with_places(entry.map, &entry.path);
     let listed = listed.into_iter().map(|(port, _)| (names.name(port), own));
     let wanted = text(entry.map, "controller").filter(|controller| !controller.is_empty());
     for (port, controller) in listed.chain(wanted.map(|controller| (own, names.name(controller)))) {

@@ -1,8 +1,8 @@
 //! A host's network as it will be: interfaces and what they stand on, addresses, routes, name servers.
 //!
 //! NMState and keyfiles are read into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
-//! tables, JSON and pictures are made from them. They say what a system with these profiles
-//! does, and know nothing of the form that the user wrote it in but where each thing came from.
+//! tables, JSON and pictures are made from them. They say what a system with these profiles does, and know nothing of the
+//! form that the user wrote it in but where each thing came from.
 
 mod address;
 mod from_keyfiles;

@@ -75,8 +75,13 @@ fn kind(kind: &Kind) -> Map<String, Value> {
         }
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
-        Kind::MacVlan { parent: _, tap: _ } | Kind::Macsec { parent: _ } | Kind::Infiniband(_) => Map::new(),
-        Kind::Ethernet | Kind::Dummy | Kind::Loopback | Kind::Other(_) => Map::new(),
+        Kind::MacVlan { parent: _, tap: _ }
+        | Kind::Macsec { parent: _ }
+        | Kind::Infiniband(_)
+        | Kind::Ethernet
+        | Kind::Dummy
+        | Kind::Loopback
+        | Kind::Other(_) => Map::new(),
     }
 }
 

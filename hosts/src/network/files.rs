@@ -3,7 +3,7 @@
 use super::cloud::{self, CloudNetwork};
 use super::networkd::{self, HostUnits};
 use super::{Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, keyfiles};
-use crate::topology::Topology;
+use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
 

@@ -23,7 +23,7 @@ use ipnet::IpNet;
 use self::interface::Interface;
 use super::fields::{Fields, Findings, Form};
 use super::{Attempt, Checked};
-use crate::topology::Topology;
+use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 

@@ -26,8 +26,8 @@ use serde_yaml::Mapping;
 use self::plan::Plan;
 use super::fields::{Fields, Findings, Form};
 use super::{Attempt, Checked, NetworkdUnit};
+use crate::model::Topology;
 use crate::nmstate_document::interfaces::Interface;
-use crate::topology::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 

@@ -11,6 +11,7 @@ use crate::cpio::Skip;
 
 /// Why bytes cannot be compressed or decompressed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompressionError {
     /// Not what the magic promised, or cut off.
     #[error("the {0} stream is damaged or incomplete: {1}")]
@@ -32,6 +33,7 @@ const DECODER_MEMORY: u64 = 128 << 20;
 
 /// A compression that dayone reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Compression {
     /// RFC 1952.
     Gzip,

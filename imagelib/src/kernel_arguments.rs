@@ -11,6 +11,7 @@ use vocabulary::checked_text;
 
 /// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelArgumentError {
     /// A text that is not one argument.
     #[error("the kernel argument {key:?} {reason}")]

@@ -43,6 +43,7 @@ const OTHER_SCHEMES: [(&str, &str); 8] = [
 
 /// Why a text is no address that can be used. Quotes nothing that may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// Nothing.
     #[error("the BMC's address is empty; it is written like redfish-virtualmedia://192.0.2.10/redfish/v1/Systems/1")]

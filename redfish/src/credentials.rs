@@ -50,6 +50,7 @@ pub struct Credentials {
 
 /// Why credentials cannot be used. Names files and variables, never what is in them.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CredentialsError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]

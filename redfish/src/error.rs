@@ -47,6 +47,7 @@ impl fmt::Display for Said<'_> {
 
 /// Why a BMC did not do what it was asked. Holds no secret: texts of BMCs are cleaned of them.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RedfishError {
     /// The address is not one that BMCs may have.
     #[error("the BMC {host} is not connected to: {refusal}")]

@@ -32,6 +32,7 @@ pub struct AllowedNetworks(Arc<[IpNet]>);
 
 /// An address that is not connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NetworkRefusal {
     /// In none of the networks.
     #[error("{0} is in none of the networks that BMCs may be in")]

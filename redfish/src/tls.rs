@@ -34,6 +34,7 @@ pub enum Verification {
 
 /// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificatesError {
     /// The file cannot be read, or is not PEM.
     #[error("certificates {}: {source}", path.display())]

@@ -21,6 +21,7 @@ pub use places::HostPlaces;
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HostError {
     /// Not a host name.
     #[error("{0:?} is not a host name: {1}")]
@@ -117,6 +118,7 @@ impl fmt::Display for MacAddress {
 
 /// A processor architecture, named as the kernel and Metal3 name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Architecture {
     /// AMD64.
     #[serde(rename = "x86_64")]

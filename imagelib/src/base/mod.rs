@@ -37,6 +37,7 @@ const DATA_HAS_NO_BASE: &str = "a data image has no base";
 
 /// Why something is not a base image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BaseError {
     /// Nothing that could be a base.
     #[error("a base is an ISO, or has an initrd")]

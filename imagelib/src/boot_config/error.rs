@@ -5,6 +5,7 @@ use crate::kernel_arguments::KernelArgumentError;
 
 /// Why an entry stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotEditable {
     /// Another system, another loader, a reboot.
     #[error("it boots no Linux kernel")]
@@ -25,6 +26,7 @@ pub enum NotEditable {
 
 /// Why configurations cannot be changed as wished. Arguments' values may be secrets: only keys are shown.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BootConfigError {
     /// Entries are wished that no configuration has.
     #[error("no boot menu has the entry {wanted:?}; there are {there}")]

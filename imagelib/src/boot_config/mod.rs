@@ -35,6 +35,7 @@ const MAX_ENTRIES: usize = 1024;
 
 /// Who reads a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Loader {
     /// ISOLINUX, SYSLINUX, PXELINUX and EXTLINUX: `isolinux.cfg`, `pxelinux.cfg/default`.
     Syslinux,

@@ -9,6 +9,7 @@ const BOOT_CODE: usize = 432;
 
 /// A boot loader that BIOSes start from a CD.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BiosLoader {
     /// ISOLINUX.
     Isolinux {

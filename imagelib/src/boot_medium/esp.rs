@@ -17,6 +17,7 @@ const LARGEST_PROGRAM: u32 = 8 << 20;
 
 /// Why an image is no EFI system partition that can be started from.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EspError {
     /// Not a file system, or a damaged one.
     #[error("the ESP is no image of an EFI system partition: {0}")]

@@ -63,6 +63,7 @@ pub(crate) const SYSTEMD_BOOT_ON_ISO: &str =
 
 /// Why there is no bootable image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BootMediumError {
     /// A file given as a part of a BIOS boot loader that is none.
     #[error(

@@ -6,6 +6,7 @@ use super::{HEADER_LENGTH, PATH_MAX, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, TRAILER,
 
 /// Why an archive cannot be read on. Offsets count from the beginning of the archive, after decompression.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CpioError {
     /// What holds the archive cannot be read, or is not what its compression says.
     #[error("the archive cannot be read: {0}")]

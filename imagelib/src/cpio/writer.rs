@@ -11,6 +11,7 @@ use super::{HEADER_LENGTH, MemberPath, PATH_MAX, S_IFDIR, S_IFLNK, S_IFREG, TRAI
 
 /// Why a member cannot be in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArchiveError {
     /// Two members with one path.
     #[error("{0} is in the archive twice; give each file its own path")]

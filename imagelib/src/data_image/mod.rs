@@ -37,6 +37,7 @@ const LARGEST: usize = 64 << 20;
 
 /// Why there is no data image. The contents of files are never quoted.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataImageError {
     /// A document that its readers would refuse.
     #[error("{file} {reason}")]

@@ -23,6 +23,7 @@ pub struct EmbeddedFile {
 /// Who puts an [`EmbeddedFile`] in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum DeliveredBy {
     /// The kernel, when it unpacks the initramfs.
     Initramfs,

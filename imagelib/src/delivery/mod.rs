@@ -32,6 +32,7 @@ use vocabulary::report::{DocumentPath, Report};
 
 /// Why a system cannot get what is to be added to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeliveryError {
     /// Nobody knows how.
     #[error(

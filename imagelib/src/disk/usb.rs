@@ -21,6 +21,7 @@ const BOOT_CODE: [u8; 5] = [0xCD, 0x18, 0xF4, 0xEB, 0xFD];
 
 /// Why there is no USB disk of some files.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UsbError {
     /// The file system cannot be made.
     #[error(transparent)]

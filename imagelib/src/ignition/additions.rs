@@ -14,6 +14,7 @@ use vocabulary::network_files::{Keyfile, NetworkdUnit};
 
 /// Why a value is not what its name says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AdditionsError {
     /// Not a path.
     #[error("{0:?} is not an absolute path of a file (such as /etc/motd; no '.', '..', '//' or control characters)")]

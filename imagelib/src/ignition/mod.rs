@@ -20,6 +20,7 @@ pub use user::UserConfig;
 
 /// Why there is no Ignition config. Never with anything of its contents but names and paths.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IgnitionError {
     /// Not JSON, or not what the spec says.
     #[error("the Ignition config is not valid at {place}: {problem}")]

@@ -9,6 +9,7 @@ use vocabulary::checked_text;
 
 /// Why a text is not a public key. The text is not shown: it may be a private one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SshPublicKeyError {
     /// More than one line.
     #[error("an SSH public key is one line; this has several, or control characters")]

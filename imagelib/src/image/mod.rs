@@ -34,6 +34,7 @@ use vocabulary::report::{DocumentPath, Report};
 
 /// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImageError {
     /// The recipe was written for another base.
     #[error("the recipe is for the base {wanted}, and this is {found}")]

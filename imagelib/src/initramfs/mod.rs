@@ -22,6 +22,7 @@ use crate::cpio::{Archive, CpioError};
 
 /// Why an initramfs cannot be used. Offsets are in bytes of the image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InitramfsError {
     /// The file or device that holds it failed.
     #[error("the image cannot be read: {0}")]

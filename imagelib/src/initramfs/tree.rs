@@ -38,6 +38,7 @@ pub struct Placement {
 
 /// Why the kernel would not unpack a file to a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlacementError {
     /// A parent that cannot have children.
     #[error("{path} cannot be added to this initramfs: {parent} is not a directory there")]

@@ -64,6 +64,7 @@ impl Ending {
 
 /// Why reading an initramfs stopped.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum StopReason {
     /// A compression that dayone does not read, by name. The kernel may.
     Unsupported(&'static str),

@@ -4,6 +4,7 @@ use std::io;
 
 /// Why an image cannot be read as ISO 9660. Offsets are in bytes from the beginning of the image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IsoError {
     /// The image's bytes could not be read.
     #[error("the ISO image cannot be read at offset {offset}: {source}")]

@@ -28,6 +28,7 @@ use crate::source::{Role, Sources};
 /// Why segments do not make an overlay. Each means that a plan was made for another base than the one it is
 /// applied to, or a mistake in the plan.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OverlayError {
     /// A patch, or a range, that reaches past the end of its file.
     #[error("{length} bytes at offset {offset} do not fit in the {file} of {size} bytes")]

@@ -26,6 +26,7 @@ const VERSION: u32 = 1;
 
 /// Why stored bytes are not a recipe.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecipeError {
     /// Not the JSON of a recipe.
     #[error("not a recipe: line {line}, column {column}")]

@@ -11,6 +11,7 @@ const LONGEST: usize = 1024;
 
 /// Why a text is not the URL of a root file system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RootfsUrlError {
     /// Another scheme, or none.
     #[error("the URL of the root file system must begin with http:// or https://")]

@@ -10,6 +10,7 @@ use crate::RedfishError;
 
 /// Why a BMC cannot be brought to do what is wanted. What the BMC said is in the text.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BmcError {
     /// The connection, the credentials, or a request that has no other way.
     #[error(transparent)]

@@ -8,6 +8,7 @@ use serde_json::Value;
 /// Whose firmware answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Vendor {
     /// Dell iDRAC.
     Dell,

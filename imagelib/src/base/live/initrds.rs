@@ -58,6 +58,7 @@ pub struct Surveyed {
 
 /// Why an initramfs cannot be extended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnusableInitrd {
     /// How it lies on the ISO.
     #[error("{0}")]

@@ -28,6 +28,7 @@ pub use paths::{Firmware, UnreachedPath};
 
 /// Why an ISO cannot be customised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotCustomisable {
     /// Its file system.
     #[error("{0}")]

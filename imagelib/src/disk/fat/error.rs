@@ -4,6 +4,7 @@ use std::io;
 
 /// Why a FAT image cannot be read, edited or made. Offsets are in bytes from the beginning of the file system.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FatError {
     /// The image's bytes could not be read.
     #[error("the FAT file system cannot be read: {0}")]

@@ -31,6 +31,7 @@ const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
 
 /// Why a disk's GPT cannot be used. Offsets are in bytes from the beginning of the disk.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GptError {
     /// The disk's bytes could not be read.
     #[error("the partition table (GPT) cannot be read: {0}")]

@@ -2,6 +2,7 @@
 
 /// Why an image cannot be written as ISO 9660.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuthorError {
     /// A path that not every reader of the image would see as it is.
     #[error("the path {path:?} cannot be on an ISO image: {reason}")]

@@ -6,6 +6,7 @@ use crate::iso::IsoError;
 
 /// Why a CoreOS live ISO, or what shall go into it, does not fit. Offsets and sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CoreosIsoError {
     /// The image is damaged as an ISO.
     #[error(transparent)]

@@ -4,6 +4,7 @@ use crate::iso::IsoError;
 
 /// Why an [`super::Editor`] cannot be had for an image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The image cannot be read, or is damaged.
     #[error(transparent)]
@@ -15,6 +16,7 @@ pub enum OpenError {
 
 /// Why an image, or a file in it, can be read and not be edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotEditable {
     /// UDF structures beside those of ISO 9660.
     #[error("the ISO image is a UDF file system as well, and the directories of that one would not follow")]
@@ -86,6 +88,7 @@ pub enum NotEditable {
 
 /// Why edits cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// No such file.
     #[error("there is no file {path:?} in the ISO image")]

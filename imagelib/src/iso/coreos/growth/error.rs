@@ -6,6 +6,7 @@ use crate::overlay::OverlayError;
 
 /// Why an image has no larger areas than those it was published with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotGrowable {
     /// The image cannot be edited.
     #[error(transparent)]
@@ -34,6 +35,7 @@ pub enum NotGrowable {
 
 /// Why something does not go into an image, although its areas might be made larger. Sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GrowthError {
     /// It does not fit in the Ignition area.
     #[error(

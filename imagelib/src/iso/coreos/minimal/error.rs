@@ -10,6 +10,7 @@ use crate::overlay::OverlayError;
 
 /// Why the minimal ISO cannot be made of an ISO that says how.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MinimalIsoError {
     /// The full ISO, or the minimal one, is damaged as an ISO.
     #[error(transparent)]

@@ -1,6 +1,6 @@
 """Writes arbitrary profiles: right ones of every type, each with some properties changed, added or removed.
 
-Arguments: the list of properties (hosts/src/network/verify/properties.txt), a seed, and how many profiles. Standard output:
+Arguments: the list of properties (hosts/src/check/profile/properties.txt), a seed, and how many profiles. Standard output:
 a JSON object, name to content. The same arguments give the same profiles on every machine.
 """
 

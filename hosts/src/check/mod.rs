@@ -1,8 +1,12 @@
 //! What can be known to be wrong with hosts' networks before anything boots.
 
 mod address;
+pub(crate) mod document;
 mod fleet;
 mod host;
+pub(crate) mod keyfiles;
+pub(crate) mod profile;
+pub(crate) mod release;
 
 use crate::model::Topology;
 use vocabulary::host::{Cluster, HostSpec};

@@ -6,28 +6,19 @@
 //! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
 //! cloud-init reads it.
 
-mod boot_nic;
 pub mod cloud;
 mod dns;
 pub(crate) mod engine;
 mod escape;
-mod families;
-mod features;
 mod fields;
 mod files;
 mod given;
-mod mac;
 mod names;
 pub mod networkd;
-mod newer;
 pub(crate) mod nics;
 mod parts;
 mod ports;
-mod refusals;
-mod release;
 mod rules;
-mod settings;
-mod verify;
 
 use std::borrow::Cow;
 
@@ -40,12 +31,13 @@ pub use vocabulary::network_files::{
     NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError,
 };
 
+use crate::check::document::{boot_nic, families, features, newer, refusals, settings};
+use crate::check::release::Release;
 use crate::check::{self, CheckedHost};
 use crate::members::get;
 use crate::model::{Topology, from_nmstate};
-use crate::network::release::Release;
 use crate::nmstate_document::pattern::Searched;
-use crate::nmstate_document::{self as document, aliases, interfaces, other_names, references, routes};
+use crate::nmstate_document::{self as document, aliases, interfaces, mac, other_names, references, routes};
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod aliases;
 pub(crate) mod interfaces;
+pub(crate) mod mac;
 mod misspelt;
 pub(crate) mod other_names;
 pub(crate) mod pattern;

@@ -19,7 +19,7 @@ const SAMPLE: usize = 150;
 /// Arbitrary profiles that nothing activates, each with its own UUID.
 fn profiles() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let table = here.join("../hosts/src/network/verify/properties.txt");
+    let table = here.join("../hosts/src/check/profile/properties.txt");
     let mut python = Command::new("/usr/bin/python3");
     let written = run_text(python.arg(here.join("peers/libnm_arbitrary.py")).arg(table).args(["2", "1500"]));
     let all: BTreeMap<String, String> = serde_json::from_str(&written).unwrap();

@@ -42,7 +42,7 @@ const STRICTER: &[(&str, &str)] = &[
 ];
 
 fn table() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/src/network/verify/properties.txt")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/src/check/profile/properties.txt")
 }
 
 #[test]

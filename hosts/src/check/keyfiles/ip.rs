@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::profile::Reader;
-use crate::network::verify::is_profile_address;
+use crate::check::profile::is_profile_address;
 use crate::nmstate_document::quoted;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -32,7 +32,7 @@ const FAMILIES: [Family; 2] = [
 /// Types of controllers whose ports have no addresses.
 const WITHOUT_ADDRESSES: [&str; 4] = ["bond", "bridge", "team", "ovs-bridge"];
 
-pub(super) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
+pub(crate) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
     // What cannot be read of these has been said.
     let said = |key: &str| reader.keys().get("connection", key).map(|entry| entry.raw().trim_end());
     let is_port = ["master", "controller"].into_iter().any(|key| said(key).is_some());

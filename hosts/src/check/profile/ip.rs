@@ -86,7 +86,7 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
 }
 
 /// Whether an address of a profile is one that NetworkManager reads.
-pub(in crate::network) fn is_profile_address(text: &str, is_v6: bool) -> bool {
+pub(crate) fn is_profile_address(text: &str, is_v6: bool) -> bool {
     Fields::of(text, false).is_some_and(|fields| is_address(fields.address, is_v6) && fields.length(is_v6).is_ok())
 }
 

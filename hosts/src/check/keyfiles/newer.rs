@@ -4,9 +4,9 @@
 //! libnm itself, of which the acceptance tests ask three releases about every line here that they can judge. What is Open
 //! vSwitch's alone is refused anyway.
 
-use super::groups;
+use crate::check::profile::groups;
+use crate::check::release::{Effect, NO_RULE, Release, Since};
 use crate::keyfile_format::{Entry, Group, GroupedKeys};
-use crate::network::release::{Effect, NO_RULE, Release, Since};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Types of connections, whose own groups came with them.
@@ -199,7 +199,7 @@ pub(super) fn is_known_key(group: &str, key: &str) -> bool {
 }
 
 /// Reports everything in the profile at `path` that the release lacks.
-pub(super) fn check(keys: &GroupedKeys<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(keys: &GroupedKeys<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
     for group in keys.groups() {
         let name = groups::canonical(group.name);
         let newer = newer_keys(name, group, release);

@@ -8,7 +8,7 @@ use vocabulary::host::KeyfileDocument;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Checks the profiles of a host against each other.
-pub(super) fn check(profiles: &[(&KeyfileDocument, GroupedKeys<'_>)], report: &mut Report) {
+pub(crate) fn check(profiles: &[(&KeyfileDocument, GroupedKeys<'_>)], report: &mut Report) {
     let mut files = BTreeMap::new();
     let (mut uuids, mut ids, mut devices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (document, keys) in profiles {

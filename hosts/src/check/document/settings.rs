@@ -8,7 +8,7 @@ use crate::nmstate_document::{elements, is_true, mapping, number, text};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports settings that are lost under a condition, and those with which a profile is not what it says.
-pub(super) fn check(interface: &Interface<'_>, report: &mut Report) {
+pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
     let Interface { map, path, kind, .. } = interface;
     if let Some(ethernet) = mapping(map, "ethernet")
         && get(ethernet, "auto-negotiation").is_none_or(|value| is_true(Some(value)))

@@ -5,7 +5,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::release::{Effect, NO_RULE, Release, Since};
+use crate::check::release::{Effect, NO_RULE, Release, Since};
 use crate::members::get;
 use crate::nmstate_document::pattern::{Pattern, Searched};
 use crate::nmstate_document::{descend, is_true, text};
@@ -71,7 +71,7 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Reports everything in `document` that the release lacks.
-pub(super) fn check(document: &Searched<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(document: &Searched<'_>, release: Release, path: &DocumentPath, report: &mut Report) {
     for Feature { at, since, effect, when } in FEATURES {
         let Some((key, way)) = at.split_last().filter(|_| release.lacks(*since)) else { continue };
         document.each(way, &mut |steps, beside| {

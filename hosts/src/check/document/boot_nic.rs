@@ -4,14 +4,14 @@
 
 use serde_yaml::Mapping;
 
-use super::mac;
 use crate::nmstate_document::interfaces::{Interface, known_names};
+use crate::nmstate_document::mac;
 use crate::nmstate_document::{elements, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Warns where the NIC is certainly left without a network. That may be meant: a NIC may be there for booting only.
-pub(super) fn check(
+pub(crate) fn check(
     document: &Mapping,
     interfaces: &[Interface<'_>],
     boot_mac: MacAddress,

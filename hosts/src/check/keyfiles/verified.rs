@@ -1,8 +1,9 @@
 //! What NetworkManager does not take of a profile, where nothing else was said of it.
 
-use super::{groups, newer};
+use super::newer;
+use crate::check::profile::groups;
+use crate::check::profile::{self, Effect};
 use crate::keyfile_format::GroupedKeys;
-use crate::network::verify::{self, Effect};
 use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// Types and groups of which dayone checks each value, and not whether the values suit each other.
@@ -27,8 +28,8 @@ const NOT_VERIFIED: [&str; 17] = [
 ];
 
 /// Reports what NetworkManager refuses or ignores in the profile at `path`.
-pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
-    for problem in verify::problems(keys) {
+pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
+    for problem in profile::problems(keys) {
         let group = path.key(&problem.group);
         let at = problem.key.as_deref().map_or_else(|| group.clone(), |key| group.key(key));
         let is_said = report.findings().iter().any(|found| found.severity == Severity::Error && found.path == at);
@@ -52,7 +53,7 @@ pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
     }
     for group in keys.groups().iter().filter(|group| groups::is_group(group.name)) {
         for entry in group.entries() {
-            if !verify::is_known_key(group.name, entry.key) && !newer::is_known_key(group.name, entry.key) {
+            if !profile::is_known_key(group.name, entry.key) && !newer::is_known_key(group.name, entry.key) {
                 let message = "is no key that NetworkManager knows there, and is ignored";
                 report.warning("keyfile-key-unknown", &path.key(group.name).key(entry.key), message);
             }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{groups, ip};
+use super::ip;
+use crate::check::profile::groups;
 use crate::keyfile_format::GroupedKeys;
 use crate::nmstate_document::interfaces::kernel_name_problem;
 use crate::nmstate_document::quoted;
@@ -47,7 +48,7 @@ impl<'a> Reader<'_, 'a> {
 }
 
 /// Checks the profile at `path`.
-pub(super) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {
     let reader = Reader { keys, path };
     for group in keys.groups() {
         if !groups::is_group(group.name) {

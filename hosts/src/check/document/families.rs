@@ -16,7 +16,7 @@ const OF_THE_KERNEL: [&str; 3] = ["lo", "ra", "kernel_ll"];
 /// Reports what is lost, and what NetworkManager refuses.
 ///
 /// `carries` says whether other interfaces of the document stand on it: then it is there for them, and needs no address.
-pub(super) fn check(interface: &Interface<'_>, carries: bool, report: &mut Report) {
+pub(crate) fn check(interface: &Interface<'_>, carries: bool, report: &mut Report) {
     for family in Family::BOTH {
         if let Some(ip) = mapping(interface.map, family.key()) {
             check_one(ip, family, carries, &interface.path.key(family.key()), report);

@@ -4,16 +4,16 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::verify::{self, Effect, Problem};
-use super::{Keyfile, KeyfileName};
+use crate::check::profile::{self, Effect, Problem};
 use crate::keyfile_format::GroupedKeys;
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{Step, descend, elements, number, ports, text};
+use vocabulary::network_files::{Keyfile, KeyfileName};
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports what NetworkManager refuses or ignores in `keyfiles`, which are those of `document`.
-pub(super) fn check(
+pub(crate) fn check(
     keyfiles: &[Keyfile],
     document: &Mapping,
     interfaces: &[Interface<'_>],
@@ -24,7 +24,7 @@ pub(super) fn check(
         // What nmstate writes and dayone escapes is a keyfile.
         let Ok(keys) = GroupedKeys::parse(&keyfile.content) else { continue };
         let profile = Profile { keys: &keys, name: &keyfile.name, document, interfaces, path };
-        for problem in verify::problems(&keys) {
+        for problem in profile::problems(&keys) {
             let at = profile.place(&problem);
             match problem.effect {
                 Effect::Refused => report.error("profile-refused", &at, problem.message),

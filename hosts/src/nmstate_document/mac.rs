@@ -18,13 +18,13 @@ use vocabulary::host::MacAddress;
 use vocabulary::report::Report;
 
 /// A NIC of the document, and what the document says of its own address.
-pub(super) struct Nic<'a> {
+pub(crate) struct Nic<'a> {
     name: &'a str,
-    pub(super) own: Option<MacAddress>,
+    pub(crate) own: Option<MacAddress>,
 }
 
 /// Writes `mac-address` for each `copy-mac-from` that nmstate could not follow.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     document: &mut Cow<'_, Mapping>,
     interfaces: &[Interface<'_>],
     boot_mac: Option<MacAddress>,
@@ -76,7 +76,7 @@ fn certain(boot_mac: MacAddress, source: &str, nics: &[Nic<'_>]) -> Result<MacAd
 }
 
 /// The ethernet devices of the document: those with an entry, and ports without one, which nmstate adds.
-pub(super) fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
+pub(crate) fn nics<'a>(interfaces: &[Interface<'a>]) -> Vec<Nic<'a>> {
     let mut nics: Vec<Nic<'a>> = interfaces
         .iter()
         .filter(|interface| interface.kind == "ethernet" && get(interface.map, "veth").is_none())

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::NetworkManagerVersion;
+use vocabulary::network_files::NetworkManagerVersion;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// The code of findings about what a release of NetworkManager lacks.
-pub(super) const NEEDS_NEWER: &str = "needs-newer-networkmanager";
+pub(crate) const NEEDS_NEWER: &str = "needs-newer-networkmanager";
 
 /// The release that a network is for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Release {
+pub(crate) struct Release {
     version: NetworkManagerVersion,
     /// Otherwise it is assumed.
     known: bool,
@@ -18,19 +18,19 @@ pub(super) struct Release {
 
 impl Release {
     /// The release where it is known, else one that is assumed.
-    pub(super) fn of(known: Option<NetworkManagerVersion>) -> Self {
+    pub(crate) fn of(known: Option<NetworkManagerVersion>) -> Self {
         Self { version: known.unwrap_or(NetworkManagerVersion::ASSUMED), known: known.is_some() }
     }
 
     /// Whether it is without something that is there since `since`.
-    pub(super) fn lacks(self, since: Since) -> bool {
+    pub(crate) fn lacks(self, since: Since) -> bool {
         let carried_back =
             since.carried_back.is_some_and(|back| self.version.is_in_series_of(back) && self.version >= back);
         self.version < since.release && !carried_back
     }
 
     /// Says that what stands at `at` needs another release, and what this one does with it.
-    pub(super) fn report(self, since: Since, effect: Effect, at: &DocumentPath, report: &mut Report) {
+    pub(crate) fn report(self, since: Since, effect: Effect, at: &DocumentPath, report: &mut Report) {
         // What is only assumed must not keep anybody from building an image.
         let severity = if self.known && effect == Effect::Refused { Severity::Error } else { Severity::Warning };
         let series = since.release.series();
@@ -43,7 +43,7 @@ impl Release {
     }
 
     /// Says of the release itself what there is to say.
-    pub(super) fn check(self, report: &mut Report) {
+    pub(crate) fn check(self, report: &mut Report) {
         if self.version < NetworkManagerVersion::OLDEST_KNOWN {
             let oldest = NetworkManagerVersion::OLDEST_KNOWN.series();
             let message = format!(
@@ -57,7 +57,7 @@ impl Release {
 
 /// Since when NetworkManager has something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Since {
+pub(crate) struct Since {
     release: NetworkManagerVersion,
     /// The release of an older series that has it, too, as have all later ones of that series.
     carried_back: Option<NetworkManagerVersion>,
@@ -65,19 +65,19 @@ pub(super) struct Since {
 
 impl Since {
     /// Since `1.minor`.
-    pub(super) const fn new(minor: u16) -> Self {
+    pub(crate) const fn new(minor: u16) -> Self {
         Self { release: NetworkManagerVersion::new(1, minor, 0), carried_back: None }
     }
 
     /// Since `1.minor`, and in the series `1.series` since `1.series.micro`.
-    pub(super) const fn carried_back(minor: u16, series: u16, micro: u16) -> Self {
+    pub(crate) const fn carried_back(minor: u16, series: u16, micro: u16) -> Self {
         Self { carried_back: Some(NetworkManagerVersion::new(1, series, micro)), ..Self::new(minor) }
     }
 }
 
 /// What a release does with something that it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     /// It takes the profile, without it.
     Ignored,
     /// It does not take the profile, and the interface stays without configuration.
@@ -97,7 +97,7 @@ impl fmt::Display for Effect {
 }
 
 /// What becomes of a routing rule of which a part is not known.
-pub(super) const NO_RULE: Effect = Effect::Does("leaves the rule out");
+pub(crate) const NO_RULE: Effect = Effect::Does("leaves the rule out");
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::release::NEEDS_NEWER;
+use crate::check::release::NEEDS_NEWER;
 use crate::nmstate_document::pattern::{Pattern, Searched};
 use crate::nmstate_document::types::OPENVSWITCH;
 use crate::nmstate_document::{descend, number};
@@ -161,7 +161,7 @@ const LENGTHS: &[(Pattern, usize)] =
     &[(&["interfaces"], 2000), (&["routes", "config"], 2000), (&["route-rules", "config"], 2000)];
 
 /// Reports everything in the document that the tables know.
-pub(super) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) {
+pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut Report) {
     for feature in FEATURES {
         document.each(feature.at, &mut |steps, value| {
             if !value.is_null() {

@@ -3,21 +3,14 @@
 //! Checked is what is certain: what NetworkManager refuses, and what it ignores with a line in a log that nobody reads.
 //! Sources: `nm-settings-keyfile(5)`, `nm-settings(5)`; and libnm 1.42, which the acceptance tests ask about each rule.
 
-pub(super) mod groups;
-mod ip;
-mod newer;
-mod profile;
-mod together;
-mod verified;
-
 #[cfg(test)]
 mod tests;
 
 use super::{HostNetwork, Keyfile};
-use crate::check::{self, CheckedHost};
+use crate::check::release::Release;
+use crate::check::{self, CheckedHost, keyfiles};
 use crate::keyfile_format::GroupedKeys;
 use crate::model::Topology;
-use crate::network::release::Release;
 use vocabulary::host::{HostSpec, KeyfileDocument};
 use vocabulary::report::{LineColumn, Report};
 
@@ -29,18 +22,16 @@ pub(super) fn convert(
     release: Release,
 ) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
     let mut report = Report::new();
-    let mut keyfiles = Vec::with_capacity(documents.len());
+    let mut named = Vec::with_capacity(documents.len());
     let mut profiles = Vec::with_capacity(documents.len());
     for document in documents {
         match document.name.parse() {
-            Ok(name) => keyfiles.push(Keyfile { name, content: document.content.clone() }),
+            Ok(name) => named.push(Keyfile { name, content: document.content.clone() }),
             Err(error) => report.error("keyfile-name-invalid", &document.path, format!("is refused: {error}")),
         }
         match GroupedKeys::parse(&document.content) {
             Ok(keys) => {
-                profile::check(&keys, &document.path, &mut report);
-                newer::check(&keys, release, &document.path, &mut report);
-                verified::check(&keys, &document.path, &mut report);
+                keyfiles::one(&keys, release, &document.path, &mut report);
                 profiles.push((document, keys));
             }
             Err(error) => {
@@ -49,20 +40,20 @@ pub(super) fn convert(
             }
         }
     }
-    together::check(&profiles, &mut report);
-    if keyfiles.is_empty() && !report.has_errors() {
+    keyfiles::together(&profiles, &mut report);
+    if named.is_empty() && !report.has_errors() {
         let message = "yields no profile at all: the host would come up without a network";
         report.error("no-keyfiles", &host.network.path(), message);
     }
     if report.has_errors() {
         return (Err(None), report);
     }
-    keyfiles.sort();
+    named.sort();
     let contents = documents.iter().map(|document| (document.path.clone(), document.content.as_str()));
     let topology = Topology::from_profiles(contents, host.hostname.as_ref());
     check::host(CheckedHost { host, topology: &topology }, &mut report);
     if report.has_errors() {
         return (Err(Some(Box::new(topology))), report);
     }
-    (Ok(HostNetwork { keyfiles, hostname: host.hostname.clone(), topology }), report)
+    (Ok(HostNetwork { keyfiles: named, hostname: host.hostname.clone(), topology }), report)
 }

@@ -3,7 +3,7 @@
 //! The rules are those of libnm, which the daemon is made with: how it reads keyfiles and what it verifies of a
 //! connection. Which values a property can have is data ([`properties`]); what properties must be together is code.
 //! Tests ask libnm of three releases about arbitrary profiles. What a release does not know yet is said elsewhere
-//! (`given::newer`, `newer`); here a profile is one for the newest release.
+//! ([`super::release`]); here a profile is one for the newest release.
 
 mod bond;
 mod bridge;
@@ -12,6 +12,7 @@ mod dcb;
 mod devices;
 mod ethernet;
 mod ethtool;
+pub(crate) mod groups;
 mod ieee8021x;
 mod ip;
 mod properties;
@@ -22,16 +23,16 @@ mod values;
 
 use std::borrow::Cow;
 
-pub(super) use ip::is_profile_address;
+pub(crate) use ip::is_profile_address;
 use properties::{Kind, property};
 
-use super::given::groups::{self, canonical};
+use self::groups::canonical;
 use crate::keyfile_format::{Entry, Group, GroupedKeys};
 use crate::nmstate_document::quoted;
 
 /// What NetworkManager does because of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     /// It refuses the whole profile.
     Refused,
     /// It ignores the value, with a line in its log or without.
@@ -42,18 +43,18 @@ pub(super) enum Effect {
 
 /// Something that NetworkManager does not take as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// The group, as the file calls it.
-    pub(super) group: String,
+    pub(crate) group: String,
     /// The key, where it is about one.
-    pub(super) key: Option<String>,
-    pub(super) effect: Effect,
+    pub(crate) key: Option<String>,
+    pub(crate) effect: Effect,
     /// A sentence without its subject, which is the place.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 /// Everything in a profile that NetworkManager does not take, in no particular order.
-pub(super) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
+pub(crate) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
     let groups = keys.groups().iter().map(|group| (canonical(group.name), group)).collect();
     let mut profile = Profile { groups, problems: Vec::new() };
     profile.check_values();
@@ -73,7 +74,7 @@ pub(super) fn problems(keys: &GroupedKeys<'_>) -> Vec<Problem> {
 }
 
 /// Whether NetworkManager reads a key of this name in a group of this name.
-pub(super) fn is_known_key(group: &str, key: &str) -> bool {
+pub(crate) fn is_known_key(group: &str, key: &str) -> bool {
     let group = canonical(group);
     match group {
         "bond" => key == "interface-name" || bond::is_option(key),

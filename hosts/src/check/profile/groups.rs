@@ -72,27 +72,27 @@ const OTHERS: [&str; 26] = [
 ];
 
 /// NetworkManager's own name of a type or group.
-pub(in crate::network) fn canonical(name: &str) -> &str {
+pub(crate) fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, canonical)| canonical)
 }
 
 /// The other name of a group, for those that have two.
-pub(super) fn alias(canonical: &str) -> Option<&'static str> {
+pub(crate) fn alias(canonical: &str) -> Option<&'static str> {
     ALIASES.iter().find(|(_, name)| *name == canonical).map(|(alias, _)| *alias)
 }
 
 /// Whether there are connections of this type.
-pub(in crate::network) fn is_type(canonical: &str) -> bool {
+pub(crate) fn is_type(canonical: &str) -> bool {
     [&WITH_GROUP[..], &WITHOUT_GROUP, &RARE].concat().contains(&canonical)
 }
 
 /// Whether a connection of this type needs a group of its own.
-pub(super) fn needs_group(canonical: &str) -> bool {
+pub(crate) fn needs_group(canonical: &str) -> bool {
     WITH_GROUP.contains(&canonical)
 }
 
 /// Whether NetworkManager reads a group of this name.
-pub(super) fn is_group(name: &str) -> bool {
+pub(crate) fn is_group(name: &str) -> bool {
     let name = canonical(name);
     // What begins with a dot is NetworkManager's own note about the file.
     is_type(name) || OTHERS.contains(&name) || name.starts_with("wireguard-peer.") || name.starts_with('.')

@@ -84,10 +84,11 @@ fn names_of_foreign_systems_cannot_drive_the_terminal() {
 }
 
 proptest! {
-    /// However many hosts there are, whatever they are called, and however small the terminal is.
+    /// However many hosts there are, whatever they are called, and however small the terminal is. No name has an "i":
+    /// failed hosts are recognised by the "insert" of their step, or as much of it as fits.
     #[test]
     fn it_fits_and_counts_every_host(
-        hosts in proptest::collection::vec(("[a-z漢]{0,40}[0-9]{0,4}", 0..4_usize), 0..60),
+        hosts in proptest::collection::vec(("[a-hj-z漢]{0,40}[0-9]{0,4}", 0..4_usize), 0..60),
         width in 20..200_usize,
         height in 1..80_usize,
     ) {

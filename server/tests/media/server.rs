@@ -30,8 +30,14 @@ pub(crate) const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 /// More than the kernel's socket buffers take (about 6 MB on loopback), so that a transfer does not end by itself.
 pub(crate) const SIZE: usize = 24 << 20;
 
-static BASE: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..SIZE).map(|i| (i.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect());
+static BASE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut bytes = vec![0; SIZE];
+    for (number, chunk) in bytes.chunks_mut(8).enumerate() {
+        let word = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
+        chunk.copy_from_slice(&word[..chunk.len()]);
+    }
+    bytes
+});
 
 #[derive(Default)]
 pub(crate) struct Files(Mutex<HashMap<(String, String), Lookup>>);

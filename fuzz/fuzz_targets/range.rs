@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use range::{Requested, requested};
 
 // The parser alone: the server and all that it stands on would take ten minutes to compile with instrumentation.
-#[path = "../../server/src/media/range.rs"]
+#[path = "../../media/src/plane/range.rs"]
 mod range;
 
 fuzz_target!(|input: (u64, &str)| {

@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 const SAID_BY_US: &str = "kube_client=off,kube_runtime=off";
 
 /// Crates of this project with lines of their own: what is said of `dayone` in a filter is meant for them as well.
-const OURS: [&str; 2] = ["doctor", "redfish"];
+const OURS: [&str; 3] = ["doctor", "media", "redfish"];
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
@@ -71,8 +71,14 @@ fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
     let failed = |error| LoggingError::Filter { filter: filter.to_owned(), error };
     // By itself first, so that an error is about what the user wrote.
     EnvFilter::try_new(filter).map_err(failed)?;
-    let levels = filter.split(',').filter_map(|directive| directive.trim().strip_prefix("dayone="));
-    let ours: String = levels.flat_map(|level| OURS.map(|name| format!("{name}={level},"))).collect();
+    let directives = || filter.split(',').map(str::trim);
+    let levels = directives().filter_map(|directive| directive.strip_prefix("dayone="));
+    // The media plane was a module of this crate once, and filters name it so.
+    let media = directives().filter(|directive| directive.starts_with("dayone::media"));
+    let ours: String = levels
+        .flat_map(|level| OURS.map(|name| format!("{name}={level},")))
+        .chain(media.filter_map(|directive| Some(format!("{},", directive.strip_prefix("dayone::")?))))
+        .collect();
     EnvFilter::try_new(format!("{SAID_BY_US},{ours}{filter},nmstate=off")).map_err(failed)
 }
 

@@ -24,7 +24,7 @@ pub trait Observed: Send + Sync + 'static {
     fn metrics(&self) -> &Metrics;
 }
 
-/// Answers, for [`crate::listen::Listener::serve`].
+/// Answers, for [`media::listen::Listener::serve`].
 pub fn router(observed: Arc<dyn Observed>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

@@ -28,13 +28,12 @@ use std::sync::Arc;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use media::{MediaService, MediaUrl};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::boots::Boots;
-use crate::media::MediaService;
-use crate::media_url::MediaUrl;
 use crate::metrics::Metrics;
 use crate::store::Store;
 use lanes::Lanes;
@@ -74,7 +73,7 @@ impl Api {
         Self { store, media, media_url, boots, metrics, stopping, lanes, digests }
     }
 
-    /// The router of the plane, for [`crate::listen::Listener::serve`].
+    /// The router of the plane, for [`media::listen::Listener::serve`].
     ///
     /// All of it needs one of `tokens`, but what a load balancer must be able to ask: `/healthz` and `/readyz`.
     pub fn into_router(self, tokens: ApiTokens) -> axum::Router {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use imagelib::base::Format;
+use media::MediaUrl;
 use url::Url;
 
 use super::{BmcAccess, CustomisationArguments, InputFile, OutputFormat};
 use crate::boots::{CredentialsName, Evidence};
-use crate::media_url::MediaUrl;
 
 /// The arguments of `dayone boot`.
 #[derive(Debug, Args)]

@@ -8,9 +8,9 @@ use std::str::FromStr;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
+use media::MediaUrl;
 
 use crate::logging::LogFormat;
-use crate::media_url::MediaUrl;
 
 /// An address to listen on, as Go's `net.Listen` takes it: `:8084` is the port of all addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

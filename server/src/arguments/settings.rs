@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ipnet::IpNet;
+use media::MediaUrl;
 use serde::Deserialize;
 
 use crate::logging::LogFormat;
-use crate::media_url::MediaUrl;
 use crate::store::BaseDefinition;
 
 /// Why a settings file cannot be used.

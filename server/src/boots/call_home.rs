@@ -8,10 +8,10 @@ use hosts::network::NetworkFiles;
 use imagelib::base::{Base, Format};
 use imagelib::ignition::{AbsolutePath, AdditionsError, ExtraFile, FileMode};
 use imagelib::recipe::Recipe;
+use media::{MediaToken, MediaUrl};
 use url::{Host, Position, Url};
 
-use crate::media_url::MediaUrl;
-use crate::store::{MediaToken, Store};
+use crate::store::Store;
 
 /// Where the dispatcher looks, in every system that has NetworkManager.
 const PATH: &str = "/etc/NetworkManager/dispatcher.d/90-dayone-call-home";

@@ -1,10 +1,10 @@
 //! What the media plane has seen of an image being read, as far as it matters to a boot.
 
+use media::reading::Since;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::record::BootRecord;
-use crate::reading::Since;
 use crate::store::StoredImage;
 
 /// After this long without a byte, a host that is late is not waited for any longer.

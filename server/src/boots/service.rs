@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use imagelib::recipe::RecipeId;
+use media::{CallHomes, MediaUrl};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -22,8 +23,6 @@ use super::record::{BootRecord, BootState, NewBoot};
 use super::records;
 use super::seal::Seal;
 use super::step::Step;
-use crate::media::CallHomes;
-use crate::media_url::MediaUrl;
 use crate::store::Store;
 use redfish::bmc::Limits;
 use redfish::{ClientOptions, Verification};

@@ -7,10 +7,10 @@ use std::path::Path;
 use imagelib::base::{Base, BaseError, Role};
 use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
+use media::base_file::BaseFile;
 
 use super::failure::Failure;
 use crate::arguments::{BaseArgument, BaseFilesArgument};
-use crate::store::base_file::BaseFile;
 use crate::store::is_url;
 
 /// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).

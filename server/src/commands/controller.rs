@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use media::UrlForm;
+use media::listen::{Tls, TlsError};
 use tracing::{error, info, warn};
 
 use super::service::{self, FAILED, Service, wrong_use};
 use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::host_images::Environment;
-use crate::listen::{Tls, TlsError};
 use crate::logging;
 use crate::server::{ControllerConfig, ControllerServer, ImagesConfig};
-use crate::store::UrlForm;
 
 /// Where Kubernetes says which namespace a Pod is in.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";

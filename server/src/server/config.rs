@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::api::tokens::{ApiTokens, TokenError};
 use crate::arguments::Settings;
 use crate::boots::BootSettings;
-use crate::listen::{Tls, TlsError};
-use crate::media_url::MediaUrl;
 use crate::store::BaseDefinition;
+use media::MediaUrl;
+use media::listen::{Tls, TlsError};
 use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 
 /// Where the data are, if nothing is said.

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use media::listen::{ListenMetrics, Listener, Options, Tls};
+use media::served::Published;
+use media::{MediaMetrics, MediaUrl, UrlForm};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -13,14 +16,10 @@ use tracing::{info, warn};
 use super::bind_everywhere;
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
-use crate::listen::{ListenMetrics, Listener, Options, Tls};
-use crate::media::{self, MediaMetrics};
-use crate::media_url::MediaUrl;
 use crate::metrics::Metrics;
 use crate::observation::{self, Observed};
 use crate::open_files::MediaConnections;
-use crate::store::served::Published;
-use crate::store::{InMemory, OpenError, Store, UrlForm};
+use crate::store::{InMemory, OpenError, Store};
 
 /// How often bases, and the files with settings, are looked at.
 const REFRESH: Duration = Duration::from_secs(5);

@@ -8,6 +8,9 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use media::listen::{ListenMetrics, Listener, Options};
+use media::served::Published;
+use media::{MediaMetrics, MediaUrl, MediaUrlError};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -15,12 +18,8 @@ use tracing::{error, info, warn};
 use crate::api::Api;
 use crate::api::tokens::ApiTokens;
 use crate::boots::{BootMetrics, Boots};
-use crate::listen::{ListenMetrics, Listener, Options};
-use crate::media::{self, MediaMetrics};
-use crate::media_url::{MediaUrl, MediaUrlError};
 use crate::metrics::Metrics;
 use crate::open_files::MediaConnections;
-use crate::store::served::Published;
 use crate::store::{OpenError, Store, Watch};
 
 pub use config::{Config, ConfigError};

@@ -9,6 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use media::listen::ListenMetrics;
+use media::served::Published;
+use media::{MediaMetrics, UrlForm};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -18,10 +21,7 @@ use super::controller::{ImagesConfig, bind_images};
 use crate::host_images::{
     BuildError, Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkSource,
 };
-use crate::listen::ListenMetrics;
-use crate::media::{self, MediaMetrics};
-use crate::store::served::Published;
-use crate::store::{InMemory, InstallationKey, KeyError, OpenError, Store, UrlForm};
+use crate::store::{InMemory, InstallationKey, KeyError, OpenError, Store};
 
 /// Why the static server does not start.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use imagelib::recipe::RecipeId;
+use media::MediaToken;
 use tracing::warn;
 
-use super::{MediaToken, Store};
+use super::Store;
 
 /// More than the record of any boot is.
 const LARGEST: u64 = 1 << 20;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use imagelib::digest::Digest;
+use media::base_file::Fingerprint;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::base_file::Fingerprint;
 use super::directory::{self, DataDirectory};
 
 const VERSION: u32 = 1;
@@ -20,7 +20,7 @@ const MOST: usize = 256;
 /// Digests by fingerprint. A file whose fingerprint is known has the bytes that were digested: whatever is written to
 /// it changes its ctime, as long as it had settled before it was read ([`BaseFile::settling`]).
 ///
-/// [`BaseFile::settling`]: super::base_file::BaseFile::settling
+/// [`BaseFile::settling`]: media::base_file::BaseFile::settling
 #[derive(Debug)]
 pub(super) struct DigestCache {
     /// Where they outlive the process, if anywhere.

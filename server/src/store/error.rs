@@ -4,13 +4,13 @@ use std::io;
 use std::path::PathBuf;
 
 use imagelib::image::ImageError;
+use media::NotAName;
 
 use super::definition::{BaseName, DefinitionError};
 use super::directory::DirectoryError;
 use super::key::KeyError;
 use super::open_base::OpenBaseError;
 use super::storage::StorageTrouble;
-use super::url_form::NotAName;
 
 /// Why the store cannot be opened. For the operator who starts the server: it names files.
 #[derive(Debug, thiserror::Error)]

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use imagelib::recipe::{PartOrder, Recipe, RecipeId};
+use media::served::Lookup;
+use media::{MediaToken, MediaUuid};
 
-use super::served::Lookup;
 use super::stored_image::StoredImage;
-use super::token::MediaToken;
-use super::url_form::MediaUuid;
 
 /// Images by identity and by token.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use media::{MediaUrl, UrlForm};
 use tokio::sync::watch;
 
 use super::bases::{self, Bases, Unusable};
@@ -14,9 +15,7 @@ use super::error::OpenError;
 use super::holders;
 use super::key::InstallationKey;
 use super::persistence::Persistence;
-use super::url_form::UrlForm;
 use super::{Parts, Store};
-use crate::media_url::MediaUrl;
 
 /// What a store in memory is made of.
 #[derive(Debug)]

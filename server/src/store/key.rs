@@ -8,11 +8,10 @@ use std::path::Path;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use imagelib::recipe::RecipeId;
+use media::{MediaToken, MediaUuid};
 use sha2::Sha256;
 
 use super::directory;
-use super::token::MediaToken;
-use super::url_form::MediaUuid;
 
 const LENGTH: usize = 32;
 

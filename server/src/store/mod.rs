@@ -15,10 +15,8 @@
 //! An image is acknowledged when its record is on the disk. Everything else about it is computed again at every start,
 //! and compared with what the record says its bytes were.
 
-pub mod base_file;
 mod bases;
 mod boots;
-mod bounded;
 mod definition;
 mod digest_cache;
 mod directory;
@@ -37,12 +35,9 @@ mod record;
 mod records;
 mod registered_base;
 mod replaced;
-pub mod served;
 mod storage;
 mod stored_image;
-mod token;
 mod turns;
-mod url_form;
 mod watch;
 
 use std::fmt;
@@ -53,6 +48,8 @@ use std::time::Duration;
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
+use media::served::{Lookup, Published};
+use media::{MediaToken, MediaUrl, MediaUuid, NotAToken, UrlForm};
 use tracing::{error, info, warn};
 
 pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
@@ -65,21 +62,16 @@ pub use registered_base::{BaseState, RegisteredBase};
 pub use replaced::ReplacedBase;
 pub use storage::StorageTrouble;
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
-pub use token::{MediaToken, NotAToken};
-pub use url_form::{NotAName, UrlForm};
 pub use watch::Watch;
 
-use crate::media_url::MediaUrl;
 use bases::Bases;
 use digest_cache::DigestCache;
 use holders::Holders;
 use images::Images;
 use persistence::Persistence;
 use record::Record;
-use served::{Lookup, Published};
 use stored_image::PlanError;
 use turns::{Turn, Turns};
-use url_form::MediaUuid;
 
 /// Whether publishing made something new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use media::{MediaUrl, UrlForm};
 use tracing::info;
 
 use super::bases::{self, Bases, Unusable};
@@ -13,9 +14,7 @@ use super::error::OpenError;
 use super::key::InstallationKey;
 use super::persistence::Persistence;
 use super::stored_image::StoredImage;
-use super::url_form::UrlForm;
 use super::{Parts, Store, holders, records};
-use crate::media_url::MediaUrl;
 
 impl Store {
     /// Takes a data directory into use, opens the bases and brings all published images back.

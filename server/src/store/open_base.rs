@@ -11,9 +11,9 @@ use imagelib::base::{Base, BaseIdentity, Role};
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, PrefixStates};
 use imagelib::source::Source;
+use media::base_file::{self, BaseFile, BaseFiles};
 use tracing::info;
 
-use super::base_file::{self, BaseFile, BaseFiles};
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 

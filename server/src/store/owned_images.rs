@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use imagelib::image::FileName;
 use imagelib::recipe::{Recipe, RecipeId};
+use media::served::{Lookup, ServedFile};
+use media::{UrlForm, check_name};
 use tracing::error;
 
 use super::definition::BaseName;
 use super::error::StoreError;
 use super::open_base::OpenBase;
-use super::served::{Lookup, ServedFile};
 use super::stored_image::StoredImage;
-use super::url_form::{UrlForm, check_name};
 use super::{Publication, Store, persistence};
 
 /// What an owner's name ends in, and what takes that place in the name of its kernel, in [`UrlForm::Named`].

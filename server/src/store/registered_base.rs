@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use imagelib::delivery::DeliveryProfile;
+use media::{BOUND, Bounded};
 
-use super::bounded::{BOUND, Bounded};
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 use super::open_base::{Fresh, OpenBase, OpenBaseError};

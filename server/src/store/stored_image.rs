@@ -12,16 +12,15 @@ use imagelib::image::{FileName, Image, ImageError};
 use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
+use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
+use media::served::{ETag, Lookup, ServedFile};
+use media::{MediaToken, MediaUrl, MediaUrlError};
 
 use super::definition::BaseName;
 use super::ipxe;
 use super::layouts::Layouts;
 use super::open_base::OpenBase;
 use super::record::Record;
-use super::served::{ETag, Lookup, ServedFile};
-use super::token::MediaToken;
-use crate::media_url::{MediaUrl, MediaUrlError};
-use crate::reading::{ImageReading, Progress, ReadingSnapshot, Since};
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";

@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use media::base_file::BaseError;
 use tracing::{error, info};
 
 use super::Store;
-use super::base_file::BaseError;
 use super::open_base::{Fresh, OpenBaseError};
 use super::registered_base::{BaseState, RegisteredBase};
 

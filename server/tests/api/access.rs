@@ -1,7 +1,7 @@
 //! Who may do what.
 
-use dayone::listen::Tls;
 use dayone::server::{Server, StartError};
+use media::listen::Tls;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use reqwest::{Certificate, Client};
 

@@ -3,12 +3,13 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use dayone::store::base_file::BaseFile;
-use dayone::store::served::Published as _;
-use dayone::store::{BaseState, InMemory, InstallationKey, OpenError, Store, StoreError, UrlForm};
+use dayone::store::{BaseState, InMemory, InstallationKey, OpenError, Store, StoreError};
 use imagelib::base::Format;
 use imagelib::image::FileName;
 use imagelib::recipe::Recipe;
+use media::UrlForm;
+use media::base_file::BaseFile;
+use media::served::Published as _;
 
 use super::bases::bytes_read;
 use super::support::*;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use dayone::store::UrlForm;
+use media::UrlForm;
 use reqwest::header::{HeaderMap, LAST_MODIFIED};
 
 use super::served::Plane;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use dayone::store::{InMemory, Store, UrlForm};
+use dayone::store::{InMemory, Store};
+use media::UrlForm;
 
 use super::support::*;
 

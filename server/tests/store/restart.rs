@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use dayone::store::served::{Lookup, Published as _};
 use dayone::store::{OpenError, Publication, StoreError};
 use imagelib::base::Format;
 use imagelib::compression::Compression;
@@ -12,6 +11,7 @@ use imagelib::digest::Digest;
 use imagelib::ignition::Additions;
 use imagelib::image::FileName;
 use imagelib::recipe::{DataDrive, Recipe};
+use media::served::{Lookup, Published as _};
 
 use super::support::*;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dayone::listen::{Listener, Options};
-use dayone::media::{self, MediaMetrics};
-use dayone::store::served::Published;
-use dayone::store::{InMemory, Store, UrlForm};
+use dayone::store::{InMemory, Store};
 use imagelib::image::FileName;
+use media::listen::{Listener, Options};
+use media::served::Published;
+use media::{MediaMetrics, UrlForm};
 use reqwest::{Client, Method, StatusCode};
 use tokio_util::sync::{CancellationToken, DropGuard};
 

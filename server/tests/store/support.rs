@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use dayone::store::base_file::BaseFile;
-use dayone::store::served::{Lookup, Published as _, ServedFile};
 use dayone::store::{
-    BaseDefinition, DirectoryError, InMemory, InstallationKey, OpenError, Publication, Store, StoredImage, UrlForm,
+    BaseDefinition, DirectoryError, InMemory, InstallationKey, OpenError, Publication, Store, StoredImage,
 };
 use hosts::network::Keyfile;
 use imagelib::base::Format;
 use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
 use imagelib::recipe::Recipe;
+use media::UrlForm;
+use media::base_file::BaseFile;
+use media::served::{Lookup, Published as _, ServedFile};
 use tempfile::TempDir;
 
 pub(crate) const NAME: &str = "coreos";

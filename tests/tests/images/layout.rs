@@ -86,7 +86,7 @@ fn files_lie_where_others_see_them_on_bases() {
     let split = directory.path().join("split");
     fs::copy(made("make-split-file-iso.sh", &[]), &split).unwrap();
     fs::OpenOptions::new().write(true).open(&split).unwrap().set_len(4_614_113_280).unwrap();
-    let opened = dayone::store::base_file::BaseFile::open(&split).unwrap();
+    let opened = media::base_file::BaseFile::open(&split).unwrap();
     let layout = Layout::of_iso(&opened, &Roles::default()).unwrap();
     assert_extents(&layout, &by_xorriso(&split), true, "split");
 }

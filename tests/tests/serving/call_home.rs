@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use acceptance::peers::run;
 use dayone::boots::call_home;
-use dayone::listen::{Listener, Options, Tls};
-use dayone::media::{self, Call, MediaMetrics, MediaService};
-use dayone::store::served::{Lookup, Published};
+use media::listen::{Listener, Options, Tls};
+use media::served::{Lookup, Published};
+use media::{Call, MediaMetrics, MediaService};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;

@@ -8,13 +8,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use dayone::listen::{Listener, Options, Tls};
-use dayone::media::{self, MediaMetrics};
-use dayone::store::base_file::{BaseFile, BaseFiles};
-use dayone::store::served::{ETag, Lookup, Published, ServedFile};
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
 use imagelib::source::{Role, Source as _};
+use media::MediaMetrics;
+use media::base_file::{BaseFile, BaseFiles};
+use media::listen::{Listener, Options, Tls};
+use media::served::{ETag, Lookup, Published, ServedFile};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;

@@ -7,6 +7,7 @@ use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
+use media::MediaUrl;
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
@@ -14,7 +15,6 @@ use super::order::Order;
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::compose::{NetworkOrder, compose};
-use crate::media_url::MediaUrl;
 use crate::store::{BaseName, BaseState, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An order, understood.

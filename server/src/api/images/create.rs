@@ -11,6 +11,8 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCA
 use http::{HeaderMap, StatusCode};
 use imagelib::image::Image;
 use imagelib::recipe::RootfsLocation;
+use media::base_file::BaseFile;
+use media::served::ETag;
 
 use super::build::{Understood, understand};
 use super::order::{self, JsonOrder, Order, OrderQuery};
@@ -22,8 +24,6 @@ use crate::api::problem::{Problem, ProblemBody, ProblemKind};
 use crate::api::user_documents::YamlDocuments;
 use crate::api::{Api, accept, body, convert};
 use crate::store::Publication;
-use crate::store::base_file::BaseFile;
-use crate::store::served::ETag;
 
 const JSON: &str = "application/json";
 const IMAGE: &str = "application/octet-stream";

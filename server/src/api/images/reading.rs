@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use imagelib::layout::BootRole;
+use media::reading::{ClientSnapshot, FileProgress, FileSnapshot, Progress, ReadingSnapshot};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::problem::{Problem, ProblemBody};
 use crate::api::timestamp::rfc3339;
 use crate::api::{Api, blocking};
-use crate::reading::{ClientSnapshot, FileProgress, FileSnapshot, Progress, ReadingSnapshot};
 
 /// What was read of an image, and by whom.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use imagelib::base::Format;
+use media::MediaUrl;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
@@ -11,7 +12,6 @@ use super::schema::FormatBody;
 
 use crate::api::timestamp::rfc3339;
 use crate::findings::{FindingBody, findings};
-use crate::media_url::MediaUrl;
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 
 /// An image and where BMCs find it. The URLs are credentials: whoever has one can read the image.

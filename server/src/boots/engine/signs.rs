@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use media::Call;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -17,7 +18,6 @@ use crate::boots::evidence::Evidence;
 use crate::boots::reading::Seen;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::service::Shared;
-use crate::media::Call;
 use redfish::bmc::{Bmc, BootProgress};
 
 /// Between two tries to reach the host.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use media::Call;
 use tokio::sync::watch;
 
 use super::connection::connect;
@@ -14,7 +15,6 @@ use crate::boots::reading;
 use crate::boots::record::{AtBmc, BootState, Started};
 use crate::boots::service::Shared;
 use crate::boots::step::Step;
-use crate::media::Call;
 use crate::store::StoredImage;
 use redfish::bmc::{
     Bmc, BmcError, BootMode, BootOverride, BootSource, Plan, PowerAction, PowerChange, PowerState, Ready, Survey,

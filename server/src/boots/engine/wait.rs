@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use media::Call;
 use tokio::sync::watch;
 
 use super::connection::connect;
@@ -15,7 +16,6 @@ use crate::boots::record::{BootRecord, BootState};
 use crate::boots::service::Shared;
 use crate::boots::step::{Step, StepState};
 use crate::boots::time::Timestamp;
-use crate::media::Call;
 use crate::store::StoredImage;
 
 /// Between two looks.

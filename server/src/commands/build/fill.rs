@@ -8,10 +8,9 @@ use std::os::unix::fs::FileExt as _;
 
 use imagelib::overlay::{Content, Counter, Overlay, Segment};
 use imagelib::source::{Role, Source as _};
+use media::base_file::BaseFile;
 use rustix::fs::{copy_file_range, ioctl_ficlone};
 use rustix::io::Errno;
-
-use crate::store::base_file::BaseFile;
 
 /// How much is copied between two looks at whether to go on.
 const STEP: u64 = 16 << 20;

@@ -10,6 +10,7 @@ use imagelib::base::Role;
 use imagelib::image::Image;
 use imagelib::overlay::Overlay;
 use indicatif::ProgressBar;
+use media::base_file::BaseFile;
 use tempfile::NamedTempFile;
 
 use super::fill::fill;
@@ -18,7 +19,6 @@ use super::progress;
 use crate::commands::base::OpenedBase;
 use crate::commands::failure::Failure;
 use crate::commands::partial;
-use crate::store::base_file::BaseFile;
 
 /// What an interruption means for the user's files.
 const NOTHING_WRITTEN: &str = "nothing was written";

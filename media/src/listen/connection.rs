@@ -1,0 +1,178 @@
+//! One connection, from accept to close.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::pin::pin;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ProtocolVersion;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt as _;
+
+use super::fair::Fair;
+use super::idle::Activity;
+use super::message::Fault;
+use super::metrics::Closed;
+use super::queue::Socket;
+use super::table::Admission;
+use super::{Options, Peer};
+use crate::LogLimit;
+
+/// What one connection may hold in memory, in either direction: a request's head, and bytes on their way out.
+const BUFFERED: usize = 64 << 10;
+
+/// Anybody can fail a handshake, as often as they like.
+static HANDSHAKES: LogLimit = LogLimit::new();
+
+/// How a listener's life goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Serving,
+    /// Requests that are running may end, no further ones are read.
+    Draining,
+    /// Everything ends now.
+    Stopped,
+}
+
+pub(super) async fn serve<S, B>(
+    stream: TcpStream,
+    address: SocketAddr,
+    admission: &Admission,
+    service: S,
+    options: &Options,
+    mut phase: watch::Receiver<Phase>,
+) where
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+{
+    // The last piece of each answer would wait for the client's delayed acknowledgement.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%address, %error, "TCP_NODELAY");
+    }
+    let Some(tls) = &options.tls else {
+        return serve_http(stream, Peer { address, tls: None }, admission, service, options, phase).await;
+    };
+    let handshake = tls.acceptor().accept(stream);
+    let result = tokio::select! {
+        result = timeout(options.handshake_timeout, handshake) => result,
+        () = admission.evicted() => return options.metrics.closed(Closed::Evicted),
+        _ = phase.wait_for(|phase| *phase >= Phase::Draining) => return,
+    };
+    // The operator needs to know why a BMC does not get through, and only the BMC's side shows it otherwise.
+    match result {
+        Ok(Ok(stream)) => {
+            let version = match stream.get_ref().1.protocol_version() {
+                Some(ProtocolVersion::TLSv1_2) => "1.2",
+                Some(ProtocolVersion::TLSv1_3) => "1.3",
+                _ => "other",
+            };
+            serve_http(stream, Peer { address, tls: Some(version) }, admission, service, options, phase).await;
+        }
+        Ok(Err(error)) => {
+            options.metrics.closed(Closed::Handshake);
+            if let Some(suppressed) = HANDSHAKES.admit() {
+                tracing::info!(peer = %address, %error, suppressed, "TLS handshake failed");
+            }
+        }
+        Err(_) => {
+            options.metrics.closed(Closed::HandshakeTimeout);
+            if let Some(suppressed) = HANDSHAKES.admit() {
+                tracing::info!(peer = %address, suppressed, "TLS handshake not finished in time");
+            }
+        }
+    }
+}
+
+async fn serve_http<T, S, B>(
+    stream: T,
+    peer: Peer,
+    admission: &Admission,
+    service: S,
+    options: &Options,
+    mut phase: watch::Receiver<Phase>,
+) where
+    T: AsyncRead + AsyncWrite + Socket + Unpin,
+    S: tower::Service<Request<Incoming>, Response = Response<B>> + Clone,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+{
+    let activity = Activity::new();
+    let io = TokioIo::new(Fair::new(stream, activity.clone(), admission.queue()));
+    let standing = admission.standing();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let asking = standing.ask();
+        request.extensions_mut().insert(peer);
+        let service = service.clone();
+        async move {
+            if let Some(fault) = Fault::of(request.headers()) {
+                options.metrics.malformed();
+                tracing::debug!(peer = %peer.address, %fault, "request refused");
+                return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
+            }
+            let response = service.oneshot(request).await?;
+            asking.answered(response.status());
+            Ok(response.map(Either::Right))
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(options.header_timeout)
+        .max_buf_size(BUFFERED)
+        // A client that has sent all it will send still wants its answer.
+        .half_close(true)
+        // Firmware has been seen to compare header names by case.
+        .title_case_headers(true);
+    let mut connection = pin!(http.serve_connection(io, service));
+    let mut stalled = pin!(activity.stalled(options.idle_timeout));
+    let mut evicted = pin!(admission.evicted());
+    let mut first_request = pin!(sleep(options.first_request_timeout));
+    let mut awaits_first = true;
+    let mut draining = false;
+    loop {
+        let wanted = if draining { Phase::Stopped } else { Phase::Draining };
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(peer = %peer.address, %error, "connection ended");
+                }
+                return;
+            }
+            () = stalled.as_mut() => {
+                tracing::debug!(peer = %peer.address, "connection closed: nothing moved on it");
+                return;
+            }
+            () = evicted.as_mut() => {
+                options.metrics.closed(Closed::Evicted);
+                tracing::debug!(peer = %peer.address, "connection closed: another one needed the room");
+                return;
+            }
+            () = first_request.as_mut(), if awaits_first => {
+                awaits_first = false;
+                if !standing.has_asked() {
+                    options.metrics.closed(Closed::NoRequest);
+                    tracing::debug!(peer = %peer.address, "connection closed: its first request did not arrive in time");
+                    return;
+                }
+            }
+            result = phase.wait_for(|phase| *phase >= wanted) => {
+                if draining || result.is_err() {
+                    return;
+                }
+                draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The address under which BMCs find images: as strict as the strictest firmware.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+/// The most characters that a URL may have (a demand of several vendors).
+const LONGEST_URL: usize = 255;
+
+/// What [`MediaUrl::file`] puts behind the base: `/i/`, a token, `/`, and the longest file name.
+const LONGEST_FILE: usize = "/i/".len() + 26 + "/".len() + "initrd.img".len();
+
+/// What that leaves for the base.
+const LONGEST_BASE: usize = LONGEST_URL - LONGEST_FILE;
+
+/// Why a text cannot be the base of the images' URLs. Each says what a BMC would choke on and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MediaUrlError {
+    /// The scheme is missing, in capitals, or another one.
+    #[error("it must begin with http:// or https://, in lower case: BMCs choose their protocol by these letters")]
+    Scheme,
+    /// Not a URL.
+    #[error("it is not a URL: {0}")]
+    Syntax(url::ParseError),
+    /// A user name or a password.
+    #[error("it must not hold a user name or password: images are protected by the unguessable part of their URLs")]
+    Credentials,
+    /// `?`.
+    #[error("it must not hold a query ('?'): Supermicro's BMCs refuse such URLs")]
+    Query,
+    /// `#`.
+    #[error("it must not hold a fragment ('#')")]
+    Fragment,
+    /// A component of the path with anything but lower-case letters and digits.
+    #[error(
+        "its path {0:?} must be made of lower-case letters and digits only: some BMCs refuse '-', '=', '%' \
+         and others"
+    )]
+    Path(String),
+    /// So long that images' URLs would be longer than BMCs take.
+    #[error(
+        "it has {0} characters, and images' URLs would be longer than the {LONGEST_URL} that BMCs take; use at most \
+         {LONGEST_BASE}"
+    )]
+    Length(usize),
+    /// `0.0.0.0` or `[::]`.
+    #[error(
+        "{0} is an address to listen on, not one that a BMC can reach; use this machine's address on the BMCs' network"
+    )]
+    Unspecified(IpAddr),
+    /// An address of a group.
+    #[error("{0} is a multicast or broadcast address; use this machine's address on the BMCs' network")]
+    Group(IpAddr),
+}
+
+/// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`. Never ends in
+/// a slash. That it can be parsed means that every URL made of it suits the BMCs that we know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MediaUrl {
+    text: String,
+    host: MediaHost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum MediaHost {
+    Name(String),
+    Address(IpAddr),
+}
+
+impl MediaUrl {
+    /// The address of a listener that is bound to one address, not to all.
+    pub fn of_listener(address: SocketAddr, tls: bool) -> Result<Self, MediaUrlError> {
+        format!("{}://{address}", if tls { "https" } else { "http" }).parse()
+    }
+
+    /// The URL of the file `name` (such as `boot.iso`) of the image whose token is `token`.
+    pub fn file(&self, token: &impl fmt::Display, name: &str) -> String {
+        format!("{}/i/{token}/{name}", self.text)
+    }
+
+    /// The URL of `name` right behind the host and port. What path this URL has is left out, as Metal3's
+    /// image-customization-controller does.
+    pub fn at_root(&self, name: &str) -> String {
+        let end = self.text.match_indices('/').nth(2).map_or(self.text.len(), |(slash, _)| slash);
+        format!("{}/{name}", self.text.get(..end).unwrap_or(&self.text))
+    }
+
+    /// This URL without its path, and that path where there was one.
+    pub fn without_path(self) -> (Self, Option<String>) {
+        let root = self.at_root("");
+        let path =
+            self.text.strip_prefix(root.trim_end_matches('/')).filter(|path| !path.is_empty()).map(str::to_owned);
+        (Self { text: root.trim_end_matches('/').to_owned(), host: self.host }, path)
+    }
+
+    /// The URL by which the host that has `token` calls home.
+    pub fn call_home(&self, token: &impl fmt::Display) -> String {
+        format!("{}/h/{token}", self.text)
+    }
+
+    /// Whether BMCs are told to use TLS.
+    pub fn is_https(&self) -> bool {
+        self.text.starts_with("https://")
+    }
+
+    /// What is allowed and yet likely wrong.
+    pub fn warnings(&self) -> Vec<String> {
+        match &self.host {
+            MediaHost::Name(name) => vec![format!(
+                "the media URL names a host ({name}): networks of BMCs often have no DNS; an IP address works everywhere"
+            )],
+            MediaHost::Address(address) if address.to_canonical().is_loopback() => {
+                vec![format!("the media URL is a loopback address ({address}): only this machine can fetch images")]
+            }
+            MediaHost::Address(_) => Vec::new(),
+        }
+    }
+}
+
+impl FromStr for MediaUrl {
+    type Err = MediaUrlError;
+
+    fn from_str(text: &str) -> Result<Self, MediaUrlError> {
+        // Before the URL parser, which would put "HTTP:/x" and "http:\\x" right where firmware does not.
+        let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
+            return Err(MediaUrlError::Scheme);
+        };
+        let url = Url::parse(text).map_err(MediaUrlError::Syntax)?;
+        if url.query().is_some() {
+            return Err(MediaUrlError::Query);
+        }
+        if url.fragment().is_some() {
+            return Err(MediaUrlError::Fragment);
+        }
+        if !url.username().is_empty() || url.password().is_some() || rest.contains('@') {
+            return Err(MediaUrlError::Credentials);
+        }
+        // The path as written: what the parser made of "/a/../b" or of a backslash is not what anyone means.
+        let path = rest.split_once('/').map_or("", |(_, path)| path).trim_end_matches('/');
+        if url.path().trim_matches('/') != path {
+            return Err(MediaUrlError::Path(path.to_owned()));
+        }
+        if let Some(bad) = path.split('/').find(|component| !is_plain(component) && !path.is_empty()) {
+            return Err(MediaUrlError::Path(bad.to_owned()));
+        }
+        let host = match url.host() {
+            Some(Host::Domain(name)) => MediaHost::Name(name.to_owned()),
+            Some(Host::Ipv4(address)) => MediaHost::Address(reachable(address.into())?),
+            Some(Host::Ipv6(address)) => MediaHost::Address(reachable(address.into())?),
+            None => return Err(MediaUrlError::Syntax(url::ParseError::EmptyHost)),
+        };
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        if text.len() > LONGEST_BASE {
+            return Err(MediaUrlError::Length(text.len()));
+        }
+        Ok(Self { text, host })
+    }
+}
+
+fn is_plain(component: &str) -> bool {
+    !component.is_empty() && component.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
+fn reachable(address: IpAddr) -> Result<IpAddr, MediaUrlError> {
+    let canonical = address.to_canonical();
+    if canonical.is_unspecified() {
+        Err(MediaUrlError::Unspecified(address))
+    } else if canonical.is_multicast() || matches!(canonical, IpAddr::V4(v4) if v4.is_broadcast()) {
+        Err(MediaUrlError::Group(address))
+    } else {
+        Ok(address)
+    }
+}
+
+impl fmt::Display for MediaUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "abcdefghijklmnopqrstuvwxyz";
+
+    #[test]
+    fn urls_of_files_are_what_firmware_takes() {
+        for (base, file) in [
+            ("http://192.0.2.10", "http://192.0.2.10/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
+            ("http://192.0.2.10:8081/", "http://192.0.2.10:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
+            ("https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
+            ("http://192.0.2.10/media/x1/", "http://192.0.2.10/media/x1/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
+            ("https://boot.example.com", "https://boot.example.com/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
+        ] {
+            assert_eq!(base.parse::<MediaUrl>().unwrap().file(&TOKEN, "boot.iso"), file);
+        }
+    }
+
+    #[test]
+    fn names_follow_the_host_and_port_whatever_the_path_is() {
+        for (base, url) in [
+            ("http://192.0.2.10", "http://192.0.2.10/worker-0.iso"),
+            ("http://images.example.svc.cluster.local/", "http://images.example.svc.cluster.local/worker-0.iso"),
+            ("https://[2001:db8::1]:8443/media/x1/", "https://[2001:db8::1]:8443/worker-0.iso"),
+        ] {
+            assert_eq!(base.parse::<MediaUrl>().unwrap().at_root("worker-0.iso"), url);
+        }
+    }
+
+    #[test]
+    fn a_path_can_be_left_out() {
+        for (base, root, path) in [
+            ("http://192.0.2.10", "http://192.0.2.10", None),
+            ("http://192.0.2.10:8084/", "http://192.0.2.10:8084", None),
+            ("https://[2001:db8::1]:8443/media/x1/", "https://[2001:db8::1]:8443", Some("/media/x1")),
+        ] {
+            let (url, left_out) = base.parse::<MediaUrl>().unwrap().without_path();
+            assert_eq!((url.to_string().as_str(), left_out.as_deref()), (root, path));
+            assert_eq!(url.warnings().len(), base.parse::<MediaUrl>().unwrap().warnings().len());
+        }
+    }
+
+    #[test]
+    fn what_a_bmc_would_choke_on_is_refused() {
+        for (bad, reason) in [
+            ("", "begin with"),
+            ("192.0.2.10", "begin with"),
+            ("ftp://192.0.2.10", "begin with"),
+            ("HTTP://192.0.2.10", "begin with"),
+            ("http:192.0.2.10", "begin with"),
+            (" http://192.0.2.10", "begin with"),
+            ("http://", "not a URL"),
+            ("http://[::1", "not a URL"),
+            ("http://192.0.2.10:99999", "not a URL"),
+            ("http://192.0.2.10/?a", "query"),
+            ("http://192.0.2.10?", "query"),
+            ("http://192.0.2.10/#a", "fragment"),
+            ("http://user@192.0.2.10", "user name"),
+            ("http://user:secret@192.0.2.10", "user name"),
+            ("http://@192.0.2.10", "user name"),
+            ("http://192.0.2.10/my-media", "\"my-media\""),
+            ("http://192.0.2.10/Media", "\"Media\""),
+            ("http://192.0.2.10/a=b", "\"a=b\""),
+            ("http://192.0.2.10/a//b", "\"\""),
+            ("http://192.0.2.10/a/../b", "\"a/../b\""),
+            ("http://192.0.2.10/%61", "\"%61\""),
+            ("http://192.0.2.10\\a", "its path"),
+            ("http://192.0.2.10/a\nb", "its path"),
+            ("http://0.0.0.0:8081", "listen on"),
+            ("http://[::]:8081", "listen on"),
+            ("http://255.255.255.255", "multicast or broadcast"),
+            ("http://[ff02::1]", "multicast or broadcast"),
+        ] {
+            let error = bad.parse::<MediaUrl>().expect_err(bad).to_string();
+            assert!(error.contains(reason), "{bad}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_longest_url_has_255_characters() {
+        let fits = format!("http://192.0.2.10/{}", "x".repeat(LONGEST_BASE - 18));
+        assert_eq!(fits.parse::<MediaUrl>().unwrap().file(&TOKEN, "initrd.img").len(), 255);
+        assert!(matches!(format!("{fits}x").parse::<MediaUrl>(), Err(MediaUrlError::Length(216))));
+    }
+
+    #[test]
+    fn names_and_loopback_addresses_are_warned_of() {
+        let warnings = |url: &str| url.parse::<MediaUrl>().unwrap().warnings().join("\n");
+        assert!(warnings("http://boot.example.com").contains("no DNS"));
+        assert!(warnings("http://localhost:8081").contains("no DNS"));
+        assert!(warnings("http://127.0.0.1:8081").contains("loopback"));
+        assert!(warnings("http://[::ffff:127.0.0.1]").contains("loopback"));
+        assert_eq!(warnings("http://[2001:db8::1]"), "");
+    }
+}

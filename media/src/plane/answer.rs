@@ -1,0 +1,341 @@
+//! From a request to its answer.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE,
+    RETRY_AFTER, USER_AGENT,
+};
+use http::request::Parts;
+use http::response::Builder;
+use http::{Method, Response, StatusCode};
+use http_body_util::{Either, Full};
+
+use imagelib::overlay::Overlay;
+
+use super::body::{ImageBody, Part};
+use super::call_home::CallHomes;
+use super::conditions::{Validators, Verdict};
+use super::late::LateImages;
+use super::log::{self, AccessLog, Outcome};
+use super::metrics::MediaMetrics;
+use super::path::Target;
+use super::pool::Pool;
+use super::range::{Requested, requested};
+use crate::LogLimit;
+use crate::base_file::BaseFiles;
+use crate::listen::Peer;
+use crate::reading::{Recorder, Request};
+use crate::served::{Lookup, Published, ServedFile};
+
+/// The body of an answer: a short text or the bytes of an image.
+pub type MediaBody = Either<Full<Bytes>, ImageBody>;
+
+/// An answer that is there, or will be.
+pub(super) type Answering = future::Either<Ready<Answer>, BoxFuture<'static, Answer>>;
+type Answer = Result<Response<MediaBody>, Infallible>;
+
+/// A cache on the way must not keep secrets nor recompress; a client's own may keep the file, since its bytes never
+/// change, but asks again, since it may be released. Ironic's image cache works with everything but `no-store`.
+const CACHING: &str = "private, no-cache, no-transform";
+
+/// What is not there, or not ready, may be so the next moment.
+const NEVER_KEPT: &str = "no-store";
+
+/// What the requests of a media plane share.
+pub(super) struct Plane {
+    published: Arc<dyn Published>,
+    metrics: MediaMetrics,
+    pool: Arc<Pool>,
+    log: AccessLog,
+    unavailable: LogLimit,
+    call_homes: CallHomes,
+    late: LateImages,
+}
+
+impl Plane {
+    pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
+        Self {
+            published,
+            metrics,
+            pool: Arc::default(),
+            log: AccessLog::default(),
+            unavailable: LogLimit::new(),
+            call_homes: CallHomes::default(),
+            late: LateImages::default(),
+        }
+    }
+
+    pub(super) fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
+        let all = VecDeque::from([Part::Image(0..overlay.size())]);
+        ImageBody::new(overlay, base, all, Arc::clone(&self.pool), self.metrics.transfer(), None)
+    }
+
+    pub(super) fn call_homes(&self) -> &CallHomes {
+        &self.call_homes
+    }
+
+    /// Answers a request, at once or, where the image that it is for may be known in a moment only, then. So it is where
+    /// only the file system of a base can say whether the base is what it was.
+    pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
+        let looked_up = self.look_up(&head);
+        if let Lookup::NotYet(arrivals) = looked_up {
+            let Some(wait) = self.late.begin(arrivals) else {
+                return ready(Ok(self.answer_with(&head, Lookup::NotFound))).left_future();
+            };
+            let plane = Arc::clone(self);
+            let answer = async move {
+                let found = wait.until_known(|| plane.look_up(&head)).await;
+                Ok(plane.answer_with(&head, bases_checked(found).await))
+            };
+            return answer.boxed().right_future();
+        }
+        match bases_checked_now(looked_up) {
+            Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
+            Err(unchecked) => {
+                let plane = Arc::clone(self);
+                let answer = async move { Ok(plane.answer_with(&head, bases_checked(unchecked).await)) };
+                answer.boxed().right_future()
+            }
+        }
+    }
+
+    fn target<'a>(&self, head: &'a Parts) -> Option<Target<'a>> {
+        Target::parse(head.uri.path(), self.published.urls())
+    }
+
+    fn look_up(&self, head: &Parts) -> Lookup {
+        if !is_answered(&head.method) {
+            return Lookup::NotFound;
+        }
+        match self.target(head) {
+            Some(Target::File { token, file }) => self.published.find(token, file),
+            Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
+            Some(Target::CallHome { .. }) | None => Lookup::NotFound,
+        }
+    }
+
+    fn answer_with(&self, head: &Parts, lookup: Lookup) -> Response<MediaBody> {
+        let target = self.target(head);
+        let (known, host) = match &lookup {
+            Lookup::Found(file) => (true, file.host.clone()),
+            Lookup::Unavailable(_) => (true, None),
+            Lookup::NotFound | Lookup::NotYet(_) => (false, None),
+        };
+        let response = self.respond(head, target, lookup).unwrap_or_else(|error| {
+            // Only a media type that is no header value comes here.
+            tracing::error!(%error, "an answer could not be put together");
+            let mut response = Response::new(Either::Left(Full::default()));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        });
+        let status = response.status();
+        self.metrics.request(status);
+        if status == StatusCode::NOT_FOUND {
+            self.metrics.unknown(target);
+        }
+        let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
+        // A host that calls home is known by its token.
+        let known = known || status == StatusCode::NO_CONTENT;
+        self.log.write(head, target, &Outcome { status, length, known, host: host.as_deref() });
+        response
+    }
+
+    fn respond(&self, head: &Parts, target: Option<Target<'_>>, lookup: Lookup) -> http::Result<Response<MediaBody>> {
+        if !is_answered(&head.method) {
+            let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+            return text(builder, "only GET and HEAD are answered here\n");
+        }
+        if let Some(Target::CallHome { token }) = target
+            && self.call_homes.call(token, head)
+        {
+            return heard();
+        }
+        match lookup {
+            Lookup::NotFound | Lookup::NotYet(_) => not_found(),
+            Lookup::Unavailable(reason) => self.unavailable(target, &reason),
+            Lookup::Found(served) => self.found(head, served),
+        }
+    }
+
+    /// The reason is the operator's business and goes to the log; the client learns only that it may come again.
+    fn unavailable(&self, target: Option<Target<'_>>, reason: &str) -> http::Result<Response<MediaBody>> {
+        if let Some(suppressed) = self.unavailable.admit() {
+            let (token, file) = target.map_or(("", ""), Target::shown);
+            tracing::warn!(token, file, reason, suppressed, "an image cannot be served");
+        }
+        let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
+        let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
+        text(builder, "the image cannot be served at the moment\n")
+    }
+
+    fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
+        let (etag, size) = (file.etag.to_string(), file.overlay.size());
+        let recorder = file.reading.as_ref().map(|reading| reading.request(&asked(head)));
+        let last_modified = whole_seconds(file.last_modified);
+        let validators = Validators { etag: &etag, last_modified, changes: file.changes };
+        let mut builder = Response::builder().header(ETAG, &etag);
+        // RFC 9110 §8.8.2.1: never later than the Date of the answer.
+        if last_modified <= SystemTime::now() {
+            builder = builder.header(LAST_MODIFIED, httpdate::fmt_http_date(last_modified));
+        }
+        let builder = builder.header(CACHE_CONTROL, CACHING).header(ACCEPT_RANGES, "bytes");
+        match validators.judge(&head.headers) {
+            Verdict::Proceed => {}
+            Verdict::NotModified => return empty(builder.status(StatusCode::NOT_MODIFIED)),
+            Verdict::Failed => {
+                let builder = builder.status(StatusCode::PRECONDITION_FAILED);
+                return text(builder, "the file is not the one that the request's conditions name\n");
+            }
+        }
+        // HEAD ignores Range (§14.2): it tells the size of the whole.
+        if head.method == Method::HEAD {
+            return empty(builder.header(CONTENT_TYPE, file.media_type).header(CONTENT_LENGTH, size));
+        }
+        match range(head, validators, size) {
+            Requested::Whole => {
+                let builder = builder.header(CONTENT_TYPE, file.media_type);
+                self.parts(builder, file, [Part::Image(0..size)].into(), recorder)
+            }
+            Requested::One(range) => {
+                let builder = builder
+                    .status(StatusCode::PARTIAL_CONTENT)
+                    .header(CONTENT_TYPE, file.media_type)
+                    .header(CONTENT_RANGE, content_range(&range, size));
+                self.parts(builder, file, [Part::Image(range)].into(), recorder)
+            }
+            Requested::Several(ranges) => self.multipart(builder, file, ranges, recorder),
+            Requested::Unsatisfiable => {
+                let builder = builder.status(StatusCode::RANGE_NOT_SATISFIABLE);
+                let builder = builder.header(CONTENT_RANGE, format!("bytes */{size}"));
+                text(builder, "the file has none of the bytes that the request's Range names\n")
+            }
+        }
+    }
+
+    /// RFC 9110 §14.6. The boundary is the entity tag, which no content can hold by chance or by intent, as it is a
+    /// digest over that content.
+    fn multipart(
+        &self,
+        builder: Builder,
+        file: ServedFile,
+        ranges: Vec<Range<u64>>,
+        recorder: Option<Recorder>,
+    ) -> http::Result<Response<MediaBody>> {
+        let (etag, media_type, size) = (file.etag.to_string(), file.media_type, file.overlay.size());
+        let boundary = etag.trim_matches('"');
+        let mut parts = VecDeque::with_capacity(2 * ranges.len() + 1);
+        for range in ranges {
+            let head = format!(
+                "\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
+                content_range(&range, size)
+            );
+            parts.extend([Part::Text(head.into()), Part::Image(range)]);
+        }
+        parts.push_back(Part::Text(format!("\r\n--{boundary}--\r\n").into()));
+        let builder = builder
+            .status(StatusCode::PARTIAL_CONTENT)
+            .header(CONTENT_TYPE, format!("multipart/byteranges; boundary={boundary}"));
+        self.parts(builder, file, parts, recorder)
+    }
+
+    fn parts(
+        &self,
+        builder: Builder,
+        file: ServedFile,
+        parts: VecDeque<Part>,
+        recorder: Option<Recorder>,
+    ) -> http::Result<Response<MediaBody>> {
+        let ServedFile { overlay, base, .. } = file;
+        let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
+        builder.header(CONTENT_LENGTH, body.rest()).body(Either::Right(body))
+    }
+}
+
+fn is_answered(method: &Method) -> bool {
+    [Method::GET, Method::HEAD].contains(method)
+}
+
+/// What the record of a file's reading is told of a request.
+fn asked(head: &Parts) -> Request<'_> {
+    let peer = head.extensions.get::<Peer>();
+    Request {
+        peer: peer.map(|peer| peer.address.ip().to_canonical()),
+        user_agent: log::text(&head.headers, &USER_AGENT),
+        tls: peer.and_then(|peer| peer.tls),
+        is_head: head.method == Method::HEAD,
+        asks_range: head.headers.contains_key(RANGE),
+    }
+}
+
+/// What of the file a GET asks for. A `Range` given twice is malformed, and is ignored like any that is.
+fn range(head: &Parts, validators: Validators<'_>, size: u64) -> Requested {
+    let mut values = head.headers.get_all(RANGE).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (Some(Ok(header)), None) if validators.range_holds(&head.headers) => requested(header, size),
+        _ => Requested::Whole,
+    }
+}
+
+fn content_range(range: &Range<u64>, size: u64) -> String {
+    format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1))
+}
+
+/// A time as a header can show it: in whole seconds, and between the years 1970 and 9999.
+fn whole_seconds(time: SystemTime) -> SystemTime {
+    const YEAR_10000: u64 = 253_402_300_800;
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    SystemTime::UNIX_EPOCH + Duration::from_secs(if seconds < YEAR_10000 { seconds } else { 0 })
+}
+
+fn not_found() -> http::Result<Response<MediaBody>> {
+    let builder = Response::builder().status(StatusCode::NOT_FOUND).header(CACHE_CONTROL, NEVER_KEPT);
+    text(builder, "not found\n")
+}
+
+/// The answer to a host's call home. One that a cache on the way gave would be a call that nobody hears.
+fn heard() -> http::Result<Response<MediaBody>> {
+    empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NEVER_KEPT))
+}
+
+/// What a lookup is once the bases of the file that it found are known to be what they were; `Err` with the lookup where
+/// only their file systems can say.
+fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
+    let Lookup::Found(served) = &lookup else { return Ok(lookup) };
+    for base in served.base.values() {
+        match base.check_now() {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Ok(Lookup::Unavailable(error.to_string())),
+            None => return Err(lookup),
+        }
+    }
+    Ok(lookup)
+}
+
+/// The same, asking the file systems; one that does not answer in time has no file to serve.
+async fn bases_checked(lookup: Lookup) -> Lookup {
+    let Lookup::Found(served) = &lookup else { return lookup };
+    for base in served.base.values() {
+        if let Err(error) = base.check_in_time_async().await {
+            return Lookup::Unavailable(error.to_string());
+        }
+    }
+    lookup
+}
+
+fn text(builder: Builder, text: &'static str) -> http::Result<Response<MediaBody>> {
+    let builder = builder.header(CONTENT_TYPE, "text/plain; charset=utf-8").header(CONTENT_LENGTH, text.len());
+    builder.body(Either::Left(Full::new(Bytes::from_static(text.as_bytes()))))
+}
+
+fn empty(builder: Builder) -> http::Result<Response<MediaBody>> {
+    builder.body(Either::Left(Full::default()))
+}

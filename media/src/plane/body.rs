@@ -1,0 +1,230 @@
+//! The bytes of a file, or of ranges of it, on their way to a connection.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use http_body::{Body, Frame, SizeHint};
+use imagelib::overlay::{Content, Overlay, Segment};
+use imagelib::source::{Role, Source as _};
+
+use super::metrics::Transfer;
+use super::pool::{BUFFER, Buffer, Pool};
+use crate::LogLimit;
+use crate::base_file::{BaseFiles, CachedRead};
+use crate::reading::Recorder;
+
+static ZEROS: [u8; BUFFER] = [0; BUFFER];
+
+/// How far ahead of a cold read the kernel is told to fetch, within what was asked for.
+const READ_AHEAD: u64 = 2 << 20;
+
+/// A piece of a body.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// Bytes of the protocol's own, between the ranges of a multipart body.
+    Text(Bytes),
+    /// Bytes of the image.
+    Image(Range<u64>),
+}
+
+impl Part {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Image(range) => range.end - range.start,
+        }
+    }
+}
+
+/// Whoever asks for a base that cannot be read gets a line for each request.
+static ABORTED: LogLimit = LogLimit::new();
+
+/// The body of a 200 or a 206. It ends with an error, which aborts the connection, rather than with wrong bytes.
+pub struct ImageBody {
+    overlay: Arc<Overlay>,
+    base: Arc<BaseFiles>,
+    parts: VecDeque<Part>,
+    rest: u64,
+    /// A read that waits for a disk, on another thread, or for its turn to do so.
+    reading: Option<BoxFuture<'static, io::Result<Buffer>>>,
+    pool: Arc<Pool>,
+    transfer: Transfer,
+    recorder: Option<Recorder>,
+}
+
+impl ImageBody {
+    pub(super) fn new(
+        overlay: Arc<Overlay>,
+        base: Arc<BaseFiles>,
+        parts: VecDeque<Part>,
+        pool: Arc<Pool>,
+        mut transfer: Transfer,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        let rest = parts.iter().map(Part::length).sum();
+        if rest == 0 {
+            transfer.complete();
+        }
+        Self { overlay, base, parts, rest, reading: None, pool, transfer, recorder }
+    }
+
+    /// How many bytes are still to come.
+    pub(super) fn rest(&self) -> u64 {
+        self.rest
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(reading) = &mut self.reading {
+            let buffer = ready!(reading.as_mut().poll(cx));
+            self.reading = None;
+            return Poll::Ready(Some(buffer.map(|buffer| self.advance(Bytes::from_owner(buffer)))));
+        }
+        loop {
+            let Some(part) = self.parts.front() else { return Poll::Ready(None) };
+            let range = match part {
+                Part::Text(text) if !text.is_empty() => {
+                    let text = text.clone();
+                    return Poll::Ready(Some(Ok(self.advance(text))));
+                }
+                Part::Image(range) if !range.is_empty() => range.clone(),
+                Part::Text(_) | Part::Image(_) => {
+                    self.parts.pop_front();
+                    continue;
+                }
+            };
+            return match self.overlay.segments(range.clone()).next() {
+                Some(Segment::Own(Content::Bytes(mut bytes))) => {
+                    bytes.truncate(BUFFER);
+                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                }
+                Some(Segment::Own(Content::Zeros(length))) => {
+                    let mut bytes = Bytes::from_static(&ZEROS);
+                    bytes.truncate(usize::try_from(length).unwrap_or(BUFFER));
+                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                }
+                Some(Segment::Own(Content::Counter(counter))) => {
+                    let mut buffer = self.pool.take();
+                    let count = counter.fill(buffer.room(counter.len()));
+                    buffer.set_filled(count);
+                    Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+                }
+                Some(Segment::Base { file, offset, length }) => self.poll_base(cx, file, offset, length),
+                None => Poll::Ready(Some(Err(missing(range.start)))),
+            };
+        }
+    }
+
+    fn poll_base(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: Role,
+        offset: u64,
+        length: u64,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        let Some(base) = self.base.get(&file) else { return Poll::Ready(Some(Err(missing(offset)))) };
+        let mut buffer = self.pool.take();
+        match base.read_cached(offset, buffer.room(length)) {
+            Ok(CachedRead::Read(0)) => Poll::Ready(Some(Err(missing(offset)))),
+            Ok(CachedRead::Read(count)) => {
+                buffer.set_filled(count);
+                Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+            }
+            Ok(CachedRead::WouldBlock) => {
+                self.transfer.metrics().cold_read();
+                let base = Arc::clone(base);
+                let read = async move {
+                    let place = base.places_to_read().acquire_owned().await.map_err(io::Error::other)?;
+                    let read = tokio::task::spawn_blocking(move || {
+                        let _place = place;
+                        base.will_need(offset, length.min(READ_AHEAD));
+                        let room = buffer.room(length);
+                        let count = room.len();
+                        base.read_exact_at(offset, room)?;
+                        buffer.set_filled(count);
+                        Ok(buffer)
+                    });
+                    read.await.map_err(io::Error::other).flatten()
+                };
+                self.reading = Some(read.boxed());
+                self.poll_bytes(cx)
+            }
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }
+    }
+
+    /// Counts bytes of the current part as sent.
+    fn advance(&mut self, bytes: Bytes) -> Bytes {
+        let count = bytes.len() as u64;
+        match self.parts.front_mut() {
+            Some(Part::Text(text)) => text.clear(),
+            Some(Part::Image(range)) => {
+                if let Some(recorder) = &self.recorder {
+                    recorder.sent(&(range.start..range.start + count));
+                }
+                range.start += count;
+            }
+            None => {}
+        }
+        self.rest -= count;
+        self.transfer.sent(count);
+        if self.rest == 0 {
+            self.transfer.complete();
+        }
+        bytes
+    }
+}
+
+/// The overlay was planned for more than there is.
+fn missing(offset: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("no bytes at offset {offset} of the base image"))
+}
+
+impl fmt::Debug for ImageBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageBody").field("parts", &self.parts).field("rest", &self.rest).finish_non_exhaustive()
+    }
+}
+
+impl Drop for ImageBody {
+    fn drop(&mut self) {
+        if self.rest > 0 {
+            tracing::debug!(rest = self.rest, "transfer ended early");
+        }
+    }
+}
+
+impl Body for ImageBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let bytes = ready!(self.poll_bytes(cx));
+        if let Some(Err(error)) = &bytes
+            && let Some(suppressed) = ABORTED.admit()
+        {
+            tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: its image cannot be read");
+        }
+        Poll::Ready(bytes.map(|bytes| bytes.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The access log. A mount is thousands of small ranges, so only the first of a client and image is worth a line.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::header::{RANGE, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, StatusCode, Version};
+use tracing::field::display;
+
+use super::path::Target;
+use crate::LogLimit;
+use crate::listen::Peer;
+
+/// After this long without a line a client and image get one again.
+const QUIET: Duration = Duration::from_mins(10);
+
+/// How many clients and images are remembered.
+const REMEMBERED: usize = 4096;
+
+/// The access log of a media plane.
+#[derive(Debug, Default)]
+pub(super) struct AccessLog {
+    seen: Mutex<HashMap<(Option<IpAddr>, String), Instant>>,
+    unknown: LogLimit,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    pub(super) status: StatusCode,
+    /// Bytes of the image in the answer.
+    pub(super) length: u64,
+    /// Whether the request was for something that is published.
+    pub(super) known: bool,
+    /// What the user calls the image's host.
+    pub(super) host: Option<&'a str>,
+}
+
+impl AccessLog {
+    /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow. Requests for
+    /// nothing that is published, which anybody can make up, have a bounded number of lines at `info`.
+    pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
+        let peer = head.extensions.get::<Peer>();
+        let address = peer.map(|peer| peer.address);
+        let (token, file) = target.map_or(("", ""), Target::shown);
+        let range = text(&head.headers, &RANGE);
+        let agent = text(&head.headers, &USER_AGENT);
+        let (method, version, tls) =
+            (&head.method, version(head.version), peer.and_then(|peer| peer.tls).unwrap_or("none"));
+        let Outcome { status, length, known, host } = outcome;
+        let (status, peer) = (status.as_u16(), address.map(display));
+        let mut suppressed = None;
+        let at_info = if *known {
+            self.is_first(address.map(|address| address.ip()), if token.is_empty() { file } else { token })
+        } else {
+            let admitted = self.unknown.admit();
+            suppressed = admitted.filter(|suppressed| *suppressed > 0);
+            admitted.is_some()
+        };
+        if at_info {
+            tracing::info!(
+                peer, %method, host, token, file, status, range, length, agent, version, tls, suppressed, "media"
+            );
+        } else {
+            tracing::debug!(peer, %method, host, token, file, status, range, length, agent, version, tls, "media");
+        }
+    }
+
+    fn is_first(&self, address: Option<IpAddr>, token: &str) -> bool {
+        let now = Instant::now();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (address, token.to_owned());
+        if seen.get(&key).is_some_and(|last| now.duration_since(*last) < QUIET) {
+            return false;
+        }
+        if seen.len() >= REMEMBERED {
+            seen.retain(|_, last| now.duration_since(*last) < QUIET);
+            if seen.len() >= REMEMBERED {
+                seen.clear();
+            }
+        }
+        seen.insert(key, now);
+        true
+    }
+}
+
+/// A version of HTTP as it stands in messages.
+fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_11 => "HTTP/1.1",
+        _ => "other",
+    }
+}
+
+/// A header's value as far as it is worth a place in a log.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()?.get(..).map(|text| text.get(..200).unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_at_info_is_for_the_first_request_of_a_client_and_image() {
+        let log = AccessLog::default();
+        let (one, two) = (Some(IpAddr::from([10, 0, 0, 1])), Some(IpAddr::from([10, 0, 0, 2])));
+        assert_eq!(
+            [(one, "a"), (one, "a"), (one, "b"), (two, "a")].map(|(ip, t)| log.is_first(ip, t)),
+            [true, false, true, true]
+        );
+        for i in 0..2 * REMEMBERED {
+            log.is_first(one, &i.to_string());
+        }
+        assert!(log.seen.lock().unwrap().len() <= REMEMBERED);
+    }
+}

@@ -1,0 +1,208 @@
+//! Connections: many, slow, silent, old, and ending.
+
+use std::time::{Duration, Instant};
+
+use media::listen::Options;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::client::Client;
+use super::server::{ISO, SIZE, Server, start, start_with};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// A client that has asked for the whole image and reads no more than the head of the answer.
+async fn stalled(server: &Server) -> Client<TcpStream> {
+    let mut client = server.connect().await;
+    client.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
+    assert_eq!(client.head().await.unwrap().status, 200);
+    client
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_readers_get_the_same_bytes() {
+    let server = std::sync::Arc::new(start().await);
+    let readers = (0..8).map(|reader| {
+        let server = std::sync::Arc::clone(&server);
+        tokio::spawn(async move {
+            let mut client = server.connect().await;
+            if reader % 2 == 0 {
+                return client.ask("GET", ISO, &[]).await.body == server.image;
+            }
+            let step = 300_001 + reader * 65_536;
+            let mut image = vec![];
+            while image.len() < SIZE {
+                let range = format!("Range: bytes={}-{}", image.len(), image.len() + step - 1);
+                image.extend(client.ask("GET", ISO, &[&range]).await.body);
+            }
+            image == server.image
+        })
+    });
+    for reader in readers.collect::<Vec<_>>() {
+        assert!(reader.await.unwrap());
+    }
+}
+
+/// On one thread, so that a transfer which does not give way is seen.
+#[tokio::test]
+async fn downloads_slow_and_fast_do_not_hold_up_a_head() {
+    let server = start().await;
+    let mut slow = vec![];
+    for _ in 0..8 {
+        slow.push(stalled(&server).await);
+    }
+    let address = server.address;
+    let fast = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let request = format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.read_to_end(&mut vec![]).unwrap()
+    });
+    let mut client = server.connect().await;
+    for _ in 0..50 {
+        let asked = Instant::now();
+        assert_eq!(client.ask("HEAD", ISO, &[]).await.status, 200);
+        assert!(asked.elapsed() < Duration::from_millis(500), "{:?}", asked.elapsed());
+    }
+    let fast = tokio::task::spawn_blocking(|| fast.join().unwrap());
+    assert!(fast.await.unwrap() > SIZE);
+    // The slow ones get there as well, in the end.
+    let mut one = slow.pop().unwrap();
+    assert!(one.body(SIZE).await.unwrap() == server.image);
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nothing_moves_is_closed_and_a_slow_one_is_not() {
+    let options = Options { idle_timeout: Duration::from_millis(600), ..Options::default() };
+    let server = start_with(options).await;
+    let stuck = stalled(&server).await;
+    let mut silent = server.connect().await;
+    assert!(timeout(SOON, silent.ended()).await.unwrap());
+    server.metric_becomes("media_aborted_transfers_total", "1").await;
+    assert!(timeout(SOON, stuck.rest()).await.unwrap().len() < SIZE);
+
+    // Small buffers, so that what the client takes is what moves.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(16 << 10).unwrap();
+    let mut slow = Client::new(socket.connect(server.address).await.unwrap());
+    slow.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
+    slow.head().await.unwrap();
+    let begun = Instant::now();
+    let mut image = vec![];
+    while begun.elapsed() < Duration::from_secs(3) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        image.extend(slow.body(SIZE / 32).await.unwrap());
+        if image.len() + SIZE / 32 > SIZE {
+            break;
+        }
+    }
+    image.extend(slow.body(SIZE - image.len()).await.unwrap());
+    assert!(image == server.image);
+    assert!(begun.elapsed() > Duration::from_secs(2), "slower than the timeout is long");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_to_its_end_is_given_up() {
+    let options = Options { header_timeout: Duration::from_millis(300), ..Options::default() };
+    let server = start_with(options).await;
+    let mut client = server.connect().await;
+    client.send("GET /i/abc").await;
+    let trickle = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let _ = client.stream.write_all(b"d").await;
+        }
+    };
+    let _ = timeout(Duration::from_millis(600), trickle).await;
+    assert!(!timeout(SOON, client.rest()).await.unwrap().starts_with(b"HTTP/1.1 200"));
+}
+
+/// A host that waits at a boot menu asks for nothing for minutes, and yet nobody needs minutes to begin.
+#[tokio::test]
+async fn the_first_request_comes_soon_and_the_next_ones_take_their_time() {
+    let options = Options { first_request_timeout: Duration::from_millis(400), ..Options::default() };
+    let server = start_with(options).await;
+    let mut asked = server.connect().await;
+    assert_eq!(asked.ask("HEAD", ISO, &[]).await.status, 200);
+    let begun = Instant::now();
+    let mut half = server.connect().await;
+    half.send("GET /i/abc").await;
+    let mut silent = server.connect().await;
+    assert!(timeout(SOON, silent.ended()).await.unwrap() && timeout(SOON, half.ended()).await.unwrap());
+    assert!((Duration::from_millis(350)..Duration::from_secs(10)).contains(&begun.elapsed()));
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    assert_eq!(asked.ask("HEAD", ISO, &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let server = start().await;
+    let mut client = server.connect().await;
+    let large = format!("X: {}", "x".repeat(200_000));
+    client.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n{large}")).await;
+    let answer = String::from_utf8_lossy(&timeout(SOON, client.rest()).await.unwrap()).into_owned();
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+#[tokio::test]
+async fn requests_follow_each_other_on_one_connection_even_unasked() {
+    let server = start().await;
+    let mut client = server.connect().await;
+    let request = |from| format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\nRange: bytes={from}-{}\r\n\r\n", from + 99);
+    client.send(&(request(0) + &request(99_950) + &request(5))).await;
+    for from in [0, 99_950, 5] {
+        assert!(client.answer(false).await.unwrap().body == server.image[from..from + 100]);
+    }
+}
+
+#[tokio::test]
+async fn http_1_0_and_half_closed_connections_are_served() {
+    let server = start().await;
+    let mut client = server.connect().await;
+    client.send(&format!("GET {ISO} HTTP/1.0\r\nRange: bytes=0-99999\r\n\r\n")).await;
+    let answer = client.answer(false).await.unwrap();
+    assert_eq!((answer.status, answer.header("transfer-encoding")), (206, ""));
+    assert!(answer.body == server.image[..100_000]);
+    assert!(timeout(SOON, client.ended()).await.unwrap(), "it was not to be kept alive");
+
+    let mut client = server.connect().await;
+    client.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
+    client.stream.shutdown().await.unwrap();
+    assert!(client.answer(false).await.unwrap().body == server.image);
+}
+
+#[tokio::test]
+async fn connections_beyond_the_bound_wait_for_their_turn() {
+    let server = start_with(Options { max_connections: 2, ..Options::default() }).await;
+    let (first, _second) = (stalled(&server).await, stalled(&server).await);
+    let mut third = server.connect().await;
+    third.send(&format!("HEAD {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
+    assert!(timeout(Duration::from_millis(300), third.head()).await.is_err());
+    drop(first);
+    assert_eq!(timeout(SOON, third.head()).await.unwrap().unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn shutdown_lets_a_download_end() {
+    let server = start().await;
+    let mut running = stalled(&server).await;
+    let mut idle = server.connect().await;
+    idle.ask("HEAD", ISO, &[]).await;
+    server.shutdown.cancel();
+    assert!(timeout(SOON, idle.ended()).await.unwrap());
+    assert!(!server.serving.is_finished());
+    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+    assert!(running.body(SIZE).await.unwrap() == server.image);
+    timeout(SOON, server.serving).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn shutdown_does_not_wait_longer_than_the_drain_limit() {
+    let server = start_with(Options { drain: Duration::from_millis(200), ..Options::default() }).await;
+    let stuck = stalled(&server).await;
+    server.shutdown.cancel();
+    timeout(SOON, server.serving).await.unwrap().unwrap();
+    assert!(timeout(SOON, stuck.rest()).await.unwrap().len() < SIZE);
+}

@@ -6,11 +6,12 @@
 
 use super::bmc;
 use super::cluster::{self, address};
+use super::document::Document;
+use super::flaw::Reported;
 use super::install_config::{network, without_network};
 use super::nics::nics;
-use super::object::{Fields, Reported, check_version};
+use super::object::{Fields, check_version};
 use super::part::{HostPart, Members};
-use super::stream::Document;
 use vocabulary::host::{Cluster, HostBmc, HostName};
 use vocabulary::report::{DocumentPath, Report};
 

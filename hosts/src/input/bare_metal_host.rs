@@ -4,8 +4,9 @@
 //! openshift/image-customization-controller reads.
 
 use super::bmc::bmc;
+use super::flaw::Reported;
 use super::network_secret::{self, NMSTATE};
-use super::object::{Fields, Object, Reported};
+use super::object::{Fields, Object};
 use super::part::{HostPart, Members, Placed, WithoutNetwork};
 use super::secret::Secrets;
 use super::yaml::Budget;

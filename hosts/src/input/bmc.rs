@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_yaml::Value;
 
-use super::flaw::wrong_type;
-use super::object::{Fields, Reported};
+use super::flaw::{Reported, wrong_type};
+use super::object::Fields;
 use super::part::HostPart;
 use super::secret::Secrets;
 use super::yaml::Budget;

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::object::{Fields, Object, Reported};
+use super::flaw::Reported;
+use super::object::{Fields, Object};
 use super::part::contradiction;
 use vocabulary::host::{Cluster, VirtualIp, VirtualIpRole};
 use vocabulary::report::{DocumentPath, Report};

@@ -7,9 +7,11 @@
 use serde_yaml::value::{Tag, TaggedValue};
 use serde_yaml::{Mapping, Value};
 
-use super::object::Reported;
-use super::stream::kind_of;
 use vocabulary::report::{DocumentPath, Report};
+
+/// That something is wrong and has been reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reported;
 
 /// What the tags of marks begin with. YAML text cannot hold it, so no document can forge a mark.
 const MARK: char = '\0';
@@ -93,6 +95,19 @@ pub(super) fn wrong_type(value: &Value, wanted: &str) -> (&'static str, String) 
     match Flaw::of(value) {
         Some(flaw) => flaw.said(),
         None => ("wrong-type", format!("is {}; {wanted} belongs here", kind_of(value))),
+    }
+}
+
+/// What sort of value it is, in the words of a sentence.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "true or false without quotes",
+        Value::Number(_) => "a number without quotes",
+        Value::String(_) => "a text",
+        Value::Sequence(_) => "a list",
+        Value::Mapping(_) => "a mapping",
+        Value::Tagged(_) => "a value with a tag",
     }
 }
 

@@ -1,9 +1,9 @@
 //! The documents that describe hosts, each as far as it was read when it was sorted.
 
+use super::document::Document;
 use super::object::Object;
 use super::shape::Shape;
 use super::site::Site;
-use super::stream::Document;
 use vocabulary::report::Report;
 
 /// A document that describes a host.

@@ -7,9 +7,11 @@ use serde_yaml::Value;
 
 use super::bmc;
 use super::cluster::{self, machine_networks, virtual_ips};
-use super::object::{Fields, Reported, listed};
+use super::document::Document;
+use super::flaw::Reported;
+use super::listing::listed;
+use super::object::Fields;
 use super::part::{HostPart, Members, WithoutNetwork};
-use super::stream::Document;
 use vocabulary::host::{BootMode, Cluster, HostBmc, MacAddress, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::listing::listed;
 use super::nmstate_config;
-use super::object::listed;
 use super::part::HostPart;
 use vocabulary::host::{HostSpec, MacAddress};
 use vocabulary::report::Report;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::object::Reported;
+use super::flaw::Reported;
 use super::part::HostPart;
 use super::text::NamedText;
 use vocabulary::host::{HostName, KeyfileDocument, NetworkDocument};
@@ -14,9 +14,6 @@ const SYSTEM_CONNECTIONS: [&str; 3] = ["etc", "NetworkManager", "system-connecti
 
 /// What they are, for sentences.
 const SHAPE: &str = "NetworkManager's profiles";
-
-/// The end of the names of keyfiles.
-pub(super) const SUFFIX: &str = ".nmconnection";
 
 /// The profiles of one host.
 pub(super) struct Profiles<'a> {

@@ -14,6 +14,8 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// How many levels of collections a document may have.
+    pub(super) const DEPTH: usize = 128;
     /// Bytes of a text that another document holds, unpacked: Kubernetes stores less than a quarter of it in a Secret.
     pub(super) const HELD: usize = 4 << 20;
 

@@ -2,16 +2,16 @@
 //!
 //! A document says what it is by its `kind` and `apiVersion`, or by the members that only NMState has; there is no
 //! guessing ([`shape`]). Each shape has a file of its own; a new one is that file, an arm in [`sorted`] and a line in
-//! [`UNDERSTOOD`]. Texts that are no documents (keyfiles, tables) are told by their names ([`text`]).
+//! [`sorted::UNDERSTOOD`]. Texts that are no documents (keyfiles, tables) are told by their names ([`text`]).
 
 mod agent_config;
 mod bare_metal_host;
 mod beside;
 mod bmc;
-mod brackets;
 mod choose;
 mod cluster;
 mod division;
+mod document;
 mod flaw;
 mod fleet;
 mod gzip;
@@ -20,6 +20,7 @@ mod install_config;
 mod join;
 mod keyfiles;
 mod limits;
+mod listing;
 mod network_data;
 mod network_secret;
 mod nics;
@@ -49,17 +50,11 @@ pub use text::Text;
 
 use std::borrow::Cow;
 
-use object::Reported;
+use flaw::Reported;
 use sorted::Sorted;
 use vocabulary::host::{Cluster, HostBmc, HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 use yaml::Budget;
-
-/// The shapes that describe hosts, for sentences.
-const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolver, …, without kind), OpenStack's network \
-     data (a mapping with links, networks, services), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
-     (platform.baremetal), agent-config.yaml, ClusterInstance, SiteConfig, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
-     profiles (.nmconnection)";
 
 /// What was found in a user's documents.
 #[derive(Debug, Clone, Default, PartialEq)]

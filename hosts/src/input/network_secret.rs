@@ -8,13 +8,13 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use super::flaw;
+use super::flaw::{self, Reported};
 use super::keyfiles;
 use super::network_data;
 use super::nmstate;
-use super::object::Reported;
 use super::octals::{self, Octal};
 use super::shape::{self, Shape};
+use super::text::KEYFILE;
 use super::yaml::{self, Budget, Document};
 use vocabulary::host::{NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
@@ -30,7 +30,7 @@ pub fn is_network_key(key: &str) -> bool {
 }
 
 fn is_keyfile(key: &str) -> bool {
-    key.ends_with(keyfiles::SUFFIX)
+    key.ends_with(KEYFILE)
 }
 
 /// What a Secret holds under a key, and where that is.

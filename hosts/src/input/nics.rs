@@ -1,6 +1,7 @@
 //! The list `interfaces` of agent-config.yaml and of `NMStateConfig`: which name of the network means which NIC.
 
-use super::object::{Fields, Reported};
+use super::flaw::Reported;
+use super::object::Fields;
 use vocabulary::host::{MacAddress, NamedNic};
 use vocabulary::report::Report;
 

@@ -2,9 +2,9 @@
 
 use serde_yaml::Value;
 
+use super::flaw::kind_of;
 use super::object::report_wrong_type;
 use super::octals;
-use super::stream::kind_of;
 use super::yaml::{self, Budget, Document};
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Report};

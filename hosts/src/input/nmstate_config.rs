@@ -5,8 +5,9 @@
 
 use serde_yaml::Value;
 
+use super::flaw::Reported;
 use super::nics::nics;
-use super::object::{Object, Reported};
+use super::object::Object;
 use super::part::HostPart;
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::Report;

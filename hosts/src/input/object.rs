@@ -4,16 +4,12 @@ use std::str::FromStr;
 
 use serde_yaml::{Mapping, Value};
 
-use super::flaw::{self, wrong_type};
+use super::document::Document;
+use super::flaw::{self, Reported, wrong_type};
 use super::octals::{self, Octal};
-use super::stream::Document;
 use super::yaml;
 use vocabulary::host::HostError;
 use vocabulary::report::{DocumentPath, Report};
-
-/// That something is wrong and has been reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reported;
 
 /// An object with a name. Its namespace may be left to whoever applies it.
 pub(super) struct Object {
@@ -242,30 +238,4 @@ impl<'a> Fields<'a> {
 pub(super) fn report_wrong_type(value: &Value, path: &DocumentPath, wanted: &str, report: &mut Report) {
     let (code, message) = wrong_type(value, wanted);
     report.error(code, path, message);
-}
-
-/// The keys of `mapping` for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
-pub(super) fn keys<'a>(mappings: impl IntoIterator<Item = &'a Mapping>) -> String {
-    listed(mappings.into_iter().flat_map(Mapping::keys).map(|key| key.as_str().unwrap_or("?")))
-}
-
-/// Names for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut all = Vec::new();
-    let mut names = names.fuse();
-    for name in names.by_ref().take(10) {
-        let short: String = name.chars().take(63).collect();
-        let plain = !short.is_empty() && short.chars().all(|c| c.is_alphanumeric() || "-._/?".contains(c));
-        all.push(if plain { short } else { format!("{short:?}") });
-    }
-    // Maps know how many there are: to count them for each of ten thousand hosts would take longer than all else.
-    let more = match names.size_hint() {
-        (least, Some(most)) if least == most => least,
-        _ => names.count(),
-    };
-    match more {
-        0 if all.is_empty() => "none".to_owned(),
-        0 => all.join(", "),
-        more => format!("{} and {more} more", all.join(", ")),
-    }
 }

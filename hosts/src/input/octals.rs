@@ -24,15 +24,10 @@ pub(super) enum OctalStep {
 }
 
 impl Octal {
-    /// The number that `value` is, which stands in `text` as it is, unless it stands there in quotes or behind a tag.
-    pub(super) fn of(value: &str, text: &str) -> Option<Self> {
-        readings(value)?;
-        let at = value.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
-        let before = text.get(..at)?;
-        let is_quoted = before.ends_with(['"', '\'']);
-        let last = before.rsplit([' ', '\t', '\n', ',', '[', '{']).find(|word| !word.is_empty());
-        let is_tagged = last.is_some_and(|word| word.starts_with('!'));
-        (!is_quoted && !is_tagged).then(|| Self { text: value.to_owned(), way: Vec::new() })
+    /// The number that a text without quotes and tag is.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        readings(text)?;
+        Some(Self { text: text.to_owned(), way: Vec::new() })
     }
 
     /// It is at the end of one more step.

@@ -2,7 +2,7 @@
 
 use serde_yaml::Mapping;
 
-use super::object::Reported;
+use super::flaw::Reported;
 use vocabulary::host::{
     Architecture, BmcSpec, BootMode, HostError, HostName, HostPlaces, HostSpec, MacAddress, NamedNic, NetworkDocument,
 };

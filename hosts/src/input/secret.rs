@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base64::prelude::*;
 use serde_yaml::Value;
 
-use super::flaw::wrong_type;
+use super::flaw::{Reported, wrong_type};
 use super::gzip;
 use super::limits::Limits;
-use super::object::{Object, Reported, keys, listed};
+use super::listing::{keys, listed};
+use super::object::Object;
 use super::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report};
 

@@ -3,8 +3,8 @@
 use serde_yaml::{Mapping, Value};
 
 use super::flaw::Flaw;
+use super::listing::{keys, listed};
 use super::nmstate;
-use super::object::{keys, listed};
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

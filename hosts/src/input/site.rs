@@ -8,8 +8,9 @@ use serde_yaml::Value;
 
 use super::bmc;
 use super::cluster::{self, networks, virtual_ips};
+use super::flaw::Reported;
 use super::nics::nics;
-use super::object::{Fields, Object, Reported};
+use super::object::{Fields, Object};
 use super::part::{HostPart, Members, WithoutNetwork};
 use super::secret::Secrets;
 use super::yaml::Budget;

@@ -4,27 +4,34 @@ use std::collections::BTreeSet;
 
 use serde_yaml::Value;
 
-use super::UNDERSTOOD;
 use super::bmc;
 use super::cluster::{self, Clusters};
-use super::flaw;
+use super::document::Document;
+use super::flaw::{self, Reported};
 use super::fleet::{self, NamedTables};
 use super::host_document::HostDocument;
 use super::join::{By, Finished, Hosts};
 use super::keyfiles;
+use super::listing::listed;
 use super::node_network_policy::{self, Policies};
-use super::object::{self, Object, Reported};
+use super::object::Object;
 use super::part::HostPart;
 use super::secret::{self, Secrets};
 use super::shape::{self, Shape};
 use super::shares;
 use super::site::{self, Site};
-use super::stream::{self, Document};
+use super::stream;
 use super::text::{INVENTORIES, NamedText, Text, TextKind};
 use super::yaml::{Budget, Problem};
 use super::{agent_config, bare_metal_host, beside, install_config, network_data, nmstate_config};
 use vocabulary::host::{Cluster, HostBmc, NmstateDocument};
 use vocabulary::report::{DocumentPath, LineColumn, Report, Severity};
+
+/// The shapes that describe hosts, for sentences.
+pub(super) const UNDERSTOOD: &str = "NMState (a mapping with interfaces, routes, dns-resolver, …, without kind), OpenStack's network \
+     data (a mapping with links, networks, services), BareMetalHost with its Secret, NMStateConfig, install-config.yaml \
+     (platform.baremetal), agent-config.yaml, ClusterInstance, SiteConfig, NodeNetworkConfigurationPolicy, HostFleet (with its table) and NetworkManager's \
+     profiles (.nmconnection)";
 
 /// How many documents of hosts a thread reads at a time.
 const DOCUMENTS_AT_ONCE: usize = 32;
@@ -196,7 +203,7 @@ impl<'a> Sorted<'a> {
             _ if beside::is_expected(&document.value, kind) => self.any_beside = true,
             _ => {
                 let name = document.value.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
-                let named = object::listed([kind].into_iter().chain(name)).replace(", ", "/");
+                let named = listed([kind].into_iter().chain(name)).replace(", ", "/");
                 self.others.push((document.position, format!("is {named}, a kind that is not read")));
             }
         }

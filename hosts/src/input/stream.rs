@@ -2,29 +2,12 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::flaw::{self, Flaw};
-use super::object::Reported;
-use super::octals::{self, Octal};
+use super::document::Document;
+use super::flaw::{self, Flaw, Reported, kind_of};
 use super::shape::{self, Shape};
 use super::text::Text;
 use super::yaml::{self, Budget, Problem};
 use vocabulary::report::{DocumentPath, Report};
-
-/// A document and where it stands.
-pub(super) struct Document {
-    pub(super) value: Mapping,
-    /// `document 2`, `document 1: items[3]`.
-    pub(super) position: DocumentPath,
-    /// What other readers take for other numbers.
-    pub(super) octals: Vec<Octal>,
-}
-
-impl Document {
-    /// Reports the numbers that other readers take for others.
-    pub(super) fn check_octals(&self, report: &mut Report) {
-        octals::check(&self.value, &self.octals, &self.position, report);
-    }
-}
 
 /// The documents in `text`, lists taken apart. What is no mapping is reported and left out.
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
@@ -110,18 +93,5 @@ fn sequence(value: Option<Value>) -> Vec<Value> {
     match value {
         Some(Value::Sequence(items)) => items,
         _ => Vec::new(),
-    }
-}
-
-/// What sort of value it is, in the words of a sentence.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "empty",
-        Value::Bool(_) => "true or false without quotes",
-        Value::Number(_) => "a number without quotes",
-        Value::String(_) => "a text",
-        Value::Sequence(_) => "a list",
-        Value::Mapping(_) => "a mapping",
-        Value::Tagged(_) => "a value with a tag",
     }
 }

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::gzip;
-use super::keyfiles;
 use super::yaml::{Budget, Problem};
 use vocabulary::report::DocumentPath;
 
 /// What the names of inventories in Ansible's INI form end in.
 pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
+/// The end of the names of keyfiles.
+pub(super) const KEYFILE: &str = ".nmconnection";
 /// Tables, in small letters.
 const TABLES: [&str; 3] = [".csv", INVENTORIES[0], INVENTORIES[1]];
 
@@ -99,7 +100,7 @@ impl TextKind {
     fn of(name: Option<&str>) -> Self {
         let name = name.unwrap_or_default().to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
-        if name.ends_with(keyfiles::SUFFIX) {
+        if name.ends_with(KEYFILE) {
             Self::Keyfile
         } else if TABLES.iter().any(|end| name.ends_with(end)) {
             Self::Table

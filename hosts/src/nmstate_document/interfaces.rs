@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::other_names::alternative;
 use super::types::{REFUSED_TYPES, SUPPORTED_TYPES};
-use super::{mapping, number, quoted, text};
+use super::{elements, mapping, number, quoted, text};
 use crate::members::get;
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report};
@@ -33,7 +32,7 @@ pub(crate) struct Interface<'a> {
 impl<'a> Interface<'a> {
     /// All names by which the document may refer to it.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
-        [self.name].into_iter().chain(text(self.map, "profile-name")).chain(alternative(self.map))
+        [self.name].into_iter().chain(text(self.map, "profile-name")).chain(alternative_names(self.map))
     }
 
     /// Whether its name is only what the document calls it: the device has a name of its own, not known yet.
@@ -272,4 +271,10 @@ pub(crate) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, 
             report.error("mac-address-duplicate", &interface.path.key("mac-address"), message);
         }
     }
+}
+
+/// Other names of an interface, by which nmstate finds it as well.
+pub(crate) fn alternative_names(interface: &Mapping) -> impl Iterator<Item = &str> {
+    let names = elements(interface, &["alt-names"]).iter().filter_map(Value::as_mapping);
+    names.filter(|name| text(name, "state") != Some("absent")).filter_map(|name| text(name, "name"))
 }

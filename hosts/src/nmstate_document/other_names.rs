@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Mapping;
 
-use super::interfaces::Interface;
+use super::interfaces::{Interface, alternative_names};
 use super::pattern::{Pattern, visit_mut};
-use super::{elements, text};
+use super::text;
 
 /// What each name of the document stands for.
 pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
@@ -20,7 +20,7 @@ impl<'a> Names<'a> {
             profile.unwrap_or(entry.name)
         };
         let profiles = entries.iter().filter_map(|entry| Some((text(entry.map, "profile-name")?, called(entry))));
-        let others = entries.iter().flat_map(|entry| alternative(entry.map).map(|name| (name, called(entry))));
+        let others = entries.iter().flat_map(|entry| alternative_names(entry.map).map(|name| (name, called(entry))));
         let own = entries.iter().map(|entry| (entry.name, called(entry)));
         Self(profiles.chain(others).chain(own).collect())
     }
@@ -32,12 +32,6 @@ impl<'a> Names<'a> {
     {
         self.0.get(name).copied().unwrap_or(name)
     }
-}
-
-/// Other names of an interface, by which nmstate finds it as well.
-pub(crate) fn alternative(interface: &Mapping) -> impl Iterator<Item = &str> {
-    let names = elements(interface, &["alt-names"]).iter().filter_map(Value::as_mapping);
-    names.filter(|name| text(name, "state") != Some("absent")).filter_map(|name| text(name, "name"))
 }
 
 /// Where ports are named.
@@ -56,7 +50,7 @@ pub(crate) fn name_ports(document: &mut Cow<'_, Mapping>, interfaces: &[Interfac
     let mut others: BTreeMap<&str, &str> = BTreeMap::new();
     for interface in interfaces {
         let profile = text(interface.map, "profile-name");
-        let all = alternative(interface.map).chain(profile).filter(|other| !own.contains(other));
+        let all = alternative_names(interface.map).chain(profile).filter(|other| !own.contains(other));
         others.extend(all.map(|other| (other, interface.name)));
     }
     if others.is_empty() {

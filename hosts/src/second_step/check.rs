@@ -4,24 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::bridge::{self, Uplink};
+use super::bridge;
 use super::compare;
+use super::second_network::SecondNetwork;
 use super::{SecondStepDocument, ShortName, Target};
 use crate::model::{Topology, from_nmstate};
 use crate::network::{self, HostNetwork, engine};
 use crate::nmstate_document::{self as document, aliases, interfaces};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
-
-/// What a document makes of a host.
-pub(super) struct SecondNetwork {
-    /// What `br-ex` stands on.
-    pub(super) uplinks: Vec<Uplink>,
-    /// Interfaces, routes and name servers; of the bridge only the interface that has the addresses.
-    pub(super) topology: Topology,
-    /// The whole document.
-    pub(super) path: DocumentPath,
-}
 
 /// How many of the hosts without a document are named beside the first.
 const NAMED: usize = 8;

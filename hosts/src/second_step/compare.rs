@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::BRIDGE;
-use super::check::SecondNetwork;
+use super::second_network::SecondNetwork;
 use crate::family::Family;
 use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
 use crate::network::HostNetwork;

@@ -17,6 +17,7 @@ mod document;
 mod machine_config;
 mod read;
 mod roles;
+mod second_network;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::profile::Reader;
+use super::reader::Reader;
 use crate::check::profile::is_profile_address;
 use crate::nmstate_document::quoted;
 use vocabulary::report::{DocumentPath, Report};

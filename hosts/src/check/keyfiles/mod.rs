@@ -5,6 +5,7 @@
 mod ip;
 mod newer;
 mod profile;
+mod reader;
 mod together;
 mod verified;
 

@@ -1,8 +1,7 @@
 //! One profile by itself.
 
-use std::borrow::Cow;
-
 use super::ip;
+use super::reader::Reader;
 use crate::check::profile::groups;
 use crate::keyfile_format::GroupedKeys;
 use crate::nmstate_document::interfaces::kernel_name_problem;
@@ -10,42 +9,6 @@ use crate::nmstate_document::quoted;
 use crate::nmstate_document::types::{OPENVSWITCH, OPENVSWITCH_REASON};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
-
-/// Reads values of a profile; what cannot be read is reported where it stands.
-pub(super) struct Reader<'k, 'a> {
-    keys: &'k GroupedKeys<'a>,
-    path: &'k DocumentPath,
-}
-
-impl<'a> Reader<'_, 'a> {
-    pub(super) fn at(&self, group: &str, key: &str) -> DocumentPath {
-        self.path.key(group).key(key)
-    }
-
-    pub(super) fn keys(&self) -> &GroupedKeys<'a> {
-        self.keys
-    }
-
-    /// The text of a key; none where it is missing or cannot be read.
-    pub(super) fn text(&self, group: &str, key: &str, report: &mut Report) -> Option<Cow<'a, str>> {
-        let entry = self.keys.get(group, key)?;
-        entry.text().map_err(|error| report.error("keyfile-syntax", &self.at(group, key), error.to_string())).ok()
-    }
-
-    /// A key that is true or false in the way of `GLib`, which knows no yes and no False.
-    fn flag(&self, group: &str, key: &str, report: &mut Report) -> Option<bool> {
-        let text = self.text(group, key, report)?;
-        match text.trim_end() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            other => {
-                let message = format!("is {}, which is ignored: write true or false", quoted(other));
-                report.error("keyfile-value-invalid", &self.at(group, key), message);
-                None
-            }
-        }
-    }
-}
 
 /// Checks the profile at `path`.
 pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Report) {

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use csv::{ByteRecord, ReaderBuilder};
 
 use super::table::{Cell, MAX_ROWS, Row, Table};
-use crate::input::object::{Reported, listed};
+use crate::input::flaw::Reported;
+use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, LineColumn, Report};
 
 /// How many columns a table may have.

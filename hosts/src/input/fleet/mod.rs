@@ -16,11 +16,12 @@ use self::source::Tables;
 use self::table::{Row, Table};
 use self::template::{Template, Variables};
 use super::bmc::bmc;
+use super::flaw::{Reported, kind_of};
+use super::listing::listed;
 use super::nics::nics;
-use super::object::{Fields, Object, Reported, listed};
+use super::object::{Fields, Object};
 use super::part::{HostPart, Members};
 use super::secret::Secrets;
-use super::stream::kind_of;
 use super::yaml::Budget;
 use vocabulary::host::{HostBmc, HostName, MacAddress, NmstateDocument};
 use vocabulary::report::{DocumentPath, Repeated, Report};
@@ -101,7 +102,7 @@ impl Fleet {
         let Some(spec) = top.mapping("spec", report)? else {
             return Err(top.wrong("spec", "spec-missing", "is missing", report));
         };
-        let unknown = unknown_keys(&spec, &["hosts", "template"], report);
+        let unknown = source::unknown_keys(&spec, &["hosts", "template"], report);
         let table = match spec.mapping("hosts", report)? {
             Some(hosts) => source::table(&hosts, tables, report),
             None => Err(spec.wrong("hosts", "fleet-hosts-missing", source::WANTED, report)),
@@ -110,7 +111,7 @@ impl Fleet {
             let message = "is missing; what all hosts have in common belongs there: name, network, …";
             return Err(spec.wrong("template", "fleet-template-missing", message, report));
         };
-        let unknown = unknown | unknown_keys(&template, &MEMBERS, report);
+        let unknown = unknown | source::unknown_keys(&template, &MEMBERS, report);
         let Tables { table, path, every_column_counts } = table?;
         if unknown {
             return Err(Reported);
@@ -233,20 +234,6 @@ fn part(mut filled: Filled, object: &Object, secrets: &Secrets, budget: &mut Bud
 fn name(fields: &Fields<'_>, report: &mut Report) -> Result<HostName, Reported> {
     let message = "is missing; write ${name}, or whichever column holds the hosts' names";
     fields.parsed("name", report)?.ok_or_else(|| fields.wrong("name", "fleet-name-missing", message, report))
-}
-
-/// Reports the members that nobody reads; whether there are any.
-fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Report) -> bool {
-    let mut any = false;
-    for key in fields.mapping.keys() {
-        let name = key.as_str().unwrap_or("?");
-        if !known.contains(&name) {
-            let message = format!("is not known here; known are {}", known.join(", "));
-            report.error("fleet-key-unknown", &fields.path.key(name), message);
-            any = true;
-        }
-    }
-    any
 }
 
 /// How many values a template has, and how much text.

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_yaml::{Mapping, Value};
 
 use super::table::{MAX_ROWS, Table};
-use super::{csv, inventory, unknown_keys};
-use crate::input::flaw;
-use crate::input::object::{Fields, Reported, listed};
-use crate::input::stream::Document;
+use super::{csv, inventory};
+use crate::input::document::Document;
+use crate::input::flaw::{self, Reported};
+use crate::input::listing::listed;
+use crate::input::object::Fields;
 use crate::input::text::NamedText;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -200,4 +201,18 @@ pub(super) fn table(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut R
 fn hosts_wrong(hosts: &Fields<'_>, message: String, report: &mut Report) -> Reported {
     report.error("fleet-hosts-missing", &hosts.path, message);
     Reported
+}
+
+/// Reports the members that nobody reads; whether there are any.
+pub(super) fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Report) -> bool {
+    let mut any = false;
+    for key in fields.mapping.keys() {
+        let name = key.as_str().unwrap_or("?");
+        if !known.contains(&name) {
+            let message = format!("is not known here; known are {}", known.join(", "));
+            report.error("fleet-key-unknown", &fields.path.key(name), message);
+            any = true;
+        }
+    }
+    any
 }

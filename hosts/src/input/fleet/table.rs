@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
-use crate::input::flaw::wrong_type;
-use crate::input::object::{Reported, report_wrong_type};
+use crate::input::flaw::{Reported, wrong_type};
+use crate::input::object::report_wrong_type;
 use vocabulary::report::{DocumentPath, Report};
 
 /// How many hosts a fleet may have.

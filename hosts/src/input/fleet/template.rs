@@ -8,7 +8,7 @@
 use serde_yaml::{Mapping, Number, Value};
 
 use super::table::{Cell, Row};
-use crate::input::object::listed;
+use crate::input::listing::listed;
 use crate::input::yaml;
 use vocabulary::report::{DocumentPath, Report};
 

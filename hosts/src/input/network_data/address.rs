@@ -6,8 +6,8 @@ use ipnet::IpNet;
 use serde_yaml::Value;
 
 use crate::family::Family;
-use crate::input::flaw;
-use crate::input::object::{Fields, Reported};
+use crate::input::flaw::{self, Reported};
+use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
 /// What a network mask looks like.

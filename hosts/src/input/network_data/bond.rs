@@ -3,8 +3,9 @@
 use serde_yaml::Value;
 
 use super::members;
-use crate::input::flaw;
-use crate::input::object::{Fields, Reported, listed};
+use crate::input::flaw::{self, Reported};
+use crate::input::listing::listed;
+use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
 /// A bond.

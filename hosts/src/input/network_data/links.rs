@@ -6,7 +6,9 @@ use serde_yaml::Value;
 
 use super::bond::{self, Bond};
 use super::members;
-use crate::input::object::{Fields, Reported, listed};
+use crate::input::flaw::Reported;
+use crate::input::listing::listed;
+use crate::input::object::Fields;
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Report};
 

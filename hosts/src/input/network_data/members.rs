@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::input::flaw;
-use crate::input::object::{Fields, Reported, report_wrong_type};
+use crate::input::flaw::{self, Reported};
+use crate::input::object::{Fields, report_wrong_type};
 use vocabulary::report::{DocumentPath, Report};
 
 /// How long a list of links, networks or routes may be. Beyond is no host that exists.

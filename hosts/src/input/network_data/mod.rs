@@ -20,8 +20,9 @@ mod tests;
 
 use serde_yaml::{Mapping, Value};
 
+use super::flaw::Reported;
 use super::nmstate;
-use super::object::{Fields, Reported};
+use super::object::Fields;
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Report};
 

@@ -6,10 +6,12 @@ use std::net::IpAddr;
 use super::address;
 use super::links::Links;
 use super::members;
-use super::routes::{self, Route};
+use super::routes::{self, Route, Routes};
 use super::services;
 use crate::family::Family;
-use crate::input::object::{Fields, Reported, listed};
+use crate::input::flaw::Reported;
+use crate::input::listing::listed;
+use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
 /// The types, the family of each, and whether the addresses come from the network. The last three of them and the two
@@ -96,7 +98,9 @@ fn read_one<'a>(fields: &Fields<'a>, links: Option<&Links<'a>>, report: &mut Rep
         search: members::texts(fields, "dns_search", report),
     };
     network.servers.extend(services::name_servers(fields, "dns_nameservers", report));
-    routes::read(fields, &mut network, report)?;
+    let Routes { routes, servers } = routes::read(fields, family, report)?;
+    network.routes = routes;
+    network.servers.extend(servers);
     if let Some(links) = links {
         check_link(&network, links, report);
     }

@@ -6,10 +6,10 @@ use ipnet::IpNet;
 
 use super::address;
 use super::members;
-use super::networks::Network;
 use super::services;
 use crate::family::Family;
-use crate::input::object::{Fields, Reported};
+use crate::input::flaw::Reported;
+use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
 /// A route.
@@ -23,15 +23,23 @@ pub(super) struct Route {
     pub(super) metric: Option<u64>,
 }
 
-/// Reads the routes of `network`, and the name servers that stand with them.
-pub(super) fn read(fields: &Fields<'_>, network: &mut Network<'_>, report: &mut Report) -> Result<(), Reported> {
-    if let Some(gateway) = address::address(fields, "gateway", network.family, "gateway-invalid", report)? {
-        let any = match network.family {
+/// The routes of a network, and the name servers that stand with them.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    pub(super) routes: Vec<Route>,
+    pub(super) servers: Vec<(IpAddr, DocumentPath)>,
+}
+
+/// Reads the routes of the network `fields`, whose addresses are of this family.
+pub(super) fn read(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Routes, Reported> {
+    let mut read = Routes::default();
+    if let Some(gateway) = address::address(fields, "gateway", family, "gateway-invalid", report)? {
+        let any = match family {
             Family::V4 => IpAddr::from(Ipv4Addr::UNSPECIFIED),
             Family::V6 => IpAddr::from(Ipv6Addr::UNSPECIFIED),
         };
         let path = fields.path.key("gateway");
-        network.routes.push(Route {
+        read.routes.push(Route {
             destination: IpNet::new_assert(any, 0),
             gateway: Some(gateway),
             gateway_path: path.clone(),
@@ -39,15 +47,15 @@ pub(super) fn read(fields: &Fields<'_>, network: &mut Network<'_>, report: &mut 
             metric: None,
         });
     }
-    let mut result = Ok(());
+    let mut all_read = Ok(());
     for route in members::mappings(fields, "routes", report) {
-        match read_one(&route, network.family, report) {
-            Ok(route) => network.routes.push(route),
-            Err(reported) => result = Err(reported),
+        match read_one(&route, family, report) {
+            Ok(route) => read.routes.push(route),
+            Err(reported) => all_read = Err(reported),
         }
-        network.servers.extend(services::read(&route, report));
+        read.servers.extend(services::read(&route, report));
     }
-    result
+    all_read.map(|()| read)
 }
 
 fn read_one(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Route, Reported> {

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use serde_yaml::Value;
 
 use super::members;
-use crate::input::object::{Fields, listed};
+use crate::input::listing::listed;
+use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
 /// The name servers in `services`.

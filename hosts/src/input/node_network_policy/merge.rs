@@ -3,7 +3,8 @@
 use serde_yaml::{Mapping, Value};
 
 use super::KIND;
-use crate::input::object::{Fields, Reported};
+use crate::input::flaw::Reported;
+use crate::input::object::Fields;
 use crate::input::part::contradiction;
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Origins, Report};

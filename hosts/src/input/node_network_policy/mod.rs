@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
+use super::flaw::Reported;
 use super::join::Hosts;
-use super::object::{Fields, Object, Reported, keys};
+use super::listing::keys;
+use super::object::{Fields, Object};
 use super::part::HostPart;
 use vocabulary::host::NmstateDocument;
 use vocabulary::report::{DocumentPath, Report};

@@ -2,7 +2,7 @@
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
-use super::super::division;
+use super::super::{division, yaml};
 
 /// A part of a stream that holds a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn parts(text: &str, most: usize) -> Vec<Part<'_>> {
 
 /// For each document of `text`, whether it is empty. Where there is one at most, only its beginning is looked at.
 fn documents(text: &str) -> impl Iterator<Item = bool> {
-    let mut events = Parser::new_from_str_with_options(text, options()).map_while(Result::ok);
+    let mut events = Parser::new_from_str_with_options(text, yaml::options()).map_while(Result::ok);
     let mut previous_began = false;
     std::iter::from_fn(move || {
         loop {
@@ -47,14 +47,7 @@ fn documents(text: &str) -> impl Iterator<Item = bool> {
     })
 }
 
-/// What granit leaves out of what we have no use for.
-pub(super) fn options() -> granit_parser::Options {
-    let mut options = granit_parser::Options::default();
-    options.set_emit_comments(false);
-    options
-}
-
-/// Whether the document that begins with this node is nothing but null, which `serde_yaml` leaves out.
+/// Whether the document that begins with this node is nothing but null, which is no document.
 fn is_null(event: &Event<'_>) -> bool {
     match event {
         Event::Scalar(text, ScalarStyle::Plain, _, None) => {

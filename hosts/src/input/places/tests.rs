@@ -134,7 +134,7 @@ fn what_is_no_yaml_has_its_place_as_well() {
     assert_eq!(position(&broken), "a.yaml:22:16");
     let quoted =
         SECRET.replace("nmstate:", "unused:").replace("quoted:", "nmstate:").replace("\\n- name", "\\n- name: [");
-    assert_eq!(position(&quoted), "a.yaml:16:12 (line 2, column 10 of the text there)");
+    assert_eq!(position(&quoted), "a.yaml:16:12 (line 2, column 9 of the text there)");
 }
 
 #[test]

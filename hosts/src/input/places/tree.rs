@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base64::prelude::*;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::super::yaml::Budget;
+use super::super::yaml::{self, Budget};
 use super::super::{Limits, gzip};
 use super::documents;
 use vocabulary::report::{LineColumn, Step};
@@ -89,7 +89,7 @@ impl<'t> Tree<'t> {
         let index = choose(&text)?;
         let mut builder = Builder { most, ..Builder::default() };
         let mut documents = 0;
-        for event in Parser::new_from_str_with_options(&text, documents::options()) {
+        for event in Parser::new_from_str_with_options(&text, yaml::options()) {
             let (event, span) = event.ok()?;
             match event {
                 Event::DocumentStart(..) => documents += 1,

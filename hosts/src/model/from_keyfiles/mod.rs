@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 use super::{Interface, Kind, Topology};
 use crate::family::Family;
-use crate::network::Keyfile;
 use dns::Resolver;
 use profile::Profile;
 use vocabulary::host::HostName;
+use vocabulary::network_files::Keyfile;
 use vocabulary::report::DocumentPath;
 
 impl Topology {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
+use super::attempt::Refusal;
 use super::locate::{Attempts, locate, without};
-use super::{Refusal, refused, report_one};
+use super::refusal::{refused, report_one};
 use crate::network::parts::{Bad, port_names, reduced, stub};
 use crate::nmstate_document::{Step, descend, elements, text};
 use vocabulary::report::{DocumentPath, Finding, Report, Severity};

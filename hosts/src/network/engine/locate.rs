@@ -2,7 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::{Refusal, generate};
+use super::attempt::{Refusal, generate};
 use crate::nmstate_document::Step;
 
 /// How many values nmstate may be shown again, all attempts together, to find the places of errors.

@@ -1,6 +1,6 @@
 //! Boxes with text.
 
-use super::draw;
+use super::colours;
 use super::text::{Font, limited, shortened};
 use crate::model::{Device, Interface, Kind, Topology};
 use vocabulary::host::MacAddress;
@@ -44,7 +44,7 @@ impl Card {
     /// A box under a name.
     pub(super) fn new(name: &str, accent: &'static str, shape: Shape) -> Self {
         let mut card = Self { lines: Vec::new(), accent, shape, width: 0, height: 2 * PADDING - 6 };
-        card.push(shortened(name), Font::NAME, draw::INK);
+        card.push(shortened(name), Font::NAME, colours::INK);
         card
     }
 
@@ -55,18 +55,18 @@ impl Card {
 
     /// Adds an address, or something else that is written like one.
     pub(super) fn address(&mut self, text: &str) {
-        self.push(limited(text, 60), Font::ADDRESS, draw::INK);
+        self.push(limited(text, 60), Font::ADDRESS, colours::INK);
     }
 
     /// Adds something to know.
     pub(super) fn fact(&mut self, text: &str) {
-        self.push(limited(text, 80), Font::FACT, draw::QUIET);
+        self.push(limited(text, 80), Font::FACT, colours::QUIET);
     }
 
     fn push(&mut self, text: String, font: Font, colour: &'static str) {
         let line = match self.lines.len() {
             ..LINES => CardLine { text, font, colour },
-            LINES => CardLine { text: "…".to_owned(), font: Font::ADDRESS, colour: draw::QUIET },
+            LINES => CardLine { text: "…".to_owned(), font: Font::ADDRESS, colour: colours::QUIET },
             _ => return,
         };
         self.height += line.height();

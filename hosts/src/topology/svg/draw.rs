@@ -3,15 +3,9 @@
 use std::fmt::Write as _;
 
 use super::card::{PADDING, Shape};
+use super::place::{Line, Placed};
 use super::text::{Font, escaped};
-use super::{Line, Placed};
 
-/// Text to read.
-pub(super) const INK: &str = "#1f2933";
-/// Text to look up.
-pub(super) const QUIET: &str = "#52606d";
-/// What is hardly meant.
-pub(super) const WARNING: &str = "#b3261e";
 const GROUND: &str = "#f4f6f8";
 const PAPER: &str = "#ffffff";
 const TINT: &str = "#eaf3ec";

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::card::{self, Card, Shape};
-use super::{MOST, Picture, draw};
+use super::colours;
+use super::picture::Picture;
 use crate::model::Interface;
+
+/// How many interfaces are drawn, and how many networks.
+pub(super) const MOST: usize = 1000;
 
 /// More columns than any host has; what goes in circles ends here.
 const COLUMNS: usize = 24;
@@ -64,7 +68,7 @@ impl Graph {
         if let Some(node) = self.by_name.get(name) {
             return *node;
         }
-        let mut card = Card::new(name, draw::QUIET, Shape::Dashed);
+        let mut card = Card::new(name, colours::QUIET, Shape::Dashed);
         card.fact("no profile describes it");
         let node = self.add(card);
         self.by_name.insert(name.to_owned(), node);

@@ -5,46 +5,27 @@
 //! made fit for XML, and escaped. There is neither script nor style sheet, and nothing is fetched.
 
 mod card;
+mod colours;
 mod draw;
 mod graph;
 mod networks;
 mod order;
+mod picture;
 mod place;
 mod remarks;
 mod text;
 
 use std::fmt::Write as _;
 
-use crate::model::Topology;
 use card::Card;
 use draw::Canvas;
-use graph::Graph;
+use graph::{Graph, MOST};
+pub use picture::Picture;
+use place::{BETWEEN_CARDS, HEADING, Line, MARGIN, Placed};
 use text::Font;
-use vocabulary::host::MacAddress;
 
-/// How many interfaces are drawn, and how many networks.
-const MOST: usize = 1000;
-/// What is left free around everything, in pixels.
-const MARGIN: i64 = 28;
-/// What is left free between columns, for lines.
-const BETWEEN_COLUMNS: i64 = 72;
-/// What is left free between boxes.
-const BETWEEN_CARDS: i64 = 14;
-/// From the top to where boxes begin.
-const HEADING: i64 = 84;
 /// The least width, in which a title has room.
 const LEAST_WIDTH: i64 = 480;
-
-/// What to draw.
-#[derive(Debug, Clone, Copy)]
-pub struct Picture<'a> {
-    /// The host's network.
-    pub topology: &'a Topology,
-    /// Where its BMC is, where that is known.
-    pub bmc: Option<&'a str>,
-    /// The MAC address of the NIC that it boots from, where that is known.
-    pub boot_mac: Option<MacAddress>,
-}
 
 impl Picture<'_> {
     /// The picture.
@@ -52,8 +33,8 @@ impl Picture<'_> {
         let Laid { boxes, lines, remarks, width, height } = self.lay_out();
         let title = self.title();
         let mut canvas = Canvas::new(width, height, &title, &self.description());
-        canvas.text(MARGIN, 42, Font::TITLE, draw::INK, &title);
-        canvas.text(MARGIN, 64, Font::FACT, draw::QUIET, &self.subtitle());
+        canvas.text(MARGIN, 42, Font::TITLE, colours::INK, &title);
+        canvas.text(MARGIN, 64, Font::FACT, colours::QUIET, &self.subtitle());
         for line in &lines {
             canvas.line(line);
         }
@@ -127,19 +108,6 @@ struct Laid {
     remarks: Vec<Placed>,
     width: i64,
     height: i64,
-}
-
-/// A box in its place, which is that of its upper left corner.
-struct Placed {
-    x: i64,
-    y: i64,
-    card: Card,
-}
-
-/// A line between two points, from left to right.
-struct Line {
-    from: (i64, i64),
-    to: (i64, i64),
 }
 
 /// Boxes side by side, in as many rows as the width asks for.

@@ -5,10 +5,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::MOST;
 use super::card::{Card, Shape};
-use super::draw;
-use super::graph::Graph;
+use super::colours;
+use super::graph::{Graph, MOST};
 use crate::model::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
 
 const ACCENT: &str = "#2f6f44";
@@ -94,12 +93,12 @@ impl Elsewhere {
         match self {
             Self::OnLink(_, gateway) => {
                 let is_link_local = matches!(gateway, IpAddr::V6(address) if address.is_unicast_link_local());
-                let mut card = Card::new(&gateway.to_string(), draw::QUIET, Shape::Tinted);
+                let mut card = Card::new(&gateway.to_string(), colours::QUIET, Shape::Tinted);
                 card.kind(if is_link_local { "link-local gateway" } else { "gateway on the link" });
                 card
             }
             Self::Unreached(gateway) => {
-                let mut card = Card::new(&gateway.to_string(), draw::WARNING, Shape::Dashed);
+                let mut card = Card::new(&gateway.to_string(), colours::WARNING, Shape::Dashed);
                 card.kind("gateway on no network of its interface");
                 card
             }
@@ -137,7 +136,7 @@ fn described(route: &Route) -> String {
 fn offered(interface: &Interface) -> Option<Card> {
     let mut card: Option<Card> = None;
     for (ip, by) in interface.offers() {
-        let card = card.get_or_insert_with(|| Card::new("what is offered", draw::QUIET, Shape::Dashed));
+        let card = card.get_or_insert_with(|| Card::new("what is offered", colours::QUIET, Shape::Dashed));
         card.kind(&format!("from {by}"));
         let taken = [("addresses", true), ("default route", ip.automatic_gateway), ("name servers", ip.automatic_dns)];
         let taken: Vec<&str> = taken.into_iter().filter(|(_, taken)| *taken).map(|(name, _)| name).collect();

@@ -3,7 +3,28 @@
 use super::card::Card;
 use super::graph::Graph;
 use super::order::parts;
-use super::{BETWEEN_CARDS, BETWEEN_COLUMNS, HEADING, Line, MARGIN, Placed};
+
+/// What is left free around everything, in pixels.
+pub(super) const MARGIN: i64 = 28;
+/// What is left free between columns, for lines.
+pub(super) const BETWEEN_COLUMNS: i64 = 72;
+/// What is left free between boxes.
+pub(super) const BETWEEN_CARDS: i64 = 14;
+/// From the top to where boxes begin.
+pub(super) const HEADING: i64 = 84;
+
+/// A box in its place, which is that of its upper left corner.
+pub(super) struct Placed {
+    pub(super) x: i64,
+    pub(super) y: i64,
+    pub(super) card: Card,
+}
+
+/// A line between two points, from left to right.
+pub(super) struct Line {
+    pub(super) from: (i64, i64),
+    pub(super) to: (i64, i64),
+}
 
 /// How often the columns are gone through, there and back.
 const ROUNDS: usize = 8;

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::Topology;
 use vocabulary::report::DocumentPath;
 
 fn topology(profiles: &[String]) -> Topology {

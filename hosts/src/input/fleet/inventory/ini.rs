@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::table::Cell;
 use super::{ALL, Inventory, Variables, cell};
-use crate::input::object::{Reported, listed};
+use crate::input::flaw::Reported;
+use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, LineColumn, Report};
 
 const UNGROUPED: &str = "ungrouped";

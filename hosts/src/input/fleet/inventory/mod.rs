@@ -11,7 +11,8 @@ mod yaml;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{Cell, MAX_ROWS, Row, Table};
-use crate::input::object::{Reported, listed};
+use crate::input::flaw::Reported;
+use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, Report};
 
 pub(super) use self::ini::read as read_ini;

@@ -4,8 +4,8 @@ use serde_yaml::{Mapping, Value};
 
 use super::super::table::Cell;
 use super::{ALL, Inventory, Problem, Variables, cell};
-use crate::input::flaw::wrong_type;
-use crate::input::object::{Reported, listed};
+use crate::input::flaw::{Reported, wrong_type};
+use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, Report};
 
 /// How deep groups may stand in groups.

@@ -1,0 +1,37 @@
+//! Bytes as text that a document can be.
+
+use vocabulary::report::LineColumn;
+
+use super::Problem;
+
+/// How many bytes are looked at together, and none by itself.
+const AT_ONCE: usize = 256;
+
+/// `text` as UTF-8 without control characters, and without its byte order mark.
+pub(in crate::input) fn readable(text: &[u8]) -> Result<&str, Problem> {
+    let text = str::from_utf8(text).map_err(|error| {
+        let before = text.get(..error.valid_up_to()).unwrap_or_default();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
+        let column = before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count()) + 1;
+        let message = format!("is not UTF-8 text: byte {}", error.valid_up_to());
+        Problem { position: Some(LineColumn { line, column }), ..Problem::new("not-utf-8", message) }
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Most texts are ASCII without anything odd, which is seen at once.
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    if text.as_bytes().chunks(AT_ONCE).all(|bytes| bytes.iter().fold(true, |all, byte| all & is_plain(byte))) {
+        return Ok(text);
+    }
+    let bad = |c: char| {
+        (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')) || matches!(c, '\u{fffe}'..='\u{ffff}')
+    };
+    for (number, line) in text.split('\n').enumerate() {
+        if let Some((column, c)) = line.chars().enumerate().find(|(_, c)| bad(*c)) {
+            let message = format!("holds the control character U+{:04X}", u32::from(c));
+            let position = Some(LineColumn { line: number + 1, column: column + 1 });
+            return Err(Problem { position, ..Problem::new("invalid-yaml", message) });
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,197 @@
+//! Values from the events of the parser, within a budget.
+
+use std::collections::BTreeMap;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use serde_yaml::{Mapping, Value};
+use vocabulary::report::LineColumn;
+
+use super::{Budget, Document, Problem, mapping, options, scalar};
+use crate::input::limits::Limits;
+use crate::input::octals::{Octal, OctalStep};
+
+/// The documents of a YAML stream, empty ones left out.
+pub(super) fn documents(text: &str, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
+    let mut reader = Reader {
+        text,
+        parser: Parser::new_from_str_with_options(text, options()),
+        budget,
+        anchors: BTreeMap::new(),
+        octals: Vec::new(),
+    };
+    let mut documents = Vec::new();
+    while let Some((event, _)) = reader.next()? {
+        if matches!(event, Event::DocumentStart(..)) {
+            reader.anchors.clear();
+            reader.octals.clear();
+            let Some((event, span)) = reader.next()? else { break };
+            let Read { value, .. } = reader.value(event, &span, false, 0)?;
+            if !value.is_null() {
+                documents.push(Document { value, octals: std::mem::take(&mut reader.octals) });
+            }
+        }
+    }
+    Ok(documents)
+}
+
+struct Reader<'t, 'b> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    budget: &'b mut Budget,
+    anchors: BTreeMap<usize, Anchored>,
+    /// Those of the document that is being read.
+    octals: Vec<Octal>,
+}
+
+/// A value, and how many levels of collections it is.
+struct Read {
+    value: Value,
+    height: usize,
+}
+
+/// What an alias stands for.
+struct Anchored {
+    value: Value,
+    height: usize,
+    /// Values and bytes.
+    size: (usize, usize),
+    octals: Vec<Octal>,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, Problem> {
+        self.parser.next().transpose().map_err(|error| Problem::syntax(&error, self.text))
+    }
+
+    /// The event after one that cannot be the last.
+    fn following(&mut self) -> Result<(Event<'t>, Span), Problem> {
+        self.next()?.ok_or_else(|| Problem::new("invalid-yaml", "is not YAML: it ends too early"))
+    }
+
+    /// The value that begins with `event`, `depth` levels down.
+    fn value(&mut self, event: Event<'t>, span: &Span, is_key: bool, depth: usize) -> Result<Read, Problem> {
+        let here = |problem: Problem| if problem.position.is_none() { problem.at(position(span)) } else { problem };
+        let (before, noted) = (self.budget.clone(), self.octals.len());
+        let (read, anchor) = match event {
+            Event::Alias(anchor) => return self.alias(anchor, depth).map_err(here),
+            Event::Scalar(text, style, anchor, tag) => {
+                let text = self.without_added_line_end(&text, style, span);
+                let value = self.scalar(text, style, tag.as_deref(), is_key).map_err(here)?;
+                (Read { value, height: 0 }, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.open(depth).map_err(here)?;
+                let (read, tag) = (self.sequence(depth + 1)?, tag.and_then(|tag| scalar::local(&tag)));
+                (tag.map_or(read, |flaw| Read { value: flaw.mark(), height: 0 }), anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.open(depth).map_err(here)?;
+                let (read, tag) = (self.mapping(depth + 1)?, tag.and_then(|tag| scalar::local(&tag)));
+                (tag.map_or(read, |flaw| Read { value: flaw.mark(), height: 0 }), anchor)
+            }
+            _ => return Err(here(Problem::new("invalid-yaml", "is not YAML: a value is missing"))),
+        };
+        if anchor != 0 {
+            let size = self.budget.used_since(&before);
+            let octals = self.octals.iter().skip(noted).cloned().collect();
+            // The copy that is kept counts as well.
+            self.take(size).map_err(here)?;
+            let Read { value, height } = &read;
+            self.anchors.insert(anchor, Anchored { value: value.clone(), height: *height, size, octals });
+        }
+        Ok(read)
+    }
+
+    fn take(&mut self, (nodes, bytes): (usize, usize)) -> Result<(), Problem> {
+        self.budget.take_nodes(nodes)?;
+        self.budget.take_bytes(bytes)
+    }
+
+    fn open(&mut self, depth: usize) -> Result<(), Problem> {
+        self.budget.take_nodes(1)?;
+        if depth < Limits::DEPTH { Ok(()) } else { Err(Problem::too_deep()) }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) -> Result<Value, Problem> {
+        self.take((1, text.len()))?;
+        if !is_key && tag.is_none() && style == ScalarStyle::Plain {
+            self.octals.extend(Octal::of(text));
+        }
+        Ok(scalar::value(text, style, tag))
+    }
+
+    /// A block scalar as it stands: where the text ends within a line of a block, the parser adds the end of that line.
+    fn without_added_line_end<'s>(&self, content: &'s str, style: ScalarStyle, span: &Span) -> &'s str {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let is_last = is_block && span.byte_range().is_some_and(|range| range.end >= self.text.len());
+        let (true, Some(without)) = (is_last, content.strip_suffix('\n')) else { return content };
+        let (line, kept) = (last_line(self.text), last_line(without));
+        let is_blank = |line: &str| line.bytes().all(|byte| byte == b' ');
+        // Of a line of spaces, those beyond the block's indentation are content.
+        let is_within =
+            if is_blank(line) { !kept.is_empty() && is_blank(kept) && line.len() > kept.len() } else { true };
+        if is_within { without } else { content }
+    }
+
+    fn alias(&mut self, anchor: usize, depth: usize) -> Result<Read, Problem> {
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            return Err(Problem::new("invalid-yaml", "is not YAML: an alias stands in the value that it stands for"));
+        };
+        let (nodes, bytes) = anchored.size;
+        self.budget.take_nodes(nodes)?;
+        self.budget.take_bytes(bytes)?;
+        if depth + anchored.height > Limits::DEPTH {
+            return Err(Problem::too_deep());
+        }
+        self.octals.extend_from_slice(&anchored.octals);
+        Ok(Read { value: anchored.value.clone(), height: anchored.height })
+    }
+
+    fn sequence(&mut self, depth: usize) -> Result<Read, Problem> {
+        let (mut items, mut height) = (Vec::new(), 0);
+        loop {
+            let (event, span) = self.following()?;
+            if event == Event::SequenceEnd {
+                return Ok(Read { value: Value::Sequence(items), height: height + 1 });
+            }
+            let noted = self.octals.len();
+            let read = self.value(event, &span, false, depth)?;
+            self.led_to(noted, || OctalStep::Index(items.len()));
+            height = height.max(read.height);
+            items.push(read.value);
+        }
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<Read, Problem> {
+        let (mut members, mut height) = (Mapping::new(), 0);
+        loop {
+            let (event, span) = self.following()?;
+            if event == Event::MappingEnd {
+                return Ok(Read { value: mapping::merged(members), height: height + 1 });
+            }
+            let key = self.value(event, &span, true, depth)?;
+            let (event, span) = self.following()?;
+            let noted = self.octals.len();
+            let read = self.value(event, &span, false, depth)?;
+            if let Value::String(key) = &key.value {
+                self.led_to(noted, || OctalStep::Key(key.clone()));
+            }
+            height = height.max(read.height).max(key.height);
+            mapping::insert(&mut members, key.value, read.value);
+        }
+    }
+
+    /// Says of the octals since there were `noted` that they are at the end of one more step.
+    fn led_to(&mut self, noted: usize, step: impl Fn() -> OctalStep) {
+        self.octals.iter_mut().skip(noted).for_each(|octal| octal.below(step()));
+    }
+}
+
+fn position(span: &Span) -> LineColumn {
+    LineColumn { line: span.start.line(), column: span.start.col() + 1 }
+}
+
+/// What stands behind the last end of a line.
+fn last_line(text: &str) -> &str {
+    text.rsplit(['\n', '\r']).next().unwrap_or_default()
+}

@@ -1,0 +1,73 @@
+//! What nmstate has against a document, as findings.
+
+use serde_yaml::Value;
+
+use super::attempt::Refusal;
+use super::hints;
+use super::locate::{self, Attempts, locate};
+use crate::nmstate_document::{Step, descend, is_secret, quoted};
+use vocabulary::report::{DocumentPath, Report};
+
+/// Reports a refusal of the whole document, at the smallest part without which nmstate does not say it.
+pub(super) fn report_one(
+    document: &Value,
+    refusal: &Refusal,
+    path: &DocumentPath,
+    attempts: &mut Attempts,
+    report: &mut Report,
+) {
+    match refusal {
+        Refusal::Panic => report.error(
+            "nmstate-defect",
+            path,
+            "makes the nmstate library fail (a defect of the library); please report it with this document",
+        ),
+        refusal => {
+            let steps = locate(document, refusal, attempts);
+            refused(document, &steps, refusal, &descend(path, &steps), report);
+        }
+    }
+}
+
+/// Reports what nmstate says of the part of `document` that `steps` lead to, which stands at `path` for the user.
+pub(super) fn refused(
+    document: &Value,
+    steps: &[Step<'_>],
+    refusal: &Refusal,
+    path: &DocumentPath,
+    report: &mut Report,
+) {
+    let (code, message) = match refusal {
+        Refusal::Schema(message) => ("nmstate-schema", message),
+        Refusal::Generation(message) => ("nmstate-refused", message),
+        Refusal::Panic => return,
+    };
+    let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1024).collect();
+    let is_about_value = match refusal {
+        Refusal::Schema(message) => !message.starts_with("unknown field"),
+        _ => message.to_ascii_lowercase().contains("invalid "),
+    };
+    let value = shown(document, steps).filter(|value| is_about_value && !line.contains(value.trim_matches('"')));
+    let subject = match value {
+        Some(value) => format!("is {value}, which nmstate refuses"),
+        None => "is refused by nmstate".to_owned(),
+    };
+    let hint = hints::belongs(document, steps, message).map(|place| format!("; {place}")).unwrap_or_default();
+    report.error(code, path, format!("{subject}: {line}{hint}"));
+}
+
+/// Returns the value at the end of `steps` for a sentence, if it is a single one and no secret. The document may be what a
+/// Secret of Kubernetes holds, and the sentence goes into a condition that more people may read: of texts, only those are
+/// shown that are written like addresses.
+fn shown(document: &Value, steps: &[Step<'_>]) -> Option<String> {
+    let keys = steps.iter().filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
+    if keys.into_iter().any(is_secret) {
+        return None;
+    }
+    match locate::at(document, steps)? {
+        Value::String(text) if text.bytes().all(|b| b.is_ascii_hexdigit() || b".:/".contains(&b)) => Some(quoted(text)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        _ => None,
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::text::slice;
+use super::text::{lossy, slice};
 
 /// Bytes to be put in place of others.
 #[derive(Clone, PartialEq, Eq)]
@@ -107,4 +107,29 @@ impl Slot {
         let text = [&self.before, items.join(&self.between).as_str(), self.after].concat();
         Change { span: self.at.clone(), text: text.into_bytes() }
     }
+}
+
+/// The kernel arguments in a range: parted by white space outside double quotes, as `next_arg` of the kernel's
+/// `lib/cmdline.c` has it.
+pub(super) fn kernel_words(text: &[u8], range: Range<usize>) -> Vec<Word> {
+    let mut quoted = false;
+    let mut end = range.start;
+    let spans: Vec<Range<usize>> = slice(text, &range)
+        .split(|byte| {
+            quoted ^= *byte == b'"';
+            !quoted && matches!(byte, b' ' | b'\t' | b'\n' | b'\x0b' | b'\x0c' | b'\r')
+        })
+        .map(|word| {
+            let span = end..end + word.len();
+            end = span.end + 1;
+            span
+        })
+        .filter(|span| !span.is_empty())
+        .collect();
+    let mut words: Vec<Word> = Vec::with_capacity(spans.len());
+    for span in spans {
+        let cut = words.last().map_or(span.start, |last| last.span.end)..span.end;
+        words.push(Word { text: lossy(text, &span), cut, span });
+    }
+    words
 }

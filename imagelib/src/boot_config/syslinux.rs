@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::change::{Slot, Word};
+use super::change::{Slot, Word, kernel_words};
 use super::entry::{BootEntry, Boots, Inherited, Places};
 use super::error::NotEditable;
-use super::text::{Line, first_word, kernel_words, line_end, lines, lossy, slice};
+use super::text::{Line, first_word, line_end, lines, lossy, slice};
 use super::{MAX_ENTRIES, Parsed};
 
 /// SYSLINUX cuts longer lines off.

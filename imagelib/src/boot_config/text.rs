@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use super::change::Word;
-
 /// A line without its end.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
@@ -58,29 +56,4 @@ pub(super) fn first_word(text: &[u8], range: Range<usize>) -> (Range<usize>, Ran
     let length = slice(text, &range).iter().position(|byte| *byte <= b' ').unwrap_or(range.len());
     let end = range.start + length;
     (range.start..end, trimmed(text, end..range.end))
-}
-
-/// The kernel arguments in a range: parted by white space outside double quotes, as `next_arg` of the kernel's
-/// `lib/cmdline.c` has it.
-pub(super) fn kernel_words(text: &[u8], range: Range<usize>) -> Vec<Word> {
-    let mut quoted = false;
-    let mut end = range.start;
-    let spans: Vec<Range<usize>> = slice(text, &range)
-        .split(|byte| {
-            quoted ^= *byte == b'"';
-            !quoted && matches!(byte, b' ' | b'\t' | b'\n' | b'\x0b' | b'\x0c' | b'\r')
-        })
-        .map(|word| {
-            let span = end..end + word.len();
-            end = span.end + 1;
-            span
-        })
-        .filter(|span| !span.is_empty())
-        .collect();
-    let mut words: Vec<Word> = Vec::with_capacity(spans.len());
-    for span in spans {
-        let cut = words.last().map_or(span.start, |last| last.span.end)..span.end;
-        words.push(Word { text: lossy(text, &span), cut, span });
-    }
-    words
 }

@@ -2,7 +2,7 @@
 
 use super::descriptor::{self, Descriptor};
 use super::directory::{self, FileEntry, Names};
-use super::walk::Walk;
+use super::walk::{Tree, Walk};
 use super::{IsoError, rock_ridge};
 use crate::source::Source;
 
@@ -26,12 +26,6 @@ pub struct Volume {
     joliet: Option<Tree>,
     boot_catalog: Option<u64>,
     udf: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Tree {
-    pub(super) root: FileEntry,
-    pub(super) names: Names,
 }
 
 impl Volume {

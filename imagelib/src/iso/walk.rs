@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::IsoError;
 use super::directory::{self, FileEntry, Names};
-use super::volume::Tree;
 use crate::source::Source;
 
 /// The most that all directories of a tree may take, in bytes. An installation DVD has 2 MiB.
@@ -12,6 +11,12 @@ const LARGEST_TREE: u64 = 32 << 20;
 
 /// ECMA-119 §6.8.2.1 allows eight levels, Rock Ridge as many as a path can have.
 pub(super) const DEEPEST: usize = 64;
+
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    pub(super) root: FileEntry,
+    pub(super) names: Names,
+}
 
 /// An iterator over the entries of a tree with their paths (`/EFI/BOOT/grub.cfg`). It ends after an error.
 pub struct Walk<'a> {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Fault;
 use super::error::BmcError;
-use super::plan::{Medium, PlannedRequest};
+use super::medium::Medium;
+use super::planned_request::PlannedRequest;
 use super::state::{Boot, BootMode};
 use super::survey::{Survey, System};
 use super::vendor::Vendor;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
-use super::plan::Medium;
+use super::medium::Medium;
 use super::state::{BootMode, MediaState, PowerState};
 use super::vendor::Vendor;
 use crate::RedfishError;

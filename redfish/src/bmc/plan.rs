@@ -1,37 +1,18 @@
 //! What will be asked of a BMC, decided from what it has shown. Reads and changes nothing.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::boot_override::{self, OverrideForm};
 use super::error::BmcError;
 use super::form::{self, Form, Method};
+use super::medium::Medium;
+use super::planned_request::PlannedRequest;
 use super::power;
 use super::slot;
 use super::state::BootMode;
 use super::survey::{Slot, Survey, System};
 use super::vendor::Vendor;
-
-/// What an image is for the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Medium {
-    /// A CD or DVD: images of format `iso`.
-    Cd,
-    /// A USB stick: images of format `usb`.
-    Usb,
-}
-
-impl fmt::Display for Medium {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Cd => "a CD or DVD",
-            Self::Usb => "a USB stick",
-        })
-    }
-}
 
 /// What will be asked of a BMC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,17 +33,6 @@ pub struct Plan {
     pub mode: Option<BootMode>,
     /// What is done differently for this BMC, and why.
     pub quirks: Vec<String>,
-}
-
-/// A request that would be sent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlannedRequest {
-    /// `POST` or `PATCH`.
-    pub method: &'static str,
-    /// Where to.
-    pub path: String,
-    /// What.
-    pub body: Value,
 }
 
 impl Plan {

@@ -10,7 +10,7 @@ use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
 use super::limits::{Looks, TRIES};
 use super::model::{self, read, texts};
-use super::plan::PlannedRequest;
+use super::planned_request::PlannedRequest;
 use super::reset_types::{BUTTON, POWER_CYCLE, ResetTypes, Restart};
 use super::state::{BootProgress, PowerState};
 use super::survey::{Reset, System};

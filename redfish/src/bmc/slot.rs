@@ -1,7 +1,7 @@
 //! Which slot an image goes into.
 
 use super::error::BmcError;
-use super::plan::Medium;
+use super::medium::Medium;
 use super::survey::{Slot, Survey};
 use super::vendor::{self, Vendor};
 

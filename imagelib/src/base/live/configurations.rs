@@ -1,9 +1,32 @@
 //! The boot loaders' configurations, on the ISO file system and on the EFI system partitions.
 
-use super::{Configuration, EspVolume};
-use crate::boot_config::{MAX_CONFIG_SIZE, discover};
+use super::partitions::EspVolume;
+use crate::boot_config::{Found, MAX_CONFIG_SIZE, discover};
 use crate::iso::{EntryKind, IsoError, TreeKind, Volume};
 use crate::source::Source;
+
+/// A boot loader's configuration, and where it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    pub(crate) found: Found,
+    /// The EFI system partition that it is in; none: the ISO file system.
+    pub(crate) esp: Option<usize>,
+}
+
+impl Configuration {
+    pub(super) fn path(&self) -> &str {
+        &self.found.path
+    }
+}
+
+/// An entry of a boot menu that starts Linux.
+#[derive(Debug, Clone)]
+pub(super) struct LiveEntry {
+    pub(super) configuration: usize,
+    pub(super) entry: usize,
+    pub(super) kernel: Option<String>,
+    pub(super) initrd: Option<usize>,
+}
 
 pub(super) fn find(source: &dyn Source, volume: &Volume, esps: &[EspVolume]) -> Result<Vec<Configuration>, IsoError> {
     let files = volume.walk(source, TreeKind::Primary).collect::<Result<Vec<_>, IsoError>>()?;

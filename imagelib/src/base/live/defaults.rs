@@ -1,6 +1,6 @@
 //! What is booted when nobody chooses: as far as the menus alone say it.
 
-use super::Configuration;
+use super::configurations::Configuration;
 use crate::boot_config::{BootConfig, BootEntry, Loader};
 
 /// Where an entry of a menu leads.

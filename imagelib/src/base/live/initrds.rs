@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::EspVolume;
+use super::partitions::EspVolume;
 use crate::delivery::{self, Detected};
 use crate::initramfs::{self, Ending, InitramfsError, StopReason, Tree};
 use crate::iso::IsoError;

@@ -12,12 +12,14 @@ mod systemd_boot;
 
 use std::collections::BTreeSet;
 
-use crate::boot_config::{BootEntry, Boots, Found, LinuxBoot, Loader};
+use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader};
 use crate::delivery::{self, DeliveryProfile};
 use crate::iso::edit::{Editor, NotEditable, OpenError};
 use crate::iso::{IsoError, Volume, el_torito, mark};
 use crate::source::Source;
 
+pub(crate) use configurations::Configuration;
+use configurations::LiveEntry;
 pub use description::{BootEntryDescription, InitrdDescription, LiveDescription};
 pub(crate) use findings::{unreached, unreached_paths};
 use initrds::NamedFile;
@@ -71,29 +73,6 @@ pub struct LiveIso {
     initrds: Vec<LiveInitrd>,
     paths: BootPaths,
     customised: bool,
-}
-
-/// A boot loader's configuration, and where it lies.
-#[derive(Debug, Clone)]
-pub(crate) struct Configuration {
-    pub(crate) found: Found,
-    /// The EFI system partition that it is in; none: the ISO file system.
-    pub(crate) esp: Option<usize>,
-}
-
-impl Configuration {
-    fn path(&self) -> &str {
-        &self.found.path
-    }
-}
-
-/// An entry of a boot menu that starts Linux.
-#[derive(Debug, Clone)]
-struct LiveEntry {
-    configuration: usize,
-    entry: usize,
-    kernel: Option<String>,
-    initrd: Option<usize>,
 }
 
 impl LiveIso {

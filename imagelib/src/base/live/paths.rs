@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::configurations::{Configuration, LiveEntry};
 use super::defaults::{self, Default, Known, Leads};
+use super::partitions::{EspPlace, EspVolume};
 use super::systemd_boot::{self, Away};
-use super::{Configuration, EspPlace, EspVolume, LiveEntry};
 use crate::boot_config::{BootEntry, Boots, LinuxBoot, Loader, NotEditable};
 use crate::boot_medium::Program;
 use crate::iso::edit::Editor;

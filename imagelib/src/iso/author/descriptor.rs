@@ -1,7 +1,8 @@
 //! Volume descriptors (ECMA-119 §8).
 
-use super::directory::{Directories, both_u32};
+use super::directory::Directories;
 use super::names::Form;
+use super::rock_ridge::both_u32;
 use super::{AuthorError, NewIso, Places};
 
 const LENGTH: usize = 2048;

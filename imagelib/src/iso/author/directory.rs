@@ -2,20 +2,11 @@
 
 use super::AuthorError;
 use super::names::{self, Form, Identifier};
-use super::rock_ridge::{self, Attributes, DATE};
+use super::rock_ridge::{self, Attributes, DATE, both_u32};
 use super::tree::{Node, Tree};
 
 const BLOCK_LENGTH: usize = 2048;
 const FLAG_DIRECTORY: u8 = 0x02;
-
-/// A number in both byte orders (§7.3.3).
-pub(super) fn both_u32(number: u32) -> [u8; 8] {
-    let mut both = [0; 8];
-    for (target, byte) in both.iter_mut().zip(number.to_le_bytes().into_iter().chain(number.to_be_bytes())) {
-        *target = byte;
-    }
-    both
-}
 
 /// The record of an extent.
 pub(super) fn record(identifier: &[u8], is_directory: bool, block: u32, size: u32, system_use: &[u8]) -> Vec<u8> {

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::boot::BootCatalog;
-use super::checksums;
+use super::checksum_files;
 use super::error::{NotEditable, OpenError};
 use super::names::NameForm;
 use super::overlaps::Overlaps;
 use super::partitions::Partitions;
-use super::tree::{
-    DescriptorBlock, Directory, DirectoryId, Entry, File, Image, Node, Occupied, PathTableBytes, RecordId, Tree,
-};
+use super::record_id::{DirectoryId, RecordId};
+use super::tree::{DescriptorBlock, Directory, Entry, File, Image, Node, Occupied, PathTableBytes, Tree};
 use crate::iso::directory::{self, LARGEST_DIRECTORY, Names};
 use crate::iso::fields::{u16_le, u32_le};
 use crate::iso::record::{Record, iso_name, joliet_name};
@@ -61,7 +60,7 @@ pub(super) fn read(source: &dyn Source, volume: &Volume) -> Result<Image, OpenEr
     image.boot = BootCatalog::read(source, volume)?;
     image.partitions = partitions;
     index(&mut image);
-    image.checksums = checksums::read(source, &image)?;
+    image.checksums = checksum_files::read(source, &image)?;
     Ok(image)
 }
 

@@ -10,25 +10,11 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use super::tree::{File, Found, Image, RecordId};
-use crate::iso::{Extent, IsoError};
+use super::record_id::RecordId;
+use crate::iso::Extent;
 use crate::overlay::{Content, Segment};
 use crate::source::{Role, Source};
 
-/// Where distributions put them.
-const FILES: [&str; 9] = [
-    "/md5sum.txt",
-    "/sha1sum.txt",
-    "/sha256sum.txt",
-    "/MD5SUMS",
-    "/SHA1SUMS",
-    "/SHA256SUMS",
-    "/CHECKSUMS",
-    "/sha256sums.txt",
-    "/.treeinfo",
-];
-/// That of a Debian DVD has half a megabyte.
-const LARGEST: u64 = 4 << 20;
 /// Zeros that are worth hashing while an image is planned.
 const MOST_ZEROS: u64 = 1 << 20;
 
@@ -49,23 +35,7 @@ pub(super) struct Line {
     pub(super) digits: Range<usize>,
 }
 
-/// Reads the files with checksums that an image has.
-pub(super) fn read(source: &dyn Source, image: &Image) -> Result<Vec<ChecksumFile>, IsoError> {
-    let mut files = Vec::new();
-    for path in FILES {
-        let Some(Found::File(record, File { extent, reason: None })) = image.find(0, path) else { continue };
-        let Extent { offset, length } = *extent;
-        if length > LARGEST || files.iter().any(|file: &ChecksumFile| file.record == record) {
-            continue;
-        }
-        let text = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-        let path = image.path(record).unwrap_or_else(|| path.to_owned());
-        files.push(ChecksumFile { path, record, extent: *extent, lines: lines(&text) });
-    }
-    Ok(files)
-}
-
-fn lines(text: &[u8]) -> BTreeMap<String, Line> {
+pub(super) fn lines(text: &[u8]) -> BTreeMap<String, Line> {
     let mut lines = BTreeMap::new();
     let mut at = 0;
     for raw in text.split_inclusive(|byte| *byte == b'\n') {

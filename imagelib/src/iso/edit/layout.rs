@@ -2,7 +2,8 @@
 
 use super::bytes::{both, put};
 use super::names::compare;
-use super::tree::{Directory, DirectoryId};
+use super::record_id::DirectoryId;
+use super::tree::Directory;
 use crate::iso::directory::{self, Names};
 use crate::iso::fields::u32_le;
 use crate::iso::{Extent, IsoError};

@@ -20,6 +20,7 @@ mod boot;
 mod bytes;
 mod capture;
 mod changes;
+mod checksum_files;
 mod checksums;
 mod draft;
 mod error;
@@ -28,6 +29,7 @@ mod names;
 mod overlaps;
 mod partitions;
 mod path_table;
+mod record_id;
 mod rock_ridge;
 mod tree;
 
@@ -177,7 +179,8 @@ impl Editor {
     pub fn file(&self, path: &str) -> Option<FileInfo> {
         let (record, file) = draft::find(&self.image, path).ok()?;
         let tree = self.image.directory(record.0)?.tree;
-        let same_tree = |other: &tree::RecordId| self.image.directory(other.0).is_some_and(|other| other.tree == tree);
+        let same_tree =
+            |other: &record_id::RecordId| self.image.directory(other.0).is_some_and(|other| other.tree == tree);
         let others = self.image.records(record, file).into_iter().filter(|other| *other != record && same_tree(other));
         Some(FileInfo {
             path: self.image.path(record)?,

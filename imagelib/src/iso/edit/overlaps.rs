@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::RecordId;
+use super::record_id::RecordId;
 use crate::iso::Extent;
 
 /// Records of files by their extents: names of one file have one extent.
@@ -43,7 +43,7 @@ impl Overlaps {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::tree::DirectoryId;
+    use super::super::record_id::DirectoryId;
     use super::*;
 
     proptest! {

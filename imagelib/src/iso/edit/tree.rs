@@ -7,19 +7,13 @@ use super::checksums::{ChecksumFile, Hashes};
 use super::error::NotEditable;
 use super::names::NameForm;
 use super::partitions::Partitions;
+use super::record_id::{DirectoryId, RecordId};
 use crate::iso::directory::Names;
 use crate::iso::record::{Record, iso_name, joliet_name};
 use crate::iso::{BLOCK, Extent};
 
 /// Symbolic links followed on the way to one file.
 const MOST_LINKS: usize = 8;
-
-/// A directory of one of the trees, by its place in [`Image::directories`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct DirectoryId(pub(super) usize);
-
-/// A record, by its directory and by where it begins in that directory's bytes.
-pub(super) type RecordId = (DirectoryId, usize);
 
 /// All that is known of an image.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use crate::iso::directory::Names;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::layout::{DraftDirectory, DraftRecord, Origin};
+use crate::iso::edit::record_id::DirectoryId;
 use crate::iso::edit::rock_ridge;
-use crate::iso::edit::tree::{DirectoryId, Found};
+use crate::iso::edit::tree::Found;
 use crate::overlay::Segment;
 
 /// How deep directories may be nested (ECMA-119 §6.8.2.1), without the root.

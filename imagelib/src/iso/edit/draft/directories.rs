@@ -9,7 +9,7 @@ use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::layout::Origin;
 use crate::iso::edit::path_table::{self, Added, Order};
-use crate::iso::edit::tree::DirectoryId;
+use crate::iso::edit::record_id::DirectoryId;
 use crate::iso::{BLOCK, Extent};
 use crate::overlay::{Content, Patch, Segment};
 

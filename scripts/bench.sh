@@ -20,9 +20,8 @@ cargo bench --locked --quiet -p acceptance --bench metal3 | tee -a "$results"
   cat <<HEADER
 # Benchmarks
 
-Written by \`make bench\`, which repeats them.
-$(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo) GiB of memory, Linux $(uname -r | cut -d. -f1,2), $(findmnt -n -o FSTYPE -T "${TMPDIR:-/tmp}"), loopback.
-Absolute times are this machine's; ratios are to the peer in the same run.
+\`make bench\` repeats the measurements and writes this page. Machine: $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2 / 1048576}' /proc/meminfo) GiB of memory, Linux $(uname -r | cut -d. -f1,2), $(findmnt -n -o FSTYPE -T "${TMPDIR:-/tmp}"), loopback.
+Absolute times are for this machine. Ratios compare dayone with the other program in the same run.
 
 HEADER
   cat "$results"

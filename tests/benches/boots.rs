@@ -59,25 +59,31 @@ async fn main() -> Outcome<()> {
 
     println!("## {HOSTS} boots at once\n");
     println!(
-        "One request with {HOSTS} hosts, each with a network of its own, against {HOSTS} emulated BMCs in one process beside"
+        "One request with {HOSTS} hosts, each with its own network, and {HOSTS} emulated BMCs in one process beside"
     );
     println!(
-        "dayone. Each machine reads {} MiB of its image in ranges of 64 KiB and starts its system for 0.5 s;",
+        "dayone. Each machine reads {} MiB of its image in ranges of 64 KiB, and takes 0.5 s to start its system.",
         READS >> 20
     );
-    println!("all boots are in flight together (`--boots-at-once {HOSTS}`), and no BMC gets two requests at a time.\n");
+    println!("All boots run at the same time (`--boots-at-once {HOSTS}`). No BMC gets two requests at a time.\n");
     println!("| measure | value |\n| --- | --- |");
-    println!("| images made, boots recorded, request answered | {:.1} s |", accepted.as_secs_f64());
-    println!("| all {HOSTS} booted, from the request on | {:.1} s |", booted.as_secs_f64());
-    println!("| all {HOSTS} ejected, from the first DELETE on | {:.1} s |", ejected.as_secs_f64());
-    println!("| requests to a BMC until it has booted, median and most | {} |", median_and_most(to_boot));
-    println!("| requests to a BMC in all, median and most | {} |", median_and_most(in_all));
-    println!("| sessions left behind at the BMCs | {left} |");
+    println!(
+        "| until the images are made, the boots are recorded and the request is answered | {:.1} s |",
+        accepted.as_secs_f64()
+    );
+    println!("| until all {HOSTS} have booted, from the request on | {:.1} s |", booted.as_secs_f64());
+    println!("| until all {HOSTS} are ejected, from the first DELETE on | {:.1} s |", ejected.as_secs_f64());
+    println!("| requests to a BMC until its host has booted, median and maximum | {} |", median_and_most(to_boot));
+    println!("| all requests to a BMC, median and maximum | {} |", median_and_most(in_all));
+    println!("| sessions left open on the BMCs | {left} |");
     println!("| dayone's memory before (RSS, peak) | {:.1} MiB |", mib(before));
-    println!("| dayone's memory with {HOSTS} boots in flight (RSS, peak) | {:.1} MiB |", mib(memory));
-    println!("| that is for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / HOSTS as f64);
-    println!("| dayone's processor time in all | {:.1} s |", processor_time(server.process.id()).as_secs_f64());
-    println!("| that of the BMCs and their machines | {:.1} s |", processor_time(std::process::id()).as_secs_f64());
+    println!("| dayone's memory with {HOSTS} running boots (RSS, peak) | {:.1} MiB |", mib(memory));
+    println!("| memory for each boot | {:.0} KiB |", memory.saturating_sub(before) as f64 / HOSTS as f64);
+    println!("| dayone's total processor time | {:.1} s |", processor_time(server.process.id()).as_secs_f64());
+    println!(
+        "| processor time of the BMCs and their machines | {:.1} s |",
+        processor_time(std::process::id()).as_secs_f64()
+    );
     println!("\n| step of a boot | median | longest |\n| --- | --- | --- |");
     for step in ["insert", "boot-override", "power", "reading", "booted"] {
         let mut times: Vec<f64> = boots.iter().filter_map(|boot| seconds(boot, step)).collect();

@@ -28,23 +28,21 @@ fn main() -> Outcome<()> {
     fs::write(&install_config, rack::install_config(&hosts, ["10.0.0.2", "10.0.0.3"]))?;
     let size = fs::metadata(&stream)?.len();
 
-    println!("## A fleet of {HOSTS} hosts checked\n");
+    println!("## Check a fleet of {HOSTS} hosts\n");
     println!(
         "`dayone check --short` on one file: {HOSTS} BareMetalHosts, each with the Secret of its network (a bond, two"
     );
     println!(
-        "VLANs, addresses of both families, DNS, routes), {:.1} MB, and the same hosts as an install-config. It reads them, makes",
+        "VLANs, addresses of both families, DNS, routes), {:.1} MB; and on the same hosts as an install-config. dayone reads them, makes",
         size as f64 / 1e6
     );
     println!(
-        "every host's keyfiles, and checks the hosts by themselves and against each other. Medians of {RUNS} runs, in brackets the best;"
+        "every host's keyfiles, and checks each host by itself and against the others. Medians of {RUNS} runs, the best run in brackets."
     );
     println!(
-        "processor time is that of all threads. nmstatectl makes the keyfiles of {SAMPLE} of the hosts, one process each as in a"
+        "Processor time includes all threads. nmstatectl makes the keyfiles of {SAMPLE} of the hosts, with one process for each, as in a"
     );
-    println!(
-        "script, and checks nothing besides; Python only reads the YAML stream, and not the NMState that it holds.\n"
-    );
+    println!("script, and checks nothing else. Python only reads the YAML stream, and not the NMState in it.\n");
     println!(
         "| program | time | processor time | peak memory | for each host | times dayone |\n| --- | --- | --- | --- | --- | --- |"
     );
@@ -76,7 +74,7 @@ fn main() -> Outcome<()> {
     row(&format!("`nmstatectl gc`, {SAMPLE} hosts"), &[one_by_one(&documents)?], SAMPLE);
     let python = "import sys, yaml; [None for _ in yaml.load_all(open(sys.argv[1]), Loader=yaml.CSafeLoader)]";
     row(
-        "Python's `yaml.CSafeLoader`, reading alone",
+        "Python's `yaml.CSafeLoader`, only reading",
         &[usage::run(Command::new("/usr/bin/python3").args(["-c", python]).arg(&stream))?],
         HOSTS,
     );

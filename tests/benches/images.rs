@@ -23,10 +23,12 @@ fn main() -> io::Result<()> {
     let server = Server::start(work.path(), &sizes, &bases)?;
     println!("## From POST to answer\n");
     println!(
-        "{POSTS} hosts for each base, one after the other over one connection; each POST converts the NMState, plans the image,"
+        "{POSTS} hosts for each base, one after the other over one connection. For each POST, dayone converts the NMState, plans the"
     );
-    println!("and has its record on disk (fsync) before it answers. The last column is the same POST again.\n");
-    println!("| base | p50 | p99 | once more: p50 |\n| --- | --- | --- | --- |");
+    println!(
+        "image, and writes its record to disk (fsync) before it answers. The last column is for the same POST, sent again.\n"
+    );
+    println!("| base | p50 | p99 | repeated: p50 |\n| --- | --- | --- | --- |");
     let mut p50_of_1_gib = Duration::ZERO;
     for mib in sizes {
         let first = server.post_all(mib)?;
@@ -44,8 +46,8 @@ fn main() -> io::Result<()> {
     );
     drop(server);
 
-    println!("\n## The same work by coreos-installer 0.27.0, on the 1 GiB base\n");
-    println!("Medians of {PEER_RUNS} runs; the ratio is to the p50 of a POST on the same base above.\n");
+    println!("\n## The same work with coreos-installer 0.27.0, for the 1 GiB base\n");
+    println!("Medians of {PEER_RUNS} runs. The ratio is to the p50 of a POST for the same base above.\n");
     println!("| command | time | times a POST | disk per image |\n| --- | --- | --- | --- |");
     let nmstate = work.path().join("host.yaml");
     fs::write(&nmstate, bond_and_vlans(1))?;

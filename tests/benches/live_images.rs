@@ -50,14 +50,14 @@ fn main() -> io::Result<()> {
     let p50 = times[HOSTS / 2];
     println!("## Images over a live ISO of 1 GiB\n");
     println!(
-        "{HOSTS} hosts, each with keyfiles and a kernel argument of its own, over an ISO in Debian's layout with an"
+        "{HOSTS} hosts, each with its own keyfiles and its own kernel argument, over an ISO in Debian's layout with an"
     );
     println!("initrd of {} MiB. The initrd grows, and the boot menus, `md5sum.txt`, directories and", initrd >> 20);
-    println!("partition tables change; a plan reads nothing of the base.\n");
+    println!("partition tables change. To plan an image, dayone reads nothing from the base.\n");
     println!("| step | time |\n| --- | --- |");
-    println!("| looking into the base, once, without its digest | {} |", ms(probing));
-    println!("| plan of an image, p50 | {} |", ms(p50));
-    println!("| plan of an image, p99 | {} |", ms(times[HOSTS * 99 / 100]));
+    println!("| examining the base, once, without computing its digest | {} |", ms(probing));
+    println!("| planning an image, p50 | {} |", ms(p50));
+    println!("| planning an image, p99 | {} |", ms(times[HOSTS * 99 / 100]));
     println!("\nMemory per image: at most {:.1} KiB.\n", memory as f64 / 1024.0);
 
     let image = Image::plan(&recipes[0], &probed, identity).expect("a plan");
@@ -66,7 +66,7 @@ fn main() -> io::Result<()> {
     write(overlay, &base(), &ours)?;
     let changed = changed_files(&image, &ours, &work.join("changed"));
     let theirs = work.join("theirs.iso");
-    println!("Peers are given the changed files ready-made. Medians of {PEER_RUNS} runs.\n");
+    println!("The other programs get the changed files ready-made. Medians of {PEER_RUNS} runs.\n");
     println!("| command | time | times a plan (p50) | disk per image |\n| --- | --- | --- | --- |");
     let row = |name: &str, edit: &dyn Fn()| -> io::Result<()> {
         let (time, ()) = median(|| {

@@ -25,10 +25,10 @@ fn main() {
     let server = ApiServer::start();
     println!("## {hosts} PreprovisioningImages\n");
     println!(
-        "Each with a Secret of its own (a bond and two VLANs), at kube-apiserver 1.20 with etcd on the same machine, over"
+        "Each has its own Secret (a bond and two VLANs). kube-apiserver 1.20 and etcd run on the same machine. The base is"
     );
     println!(
-        "a CoreOS ISO of {BASE_MIB} MiB; one replica unless it is said otherwise. Created by {CLIENTS} clients at once.\n"
+        "a CoreOS ISO of {BASE_MIB} MiB. There is one replica, unless a row says otherwise. {CLIENTS} clients create the objects at once.\n"
     );
     println!("| measure | value |\n| --- | --- |");
     let cold = Fleet::new(&server, hosts);
@@ -49,8 +49,8 @@ fn cold_start(fleet: &Fleet<'_>) {
     let replica = fleet.start("cold");
     let ready = begin.elapsed();
     fleet.wait_until_ready();
-    println!("| objects there, then dayone: all ready after | {} |", seconds(begin.elapsed()));
-    println!("| … and all images there, as /readyz says, after | {} |", seconds(ready));
+    println!("| dayone starts after the objects exist: all are ready after | {} |", seconds(begin.elapsed()));
+    println!("| … `/readyz` reports all images after | {} |", seconds(ready));
     let objects = fleet.objects();
     fleet.assert_all_served(&replica, &objects);
 }
@@ -63,13 +63,13 @@ fn while_they_are_created(fleet: &Fleet<'_>) -> BTreeMap<String, usize> {
     fleet.create();
     let created = begin.elapsed();
     fleet.wait_until_ready();
-    println!("| dayone there, then the objects: all created after | {} |", seconds(created));
-    println!("| … all ready, after the last was created | {} |", seconds(begin.elapsed().saturating_sub(created)));
+    println!("| dayone runs before the objects exist: all are created after | {} |", seconds(created));
+    println!("| … all are ready, after the last was created | {} |", seconds(begin.elapsed().saturating_sub(created)));
     let after = memory(replica.id());
     let requests = by_kind(&fleet.requests()[asked..]);
     println!("| dayone's memory without objects (RSS) | {} |", mib(before));
-    println!("| dayone's memory with all (RSS; peak) | {}; {} |", mib(after), mib(peak_memory(replica.id())));
-    println!("| that is for each image | {:.0} KiB |", after.saturating_sub(before) as f64 / fleet.hosts as f64);
+    println!("| dayone's memory with all objects (RSS; peak) | {}; {} |", mib(after), mib(peak_memory(replica.id())));
+    println!("| memory for each image | {:.0} KiB |", after.saturating_sub(before) as f64 / fleet.hosts as f64);
     println!("| dayone's processor time | {} |", seconds(processor_time(replica.id())));
 
     let objects = fleet.objects();
@@ -80,8 +80,8 @@ fn while_they_are_created(fleet: &Fleet<'_>) -> BTreeMap<String, usize> {
     let replica = fleet.start("second");
     let ready = begin.elapsed();
     fleet.assert_all_served(&replica, &objects);
-    println!("| a restart: all images there again after | {} |", seconds(ready));
-    println!("| … and every one of them asked for after | {} |", seconds(begin.elapsed()));
+    println!("| restart: all images exist again after | {} |", seconds(ready));
+    println!("| … and each was requested once after | {} |", seconds(begin.elapsed()));
     // Long enough for it to become the one that writes, and to look at all of them again.
     replica.wait("it writes", LIMIT, || replica.leads());
     thread::sleep(Duration::from_secs(5));
@@ -90,7 +90,7 @@ fn while_they_are_created(fleet: &Fleet<'_>) -> BTreeMap<String, usize> {
 
     let begin = Instant::now();
     let second = fleet.start("third");
-    println!("| a second replica: all images there after | {} |", seconds(begin.elapsed()));
+    println!("| second replica: all images exist after | {} |", seconds(begin.elapsed()));
     println!("| … its memory (RSS) | {} |", mib(memory(second.id())));
     fleet.assert_all_served(&second, &objects);
     requests

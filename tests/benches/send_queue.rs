@@ -41,11 +41,8 @@ int setsockopt(int socket, int level, int name, const void *value, socklen_t len
 "#;
 
 /// What is told apart: its name, and what `QUEUES_KEPT` says.
-const VARIANTS: [(&str, &str); 3] = [
-    ("as it is: 128 KiB, and no bound for fast readers", "yes"),
-    ("128 KiB for everybody", "short"),
-    ("no bound", "no"),
-];
+const VARIANTS: [(&str, &str); 3] =
+    [("dayone: 128 KiB, no limit for fast readers", "yes"), ("128 KiB for every client", "short"), ("no limit", "no")];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -75,12 +72,14 @@ fn main() -> Outcome<()> {
             runs[variant].push(child(&library, &base, VARIANTS[variant].1)?);
         }
     }
-    println!("## What the bound on queued bytes costs a fast reader\n");
+    println!("## What the limit on queued bytes costs a fast reader\n");
     println!(
         "One client reads an ISO of {SIZE_MIB} MiB over HTTP on loopback, alone and beside {BUSY} programs that keep the"
     );
-    println!("processors busy. Medians of {RUNS} runs in turns; in brackets the ratio to no bound.\n");
-    println!("| bytes queued for a client (`TCP_NOTSENT_LOWAT`) | alone | processor time of dayone | busy machine |");
+    println!(
+        "processors busy. Medians of {RUNS} alternating runs. Numbers in brackets are the ratio to the row without a limit.\n"
+    );
+    println!("| bytes queued for a client (`TCP_NOTSENT_LOWAT`) | alone | dayone's processor time | busy machine |");
     println!("| --- | --- | --- | --- |");
     let medians = runs.map(|runs| Run {
         alone: median(&runs, |run| run.alone),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
+use uuid::{Builder, Uuid};
 
 use crate::digest::Digest;
 
@@ -18,7 +19,7 @@ impl Guid {
 
     /// The GUID of these digits.
     const fn new(digits: u128) -> Self {
-        Self(reordered(digits.to_be_bytes()))
+        Self(Uuid::from_u128(digits).to_bytes_le())
     }
 
     /// The GUID in the order in which a partition table has it.
@@ -41,27 +42,20 @@ impl Guid {
     pub fn derived(identity: &Digest, what: &str) -> Self {
         let hash =
             Sha256::new_with_prefix(b"dayone guid\0").chain_update(identity.as_bytes()).chain_update(what).finalize();
-        let digits = hash.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));
-        Self::new(digits & !(0xF << 76 | 0x3 << 62) | 0x8 << 76 | 0x2 << 62)
+        let bytes = hash.first_chunk().copied().unwrap_or_default();
+        Self(Builder::from_custom_bytes(bytes).as_uuid().to_bytes_le())
     }
 }
 
-/// Turns the first three fields around.
-const fn reordered(mut bytes: [u8; 16]) -> [u8; 16] {
-    bytes.swap(0, 3);
-    bytes.swap(1, 2);
-    bytes.swap(4, 5);
-    bytes.swap(6, 7);
-    bytes
+impl From<Guid> for Uuid {
+    fn from(guid: Guid) -> Self {
+        Self::from_bytes_le(guid.0)
+    }
 }
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = u128::from_be_bytes(reordered(self.0));
-        let field = |shift: u32, bits: u32| digits >> shift & ((1 << bits) - 1);
-        let (first, second, third, fourth, fifth) =
-            (field(96, 32), field(80, 16), field(64, 16), field(48, 16), field(0, 48));
-        write!(f, "{first:08X}-{second:04X}-{third:04X}-{fourth:04X}-{fifth:012X}")
+        fmt::UpperHex::fmt(Uuid::from(*self).as_hyphenated(), f)
     }
 }
 

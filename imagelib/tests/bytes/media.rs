@@ -1,7 +1,11 @@
 //! Media around a kernel and an initramfs, and disks over ISOs without a partition table: what is in them, byte by byte,
 //! and what is refused.
 use std::collections::BTreeMap;
+use std::io::Cursor;
 
+use gpt::GptConfig;
+use gpt::disk::LogicalBlockSize;
+use gpt::partition::file_read_partitions;
 use imagelib::base::{Base, BaseIdentity, DiskTable, Format, Role};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
@@ -15,6 +19,7 @@ use imagelib::iso::author::{ElTorito, NewFile, NewIso};
 use imagelib::overlay::{Content, Overlay, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use imagelib::source::Sources;
+use uuid::Uuid;
 use vocabulary::network_files::Keyfile;
 
 type Files = BTreeMap<Role, Vec<u8>>;
@@ -81,10 +86,18 @@ fn plan(files: &Files, format: Format) -> Result<Image, ImageError> {
     Image::plan(&recipe(format), &Base::probe(files).unwrap(), identity())
 }
 
-/// The file system of the disk's only partition.
+/// The file system of the disk's only partition. The crate gpt must find the same one, in the table and in its backup.
 fn partition(disk: &[u8]) -> FatImage {
     let gpt = Gpt::read(&disk).unwrap().unwrap();
     let (_, partition) = gpt.partitions().next().unwrap();
+    let mut device = Cursor::new(disk.to_vec());
+    let read = GptConfig::new().only_valid_headers(true).open_from_device(device.clone()).unwrap();
+    let backup = read.backup_header().unwrap();
+    assert_eq!(&file_read_partitions(&mut device, backup, LogicalBlockSize::Lb512).unwrap(), read.partitions());
+    let found: Vec<_> =
+        read.partitions().values().map(|found| (found.first_lba, found.last_lba, &found.name)).collect();
+    assert_eq!(found, [(partition.first, partition.last, &partition.name)]);
+    assert_eq!(read.partitions()[&1].part_guid, Uuid::from(partition.id));
     FatImage::open(&disk, partition.first * 512..(partition.last + 1) * 512).unwrap()
 }
 

@@ -1,12 +1,15 @@
 //! The GUID partition table (UEFI 2.10 §5.3).
 //!
 //! The table of a foreign disk is kept as it is, wherever it has its entries and however many: an ISO image's is not
-//! laid out as a disk's. What changes is given as patches. (The crate gpt would lay it out anew: docs/adr/0005.)
+//! laid out as a disk's. What changes is given as patches. The crate gpt would lay it out anew; it lays out the tables of
+//! new disks (docs/adr/0005).
 
 mod partition;
 
-use std::io;
+use std::io::{self, Cursor};
 use std::ops::Range;
+
+use ::gpt::GptConfig;
 
 use super::SECTOR;
 use super::fields::{array, put, u32_at, u64_at};
@@ -17,9 +20,7 @@ use crate::source::Source;
 pub use partition::Partition;
 
 const SIGNATURE: [u8; 8] = *b"EFI PART";
-const REVISION: u32 = 0x0001_0000;
-const HEADER_SIZE: u32 = 92;
-const HEADER: usize = HEADER_SIZE as usize;
+const HEADER: usize = 92;
 const ENTRY_SIZE: u32 = 128;
 const ENTRY: usize = ENTRY_SIZE as usize;
 /// How many entries a new table has room for: the least that UEFI allows.
@@ -28,6 +29,8 @@ const NEW_ENTRIES: u32 = 128;
 const MAX_ENTRIES: u32 = 1024 * ENTRY_SIZE;
 /// The first sector behind a new table.
 const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
+/// The smallest disk that has room for a new table, its backup and a sector between them, in bytes.
+const SMALLEST_DISK: usize = 68 * 512;
 
 /// Why a disk's GPT cannot be used. Offsets are in bytes from the beginning of the disk.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +62,9 @@ pub enum GptError {
         /// The disk's size.
         size: u64,
     },
+    /// The crate that lays out new tables refused one.
+    #[error("the partition table (GPT) cannot be laid out: {0}")]
+    Layout(#[from] ::gpt::GptError),
     /// More partitions than entries.
     #[error("there is room for {NEW_ENTRIES} partitions, not for {0}")]
     TooMany(usize),
@@ -140,19 +146,12 @@ impl Gpt {
         if partitions.len() > NEW_ENTRIES as usize {
             return Err(GptError::TooMany(partitions.len()));
         }
-        let mut entries: Vec<u8> = partitions.iter().flat_map(Partition::to_bytes).collect();
-        entries.resize(NEW_ENTRIES as usize * ENTRY, 0);
-        let mut header = vec![0; HEADER];
-        put(&mut header, 0, &SIGNATURE);
-        put(&mut header, 8, &REVISION.to_le_bytes());
-        put(&mut header, 12, &HEADER_SIZE.to_le_bytes());
-        put(&mut header, 24, &1_u64.to_le_bytes());
-        put(&mut header, 40, &FIRST_USABLE.to_le_bytes());
-        put(&mut header, 56, disk.as_bytes());
-        put(&mut header, 72, &2_u64.to_le_bytes());
-        put(&mut header, 80, &NEW_ENTRIES.to_le_bytes());
-        put(&mut header, 84, &ENTRY_SIZE.to_le_bytes());
-        Ok(Self { header, entries, entry_size: ENTRY })
+        // The disk's size does not matter: only the primary table is kept, and `resized` gives it the right one.
+        let device = Cursor::new(vec![0; SMALLEST_DISK]);
+        let mut table = GptConfig::new().writable(true).create_from_device(device, Some(disk.into()))?;
+        table.update_partitions((1..).zip(partitions.iter().map(Into::into)).collect())?;
+        let table = table.write()?.into_inner();
+        Self::read(&table)?.ok_or(GptError::Damaged("header is missing"))
     }
 
     /// The partitions with their numbers, from 0 on, by which [`Gpt::place`] finds them.

@@ -1,11 +1,10 @@
 //! An entry of a table.
 
-use super::ENTRY;
-use crate::disk::fields::{array, put, u64_at};
-use crate::disk::guid::Guid;
+use uuid::Uuid;
 
-/// How many UTF-16 units a name has room for.
-const NAME: usize = 36;
+use super::ENTRY;
+use crate::disk::fields::{array, u64_at};
+use crate::disk::guid::Guid;
 
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +38,17 @@ impl Partition {
             name: String::from_utf16_lossy(&units),
         })
     }
+}
 
-    pub(super) fn to_bytes(&self) -> [u8; ENTRY] {
-        let mut entry = [0; ENTRY];
-        put(&mut entry, 0, self.kind.as_bytes());
-        put(&mut entry, 16, self.id.as_bytes());
-        put(&mut entry, 32, &self.first.to_le_bytes());
-        put(&mut entry, 40, &self.last.to_le_bytes());
-        let name: Vec<u8> = self.name.encode_utf16().take(NAME).flat_map(u16::to_le_bytes).collect();
-        put(&mut entry, 56, &name);
-        entry
+impl From<&Partition> for ::gpt::partition::Partition {
+    fn from(partition: &Partition) -> Self {
+        Self {
+            part_type_guid: Uuid::from(partition.kind).into(),
+            part_guid: partition.id.into(),
+            first_lba: partition.first,
+            last_lba: partition.last,
+            flags: 0,
+            name: partition.name.clone(),
+        }
     }
 }

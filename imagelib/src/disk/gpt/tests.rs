@@ -1,3 +1,8 @@
+use std::io::Cursor;
+
+use ::gpt::GptConfig;
+use ::gpt::disk::LogicalBlockSize;
+use ::gpt::partition::file_read_partitions;
 use proptest::prelude::*;
 
 use super::*;
@@ -23,19 +28,47 @@ fn own(segments: Vec<Segment>) -> Vec<u8> {
     segments.into_iter().flat_map(bytes).collect()
 }
 
-/// The disk of `size` bytes that `gpt` is laid over.
+/// The partitions that the crate gpt reads from a disk. It must find a backup that says the same.
+fn read_by_gpt(disk: &[u8]) -> Vec<(usize, Partition)> {
+    let mut device = Cursor::new(disk.to_vec());
+    let read = GptConfig::new().only_valid_headers(true).open_from_device(device.clone()).unwrap();
+    let backup = read.backup_header().unwrap().clone();
+    assert_eq!((backup.current_lba, backup.backup_lba), (disk.len() as u64 / SECTOR - 1, 1));
+    assert_eq!(backup.disk_guid, *read.guid());
+    assert_eq!(&file_read_partitions(&mut device, &backup, LogicalBlockSize::Lb512).unwrap(), read.partitions());
+    let partition = |(number, found): (&u32, &::gpt::partition::Partition)| {
+        let found = Partition {
+            kind: Guid::from_bytes(found.part_type_guid.guid.to_bytes_le()),
+            id: Guid::from_bytes(found.part_guid.to_bytes_le()),
+            first: found.first_lba,
+            last: found.last_lba,
+            name: found.name.clone(),
+        };
+        (*number as usize - 1, found)
+    };
+    read.partitions().iter().map(partition).collect()
+}
+
+/// The disk of `size` bytes that `gpt` is laid over. The crate gpt must read the same partitions from it.
 fn disk(gpt: &Gpt, size: u64) -> Result<Vec<u8>, GptError> {
-    let ResizedGpt { patches, backup } = gpt.resized(size)?;
     let mut disk = vec![0; usize::try_from(size).unwrap()];
+    lay_over(&mut disk, gpt)?;
+    assert_eq!(read_by_gpt(&disk), gpt.partitions().collect::<Vec<_>>());
+    Ok(disk)
+}
+
+fn lay_over(disk: &mut [u8], gpt: &Gpt) -> Result<(), GptError> {
+    let size = disk.len() as u64;
+    let ResizedGpt { patches, backup } = gpt.resized(size)?;
     for patch in patches {
-        apply(&mut disk, patch);
+        apply(disk, patch);
     }
     let backup = own(backup);
     assert_eq!(backup.len() as u64, gpt.backup_size());
     let start = disk.len() - backup.len();
-    put(&mut disk, start, &backup);
-    apply(&mut disk, Mbr::new([Some(MbrPartition::protective(size)), None, None, None]).table());
-    Ok(disk)
+    put(disk, start, &backup);
+    apply(disk, Mbr::new([Some(MbrPartition::protective(size)), None, None, None]).table());
+    Ok(())
 }
 
 #[test]
@@ -58,6 +91,23 @@ fn what_is_written_is_read_and_can_be_resized() {
     let backup = &large[4095 * 512..];
     assert_eq!((u64_at(backup, 24), u64_at(backup, 32), u64_at(backup, 72)), (Some(4095), Some(1), Some(4095 - 32)));
     assert_eq!(u32_at(backup, 16), Some(header_checksum(&backup[..HEADER])));
+}
+
+#[test]
+fn the_bytes_of_a_new_table_do_not_change() {
+    let named = |first, last, name: &str| Partition { name: name.to_owned(), ..partition(first, last) };
+    let long = "ä name of more than the 36 units that have room 🖴";
+    let partitions = [named(1000, 1999, "EFI System Partition"), named(34, 999, ""), named(2000, 1 << 40, long)];
+    let table = disk(&Gpt::new(Guid::derived(&Digest::of(b"golden"), "disk"), &partitions).unwrap(), 1 << 20).unwrap();
+    let empty = disk(&Gpt::new(Guid::BASIC_DATA, &[]).unwrap(), 67 * 512).unwrap();
+    let digests = [table, empty].map(|disk| Digest::of(&disk).to_string());
+    assert_eq!(
+        digests,
+        [
+            "0fb17004366576e153ec8684dde71c6d24c0777027966f553fbf489f4d9edde8",
+            "5da01def63504ec75f59a671b46c4b447dd91cc9148b671f37ed83611dbb14c6",
+        ]
+    );
 }
 
 #[test]
@@ -126,6 +176,52 @@ fn entries_of_twice_the_size_and_what_stands_in_unused_ones_are_kept() {
     let backup = own(read.resized(1 << 20).unwrap().backup);
     put(&mut bytes, 1024 + 40, &50_u64.to_le_bytes());
     assert!(backup[..64 * 256] == bytes[1024..1024 + 64 * 256]);
+}
+
+/// As in an ISO image of xorriso: the entries stand behind the system area, there are 248 of them with gaps between, and
+/// two overlap.
+#[test]
+fn a_foreign_table_is_patched_where_it_stands() {
+    const START: u64 = 64;
+    const COUNT: u32 = 248;
+    let mut disk = vec![0; 1 << 20];
+    let foreign = [(0, partition(200, 299)), (4, partition(250, 260)), (247, partition(400, 400))];
+    for (index, partition) in &foreign {
+        let (index, size) = (*index as u64, LogicalBlockSize::Lb512);
+        let mut device = Cursor::new(&mut disk);
+        ::gpt::partition::Partition::from(partition)
+            .write_to_device(&mut device, index, START, size, ENTRY_SIZE)
+            .unwrap();
+    }
+    let entries = usize::try_from(START * SECTOR).unwrap();
+    let checksum = crc32fast::hash(&disk[entries..entries + COUNT as usize * ENTRY]);
+    let fields: [(usize, &[u8]); 10] = [
+        (0, &SIGNATURE),
+        (8, &0x0001_0000_u32.to_le_bytes()),
+        (12, &92_u32.to_le_bytes()),
+        (24, &1_u64.to_le_bytes()),
+        (40, &200_u64.to_le_bytes()),
+        (56, Guid::BASIC_DATA.as_bytes()),
+        (72, &START.to_le_bytes()),
+        (80, &COUNT.to_le_bytes()),
+        (84, &ENTRY_SIZE.to_le_bytes()),
+        (88, &checksum.to_le_bytes()),
+    ];
+    for (at, value) in fields {
+        put(&mut disk, 512 + at, value);
+    }
+    seal(&mut disk[512..512 + HEADER]);
+
+    let mut gpt = Gpt::read(&disk).unwrap().unwrap();
+    assert_eq!(gpt.partitions().collect::<Vec<_>>(), foreign);
+    gpt.place(4, 250, 3000);
+    let mut grown = disk.clone();
+    grown.resize(2 << 20, 0);
+    lay_over(&mut grown, &gpt).unwrap();
+    let mut expected = foreign;
+    expected[1].1.last = 3000;
+    assert_eq!(read_by_gpt(&grown), expected);
+    assert_eq!(Gpt::read(&grown).unwrap().unwrap().sectors(), [1..2, START..START + 62]);
 }
 
 proptest! {

@@ -12,11 +12,12 @@ use imagelib::cpio::Archive;
 use imagelib::digest::Digest;
 use imagelib::disk::fat::{FatImage, NewFat};
 use imagelib::disk::gpt::Gpt;
+use imagelib::disk::hybrid::{self, Hybrid};
 use imagelib::ignition::Additions;
 use imagelib::image::{FileName, Image, ImageError};
 use imagelib::iso::Volume;
 use imagelib::iso::author::{ElTorito, NewFile, NewIso};
-use imagelib::overlay::{Content, Overlay, Segment, Sizes};
+use imagelib::overlay::{self, Content, Overlay, Segment, Sizes};
 use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use imagelib::source::Sources;
 use uuid::Uuid;
@@ -331,6 +332,27 @@ fn an_iso_without_a_partition_table_gets_one_that_names_its_esp() {
     assert_eq!(gpt.backup_sector(), disk.len() as u64 / 512 - 1);
     assert!(image.changes.iter().any(|change| change.subject == "GPT"));
     assert!(read(&plan(&files, Format::Usb).unwrap().files[&FileName::BootDisk], &files) == disk);
+}
+
+#[test]
+fn the_table_of_an_iso_grows_with_it() {
+    let iso = plain_iso(true);
+    let esp = Volume::open(&iso).unwrap().find(&iso, "/boot/efi.img").unwrap().unwrap().extents[0];
+    let esp = esp.offset..esp.offset + esp.length;
+    let Hybrid { patches, appended } = hybrid::gpt(iso.len() as u64, &esp, &Digest::of(b"foreign")).unwrap();
+    let mut segments = overlay::patched(Role::Iso, iso.len() as u64, patches).unwrap();
+    segments.extend(appended);
+    let sizes = Sizes::from([(Role::Iso, iso.len() as u64)]);
+    let files = Files::from([(Role::Iso, iso)]);
+    let files = Files::from([(Role::Iso, read(&Overlay::concatenated(&sizes, segments).unwrap(), &files))]);
+    let mut recipe = recipe(Format::Iso);
+    recipe.additions.keyfiles[0].content.push_str(&"#\n".repeat(50_000));
+    let image = Image::plan(&recipe, &Base::probe(&files).unwrap(), identity()).unwrap();
+    let grown = read(&image.files[&FileName::BootIso], &files);
+    assert!(grown.len() > files[&Role::Iso].len());
+    let id = |disk: &[u8]| disk[512 + 56..512 + 72].to_vec();
+    assert_eq!(id(&grown), id(&files[&Role::Iso]));
+    assert_eq!(in_fat(&partition(&grown), &grown, X86), b"MZ");
 }
 
 #[test]

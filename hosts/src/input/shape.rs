@@ -3,6 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use super::flaw::Flaw;
+use super::fleet::inventory_host_variables;
 use super::listing::{keys, listed};
 use super::nmstate;
 
@@ -23,6 +24,10 @@ pub(super) enum Shape<'a> {
 
 /// What `document` is; otherwise the code of a finding and a sentence about the document.
 pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)> {
+    // Its groups may have any name.
+    if inventory_host_variables(document).is_some() {
+        return Ok(Shape::Inventory);
+    }
     for key in ["kind", "apiVersion"] {
         if let Some(flaw) = document.get(key).and_then(Flaw::of) {
             let (code, message) = flaw.said();

@@ -167,16 +167,30 @@ fn a_host_of_a_fleet_has_the_keyfiles_of_its_nmstate() {
     assert_eq!(of_fleet.keyfiles, by_hand.keyfiles);
 }
 
-/// The two inventories of one cluster say the same hosts.
+/// The inventories of one cluster say the same hosts.
 #[test]
-fn an_inventory_is_the_same_in_both_forms() {
+fn an_inventory_is_the_same_in_all_forms() {
     let of = |case: &str| {
         let mut input = input(&files(&fixtures().join("inputs/fleet").join(case)));
         input.hosts.iter_mut().for_each(|host| host.network.as_nmstate_mut().unwrap().path = DocumentPath::root());
         input.hosts
     };
     assert_eq!(of("inventory-ini"), of("inventory-yaml"));
+    assert_eq!(of("inventory-ini"), of("inventory-listed"));
     assert_eq!(of("inventory-ini").len(), 3);
+}
+
+#[test]
+fn a_listing_is_an_inventory_whatever_its_groups_are_called() {
+    let fleet = "{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: \
+                 {inventoryFile: i.json, group: links}, template: {network: {interfaces: []}}}}";
+    let listing = r#"{"_meta": {"hostvars": {"a": {"v": 1}, "b": {}}}, "links": ["b", "c[1:2]"],
+                      "interfaces": {"hosts": ["a"]}, "kind": {}, "platform": {"children": ["links", "baremetal"]}}"#;
+    let files = [("fleet.yaml", fleet), ("i.json", listing)];
+    let input = input(&files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())));
+    // Names are as Ansible has expanded them: the second one is no host name.
+    assert_eq!(input.hosts.iter().filter_map(|host| host.name.as_deref()).collect::<Vec<_>>(), ["b"]);
+    assert!(findings(&input).contains("c[1:2]"), "{}", findings(&input));
 }
 
 #[test]

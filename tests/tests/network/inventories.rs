@@ -46,9 +46,10 @@ fn hosts_of(listed: &Value, group: &str) -> BTreeSet<String> {
 }
 
 /// The inventory as Ansible writes it: what people have who keep their hosts elsewhere, in a plugin or a database.
-fn exported(inventory: &Path, directory: &Path) -> PathBuf {
-    let written = run(peer("ansible-inventory").arg("-i").arg(inventory).args(["--list", "--yaml"]));
-    let path = directory.join(inventory.file_name().unwrap()).with_extension("yml");
+fn exported(inventory: &Path, directory: &Path, how: &[&str], extension: &str) -> PathBuf {
+    let written = run(peer("ansible-inventory").arg("-i").arg(inventory).arg("--list").args(how));
+    let name = inventory.file_name().unwrap().to_str().unwrap();
+    let path = directory.join(format!("{name}.{extension}"));
     fs::write(&path, written).unwrap();
     path
 }
@@ -56,11 +57,18 @@ fn exported(inventory: &Path, directory: &Path) -> PathBuf {
 #[test]
 fn hosts_groups_and_variables_are_those_of_ansible() {
     let directory = tempfile::tempdir().unwrap();
-    let exported: Vec<PathBuf> = inventories().iter().map(|inventory| exported(inventory, directory.path())).collect();
     let mut values = 0;
     let mut groups = 0;
-    for inventory in inventories().into_iter().chain(exported) {
-        let listed = run(peer("ansible-inventory").arg("-i").arg(&inventory).arg("--list"));
+    // What dayone reads, and what Ansible reads for it: it reads no listing of its own.
+    let pairs = inventories().into_iter().flat_map(|inventory| {
+        let form = |how: &[&str], extension: &str| exported(&inventory, directory.path(), how, extension);
+        let (yaml, json) = (form(&["--yaml"], "yml"), form(&[], "json"));
+        let export = form(&["--export"], "export.json");
+        let of_itself = [inventory.clone(), yaml].map(|inventory| (inventory.clone(), inventory));
+        of_itself.into_iter().chain([json, export].map(|listing| (listing, inventory.clone())))
+    });
+    for (inventory, theirs) in pairs.collect::<Vec<_>>() {
+        let listed = run(peer("ansible-inventory").arg("-i").arg(&theirs).arg("--list"));
         let listed: Value = serde_json::from_slice(&listed).unwrap();
         let of_hosts = listed["_meta"]["hostvars"].as_object().unwrap();
         // The names of hosts, in groups that have any.

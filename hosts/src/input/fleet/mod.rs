@@ -26,6 +26,7 @@ use super::yaml::Budget;
 use vocabulary::host::{HostBmc, HostName, MacAddress, NmstateDocument};
 use vocabulary::report::{DocumentPath, Repeated, Report};
 
+pub(super) use self::inventory::host_variables as inventory_host_variables;
 pub(super) use self::source::NamedTables;
 
 pub(super) const KIND: &str = "HostFleet";

@@ -92,7 +92,7 @@ impl<'a> NamedTables<'a> {
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(
             "is {name:?}, and no such file was handed over with the fleet; there are: {there} (tables end in .csv, \
-             inventories in .ini, .inventory or .yaml)"
+             inventories in .ini, .inventory, .yaml or .json)"
         );
         Err(fields.wrong(key, "fleet-file-missing", message, report))
     }

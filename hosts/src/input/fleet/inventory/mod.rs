@@ -2,7 +2,8 @@
 //!
 //! Source: Ansible's user guide, "How to build your inventory" and "Variable precedence"; compared with
 //! `ansible-inventory --list` in the tests. Read is what stands in the inventory itself: neither `group_vars` and
-//! `host_vars` beside it nor expressions of Jinja, which need Ansible.
+//! `host_vars` beside it nor expressions of Jinja, which need Ansible. What Ansible lists itself is read, too, with the
+//! variables that it found everywhere.
 
 mod ini;
 mod pattern;
@@ -16,6 +17,7 @@ use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, Report};
 
 pub(super) use self::ini::read as read_ini;
+pub(in crate::input) use self::yaml::host_variables;
 pub(super) use self::yaml::read as read_yaml;
 
 /// How many groups an inventory may have.
@@ -57,25 +59,32 @@ impl Inventory {
     /// Adds the hosts that a pattern names to a group. What is said later of a host counts.
     fn add_hosts(&mut self, group: &str, pattern: &str, variables: &Variables) -> Result<(), Problem> {
         let (names, port) = pattern::expand(pattern, MAX_ROWS)?;
+        let mut all = variables.clone();
+        if let Some(port) = port {
+            all.entry("ansible_port".to_owned()).or_insert(Some(Cell::Text(port)));
+        }
         for name in names {
-            let index = match self.by_name.get(&name) {
-                Some(index) => *index,
-                None if self.hosts.len() == MAX_ROWS => {
-                    return Err(format!("has more than {MAX_ROWS} hosts; divide it"));
-                }
-                None => {
-                    self.by_name.insert(name.clone(), self.hosts.len());
-                    self.hosts.push((name, Variables::new()));
-                    self.hosts.len() - 1
-                }
-            };
-            if let Some((_, own)) = self.hosts.get_mut(index) {
-                own.extend(port.iter().map(|port| ("ansible_port".to_owned(), Some(Cell::Text(port.clone())))));
-                own.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
-            }
+            let index = self.add_host(&name, &all)?;
             self.group(group)?.hosts.insert(index);
         }
         Ok(())
+    }
+
+    /// Adds a host, or what is said later of one that is there, and returns its number.
+    fn add_host(&mut self, name: &str, variables: &Variables) -> Result<usize, Problem> {
+        let index = match self.by_name.get(name) {
+            Some(index) => *index,
+            None if self.hosts.len() == MAX_ROWS => return Err(format!("has more than {MAX_ROWS} hosts; divide it")),
+            None => {
+                self.by_name.insert(name.to_owned(), self.hosts.len());
+                self.hosts.push((name.to_owned(), Variables::new()));
+                self.hosts.len() - 1
+            }
+        };
+        if let Some((_, own)) = self.hosts.get_mut(index) {
+            own.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
+        }
+        Ok(index)
     }
 
     /// How far each group is from `all`, along the longest way. An error names a group that is inside itself.

@@ -1,4 +1,6 @@
-//! Inventories in YAML form: `all`, with `hosts`, `vars` and `children`, which are groups again.
+//! Inventories in YAML form: `all`, with `hosts`, `vars` and `children`, which are groups again; and listings of them.
+
+mod listing;
 
 use serde_yaml::{Mapping, Value};
 
@@ -7,6 +9,8 @@ use super::{ALL, Inventory, Problem, Variables, cell};
 use crate::input::flaw::{Reported, wrong_type};
 use crate::input::listing::listed;
 use vocabulary::report::{DocumentPath, Report};
+
+pub(in crate::input) use self::listing::host_variables;
 
 /// How deep groups may stand in groups.
 const MAX_DEPTH: usize = 32;
@@ -18,6 +22,10 @@ pub(in crate::input::fleet) fn read(
     report: &mut Report,
 ) -> Result<Inventory, Reported> {
     let mut reader = Reader { inventory: Inventory::default(), wrong: false, report };
+    if let Some(of_hosts) = host_variables(document) {
+        reader.listing(document, of_hosts, path);
+        return if reader.wrong { Err(Reported) } else { Ok(reader.inventory) };
+    }
     for (name, group) in document {
         let Some(name) = name.as_str() else { continue };
         reader.group(name, group, &path.key(name), 0);
@@ -92,11 +100,7 @@ impl Reader<'_> {
                         self.group(child, value, &at.key(child), depth + 1);
                     }
                 }
-                _ => {
-                    let known = listed(["hosts", "vars", "children"].into_iter());
-                    let message = format!("is no part of a group, which has {known}: it is not read");
-                    self.report.warning("fleet-inventory-key", &at, message);
-                }
+                _ => group_key_unknown(&at, self.report),
             }
         }
     }
@@ -108,4 +112,10 @@ impl Reader<'_> {
         };
         self.members(value, path).into_iter().map(|(key, value)| (key.to_owned(), of(value))).collect()
     }
+}
+
+fn group_key_unknown(path: &DocumentPath, report: &mut Report) {
+    let known = listed(["hosts", "vars", "children"].into_iter());
+    let message = format!("is no part of a group, which has {known}: it is not read");
+    report.warning("fleet-inventory-key", path, message);
 }

@@ -3,6 +3,7 @@
 mod data;
 mod order;
 mod rootfs;
+mod sealed;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,29 +20,10 @@ use crate::kernel_arguments::KernelArgumentEdits;
 pub use data::{DataDrive, DriveFile};
 pub use order::PartOrder;
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
+pub use sealed::{RecipeError, SealedRecipe};
 
-/// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
-/// would give other bytes, so that an image keeps its bytes, and its address, for as long as it is published.
-const VERSION: u32 = 1;
-
-/// Why stored bytes are not a recipe.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecipeError {
-    /// Not the JSON of a recipe.
-    #[error("not a recipe: line {line}, column {column}")]
-    Json {
-        /// Line of the offending byte, from 1.
-        line: usize,
-        /// Column of the offending byte, from 1.
-        column: usize,
-    },
-    /// Written by another version of dayone.
-    #[error("the recipe has version {0}; this dayone makes images from version {VERSION}")]
-    Version(u32),
-}
-
-/// All that decides an image's bytes. Equal recipes give equal images, on every machine and at any time.
+/// All that decides an image's bytes. Equal recipes give equal images, on every machine and at any time. What is stored
+/// and identified is its canonical form: see [`SealedRecipe`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
@@ -77,18 +59,6 @@ pub struct Recipe {
     pub order: PartOrder,
 }
 
-#[derive(Serialize)]
-struct Versioned<'a> {
-    version: u32,
-    recipe: &'a Recipe,
-}
-
-#[derive(Deserialize)]
-struct VersionedJson {
-    version: u32,
-    recipe: serde_json::Value,
-}
-
 impl Recipe {
     /// The recipe of an image with these additions, and nothing else changed.
     pub fn new(base: BaseIdentity, format: Format, additions: Additions) -> Self {
@@ -107,36 +77,10 @@ impl Recipe {
         }
     }
 
-    /// The canonical form: compact JSON with its members in a fixed order, and all parts of the recipe in its
-    /// [order](PartOrder). It holds secrets where the recipe does.
-    pub fn to_canonical_json(&self) -> Vec<u8> {
-        // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.
-        serde_json::to_vec(&Versioned { version: VERSION, recipe: &self.arranged() }).unwrap_or_default()
-    }
-
-    /// Reads the canonical form. Recipes that an earlier dayone has written have their parts in the order in which they
-    /// were given, and keep it. Errors name places, never contents.
-    pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
-        let place = |error: serde_json::Error| RecipeError::Json { line: error.line(), column: error.column() };
-        let VersionedJson { version, recipe } = serde_json::from_slice(json).map_err(place)?;
-        if version != VERSION {
-            return Err(RecipeError::Version(version));
-        }
-        let as_given = Self { order: PartOrder::AsGiven, ..serde_json::from_value(recipe).map_err(place)? };
-        let canonical = as_given.in_canonical_order();
-        Ok(if as_given.to_canonical_json() == canonical.to_canonical_json() { canonical } else { as_given })
-    }
-
     /// The recipe of the same content whose parts are in canonical order.
     #[must_use]
     pub fn in_canonical_order(&self) -> Self {
         Self { order: PartOrder::Canonical, ..self.clone() }
-    }
-
-    /// The recipe's identity: the SHA-256 of its canonical form. The same content has the same, in whichever order it
-    /// was given.
-    pub fn id(&self) -> RecipeId {
-        RecipeId(Digest::of(&self.to_canonical_json()))
     }
 }
 

@@ -7,7 +7,7 @@ use imagelib::digest::Digest;
 use imagelib::ignition::Additions;
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::recipe::{DataDrive, Recipe, RecipeError};
+use imagelib::recipe::{DataDrive, Recipe, RecipeError, SealedRecipe};
 use vocabulary::network_files::Keyfile;
 
 fn keyfiles() -> Vec<Keyfile> {
@@ -91,8 +91,8 @@ fn a_data_image_is_a_drive_and_its_bytes_do_not_change() {
     assert_eq!(digests, DRIVES.map(|(_, _, name, digest)| (name, digest.to_owned())));
     for ((kind, file_system, name, _), image) in DRIVES.iter().zip(&images) {
         let recipe = recipe(drive(*kind, *file_system));
-        let again = Recipe::from_canonical_json(&recipe.to_canonical_json()).unwrap();
-        assert_eq!((again.id(), bytes(&plan(&again).unwrap())), (recipe.id(), bytes(image)), "{kind}");
+        let again = SealedRecipe::from_canonical_json(recipe.clone().seal().canonical_json()).unwrap();
+        assert_eq!((again.id(), bytes(&plan(again.recipe()).unwrap())), (recipe.id(), bytes(image)), "{kind}");
         let [change] = &image.changes[..] else { panic!("{:?}", image.changes) };
         assert_eq!((change.subject.as_str(), change.action.as_str()), (name.as_str(), "made"));
         assert_eq!((change.old_size, change.new_size), (None, image.main_file().map(|(_, file)| file.size())));
@@ -106,8 +106,8 @@ fn the_files_of_a_drive_are_shown_by_digest_only() {
     let file = image.embedded.iter().find(|file| file.path == "/openstack/latest/user_data").unwrap();
     assert_eq!((file.delivered_by, file.mode.as_str(), file.size), (DeliveredBy::Drive, "0600", 20));
     assert_eq!(file.sha256, Digest::of(b"#!/bin/sh\n# hunter2\n"));
-    let json = String::from_utf8(recipe.to_canonical_json()).unwrap();
-    let damaged = Recipe::from_canonical_json(json.replace("IyEvYmluL3No", "hunter2!").as_bytes()).unwrap_err();
+    let json = String::from_utf8(recipe.clone().seal().canonical_json().to_vec()).unwrap();
+    let damaged = SealedRecipe::from_canonical_json(json.replace("IyEvYmluL3No", "hunter2!").as_bytes()).unwrap_err();
     assert!(matches!(damaged, RecipeError::Json { .. }));
     let shown = format!("{recipe:?} {image:?} {damaged}");
     assert!(!shown.contains("hunter2") && !shown.contains("IyEvYmluL3No"), "{shown}");
@@ -163,6 +163,6 @@ fn what_has_no_place_on_a_drive_is_refused() {
 #[test]
 fn a_recipe_without_a_drive_says_nothing_of_one() {
     let recipe = Recipe { data: None, ..recipe(drive(DataKind::NoCloud, FileSystem::Iso)) };
-    let json = String::from_utf8(recipe.to_canonical_json()).unwrap();
+    let json = String::from_utf8(recipe.seal().canonical_json().to_vec()).unwrap();
     assert!(!json.contains("\"data\":{") && !json.contains("null,\"data\""), "{json}");
 }

@@ -14,7 +14,7 @@ use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{DeliveredBy, FileName, Image, ImageError};
 use imagelib::initramfs::{read_embed_area, survey};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, RootfsUrl};
+use imagelib::recipe::{Recipe, RecipeError, RootfsLocation, RootfsUrl, SealedRecipe};
 use imagelib::source::Sources;
 use vocabulary::network_files::Keyfile;
 
@@ -414,16 +414,18 @@ fn an_iso_without_a_boot_menu_is_a_base_that_gives_no_images() {
 #[test]
 fn recipes_are_read_back_and_other_versions_refused() {
     let recipe = recipe(identity(Role::Iso, b"base"), Format::Iso);
-    let json = recipe.to_canonical_json();
-    assert_eq!(Recipe::from_canonical_json(&json).unwrap(), recipe);
-    assert_eq!(Recipe::from_canonical_json(&json).unwrap().id(), recipe.id());
-    let other = String::from_utf8(json.clone()).unwrap().replacen("\"version\":1", "\"version\":2", 1);
-    assert!(matches!(Recipe::from_canonical_json(other.as_bytes()), Err(RecipeError::Version(2))));
+    let sealed = recipe.clone().seal();
+    let json = sealed.canonical_json();
+    assert_eq!(sealed.id().as_bytes(), Digest::of(json).as_bytes());
+    assert_eq!(sealed.id(), recipe.id());
+    assert_eq!(SealedRecipe::from_canonical_json(json).unwrap(), sealed);
+    let other = String::from_utf8(json.to_vec()).unwrap().replacen("\"version\":1", "\"version\":2", 1);
+    assert!(matches!(SealedRecipe::from_canonical_json(other.as_bytes()), Err(RecipeError::Version(2))));
     for cut in 0..json.len() {
-        let error = Recipe::from_canonical_json(&json[..cut]).unwrap_err();
+        let error = SealedRecipe::from_canonical_json(&json[..cut]).unwrap_err();
         assert!(!error.to_string().contains("hunter2"));
     }
-    assert!(!format!("{recipe:?}").contains("hunter2"));
+    assert!(!format!("{recipe:?} {sealed:?}").contains("hunter2"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use imagelib::cpio::Archive;
 use imagelib::ignition::{Additions, ExtraFile, Unit, UserConfig};
 use imagelib::image::{FileName, Image};
 use imagelib::kernel_arguments::KernelArgumentEdits;
-use imagelib::recipe::{PartOrder, Recipe};
+use imagelib::recipe::{PartOrder, Recipe, SealedRecipe};
 use imagelib::source::Role;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -176,26 +176,27 @@ proptest! {
 
     #[test]
     fn what_has_no_order_does_not_count(given in content()) {
-        let (one, other) = (recipe(&sorted()), recipe(&given));
+        let (one, other) = (recipe(&sorted()).seal(), recipe(&given).seal());
         prop_assert_eq!(one.id(), other.id());
-        prop_assert_eq!(one.to_canonical_json(), other.to_canonical_json());
-        prop_assert_eq!(bytes(&one), bytes(&other));
+        prop_assert_eq!(one.canonical_json(), other.canonical_json());
+        prop_assert_eq!(bytes(one.recipe()), bytes(other.recipe()));
         prop_assert_eq!(deleting(&sorted()).id(), deleting(&given).id());
 
         // What was written is what is read.
-        let read = Recipe::from_canonical_json(&other.to_canonical_json()).unwrap();
-        prop_assert_eq!(read.order, PartOrder::Canonical);
+        let read = SealedRecipe::from_canonical_json(other.canonical_json()).unwrap();
+        prop_assert_eq!(read.recipe().order, PartOrder::Canonical);
+        prop_assert_eq!(read.canonical_json(), other.canonical_json());
         prop_assert_eq!(read.id(), other.id());
     }
 
     /// What an earlier dayone has stored stays what it is, and is known by its content all the same.
     #[test]
     fn a_stored_recipe_keeps_its_order(given in content()) {
-        let stored = Recipe { order: PartOrder::AsGiven, ..recipe(&given) };
-        let read = Recipe::from_canonical_json(&stored.to_canonical_json()).unwrap();
+        let stored = Recipe { order: PartOrder::AsGiven, ..recipe(&given) }.seal();
+        let read = SealedRecipe::from_canonical_json(stored.canonical_json()).unwrap();
         prop_assert_eq!(read.id(), stored.id());
-        prop_assert_eq!(bytes(&read), bytes(&stored));
-        prop_assert_eq!(read.in_canonical_order().id(), recipe(&sorted()).id());
+        prop_assert_eq!(bytes(read.recipe()), bytes(stored.recipe()));
+        prop_assert_eq!(read.recipe().in_canonical_order().id(), recipe(&sorted()).id());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct DriveRequest<'a> {
 /// Makes the drive, and publishes it.
 pub(super) fn publish(store: &Store, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
     let (recipe, report) = recipe(request, Recipe::new(store.nothing().identity, Format::Data, Additions::default()))?;
-    let published = store.publish_data_for(request.owner, recipe, Some(request.host.to_owned()));
+    let published = store.publish_data_for(request.owner, recipe.seal(), Some(request.host.to_owned()));
     let (image, _) = published.map_err(|error| super::refused(&error))?;
     let file = match request.file_system {
         FileSystem::Iso => FileName::DataIso,

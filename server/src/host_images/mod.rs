@@ -159,7 +159,7 @@ impl HostImages {
             self.tell_once(&name, &format!("{} {text}", unused.join(", ")));
         }
         let label = Some(request.host.to_owned());
-        let published = self.store.publish_for(request.owner, name.as_str(), recipe, label);
+        let published = self.store.publish_for(request.owner, name.as_str(), recipe.seal(), label);
         let (image, _) = published.map_err(|error| refused(&error))?;
         let planned = image.available().ok_or_else(|| BuildError::NotReady("Base Image not available".to_owned()))?;
         planned.image.report.findings().iter().for_each(|finding| self.tell_once(&name, &finding.to_string()));

@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use imagelib::recipe::{PartOrder, Recipe, RecipeId};
+use imagelib::recipe::{PartOrder, RecipeId, SealedRecipe};
 use media::served::Lookup;
 use media::{MediaToken, MediaUuid};
 
@@ -48,7 +48,7 @@ impl Images {
     }
 
     /// The identity under which the content of a recipe is published, or will be.
-    pub(super) fn identity_of(&self, recipe: &Recipe) -> RecipeId {
+    pub(super) fn identity_of(&self, recipe: &SealedRecipe) -> RecipeId {
         let id = recipe.id();
         let maps = self.read();
         let earlier = maps.by_content.get(&id).filter(|_| !maps.by_id.contains_key(&id));

@@ -43,7 +43,7 @@ impl Store {
         for (id, loaded) in records.found {
             let token = store.key.token(&id);
             match loaded {
-                Ok(record) => store.insert(Arc::new(StoredImage::new(token, record))),
+                Ok((recipe, record)) => store.serve(Arc::new(StoredImage::new(token, id, recipe, record))),
                 Err(reason) => store.images.insert_unreadable(id, token, reason),
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use imagelib::image::FileName;
-use imagelib::recipe::{Recipe, RecipeId};
+use imagelib::recipe::{RecipeId, SealedRecipe};
 use media::served::{Lookup, ServedFile};
 use media::{UrlForm, check_name};
 use tracing::error;
@@ -31,7 +31,7 @@ impl Store {
         &self,
         owner: &str,
         base: &str,
-        recipe: Recipe,
+        recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         let (open, name) = self.usable_base(base, &recipe)?;
@@ -42,7 +42,7 @@ impl Store {
     pub fn publish_data_for(
         &self,
         owner: &str,
-        recipe: Recipe,
+        recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         self.publish_owned(owner, &self.nothing(), None, recipe, label)
@@ -53,7 +53,7 @@ impl Store {
         owner: &str,
         open: &Arc<OpenBase>,
         base: Option<BaseName>,
-        recipe: Recipe,
+        recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         if self.urls == UrlForm::Named {

@@ -1,17 +1,19 @@
 //! Whether the records of images outlive the process.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use imagelib::recipe::RecipeId;
+use imagelib::recipe::{RecipeId, SealedRecipe};
 use tracing::warn;
 
 use super::directory::DataDirectory;
 use super::error::StoreError;
+use super::publish::internal;
 use super::record::Record;
+use super::records;
 use super::storage::StorageTrouble;
-use super::{internal, records};
 
 /// When images in memory were published, in seconds since 1970: the first of January 2000.
 ///
@@ -40,26 +42,24 @@ impl Persistence {
     }
 
     /// Makes sure that an image comes back after a restart, where it should.
-    pub(super) fn keep(&self, record: &Record) -> Result<(), StoreError> {
+    pub(super) fn keep(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let id = record.recipe.id();
-        let json = record.to_json().map_err(|error| internal(&error))?;
-        // What is acknowledged can be read back, or it is not acknowledged.
-        Record::from_json(&json, &id).map_err(|error| internal(&error))?;
-        directory.write(&directory.images().join(records::file_name(&id)), &json).map_err(StoreError::Write)
+        let json = record.to_json(recipe).map_err(|error| internal(&error))?;
+        // Not everything that can be written can be read: JSON readers go only so deep into an Ignition config.
+        Record::from_json(&json, &recipe.id()).map_err(|error| internal(&error))?;
+        write(directory, &recipe.id(), &json)
     }
 
     /// Makes sure that an image that is published already still comes back after a restart: its record may have been
-    /// removed or damaged since.
-    pub(super) fn confirm(&self, record: &Record) -> Result<(), StoreError> {
+    /// removed or changed since.
+    pub(super) fn confirm(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let id = record.recipe.id();
-        let there = directory.read(&directory.images().join(records::file_name(&id))).map_err(StoreError::Write)?;
-        if there.is_some_and(|json| Record::from_json(&json, &id).is_ok()) {
+        let json = record.to_json(recipe).map_err(|error| internal(&error))?;
+        if holds(directory, &recipe.id(), &json)? {
             return Ok(());
         }
-        warn!(image = %id, "the record of a published image was removed or damaged; it is written again");
-        self.keep(record)
+        warn!(image = %recipe.id(), "the record of a published image was removed or changed; it is written again");
+        write(directory, &recipe.id(), &json)
     }
 
     /// Why nothing can be kept at the moment; none where it can, or where nothing is kept.
@@ -80,7 +80,7 @@ impl Persistence {
     /// Makes sure that an image does not come back.
     pub(super) fn forget(&self, id: &RecipeId) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        directory.remove(&directory.images().join(records::file_name(id))).map_err(StoreError::Write)?;
+        directory.remove(&path(directory, id)).map_err(StoreError::Write)?;
         Ok(())
     }
 
@@ -91,6 +91,28 @@ impl Persistence {
             Self::Nowhere => Err(io::Error::new(io::ErrorKind::Unsupported, "there is no data directory")),
         }
     }
+}
+
+/// Writes the record of an image, and reads it back.
+fn write(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<(), StoreError> {
+    directory.write(&path(directory, id), json).map_err(StoreError::Write)?;
+    if holds(directory, id, json)? {
+        return Ok(());
+    }
+    Err(StoreError::Write(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the record reads back other than it was written",
+    )))
+}
+
+/// Whether the record of an image has these bytes.
+fn holds(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<bool, StoreError> {
+    let there = directory.read(&path(directory, id)).map_err(StoreError::Write)?;
+    Ok(there.is_some_and(|there| there == json))
+}
+
+fn path(directory: &DataDirectory, id: &RecipeId) -> PathBuf {
+    directory.images().join(records::file_name(id))
 }
 
 /// In whole seconds, since HTTP's dates have no fractions.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use imagelib::digest::Digest;
-use imagelib::recipe::{Recipe, RecipeError, RecipeId};
+use imagelib::recipe::{RecipeError, RecipeId, SealedRecipe};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::definition::BaseName;
 
@@ -41,8 +42,8 @@ impl RecordError {
     }
 }
 
-/// What is kept of a published image.
-#[derive(Clone)]
+/// What is kept of a published image besides its recipe.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
     /// When it was published first, in whole seconds: its `Last-Modified`.
     pub(super) created: SystemTime,
@@ -52,13 +53,11 @@ pub(super) struct Record {
     pub(super) label: Option<String>,
     /// What the bytes of each file were then: the identities of the overlays.
     pub(super) files: BTreeMap<String, Digest>,
-    /// All that decides the bytes.
-    pub(super) recipe: Recipe,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RecordJson {
+struct RecordJson<'a> {
     version: u32,
     created: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +65,9 @@ struct RecordJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     files: BTreeMap<String, Digest>,
-    recipe: serde_json::Value,
+    /// The canonical form.
+    #[serde(borrow)]
+    recipe: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +76,8 @@ struct VersionJson {
 }
 
 impl Record {
-    /// The record as it is written: JSON, one line.
-    pub(super) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+    /// The record as it is written: JSON, one line, with the canonical form of the recipe in it.
+    pub(super) fn to_json(&self, recipe: &SealedRecipe) -> Result<Vec<u8>, serde_json::Error> {
         let created = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut json = serde_json::to_vec(&RecordJson {
             version: VERSION,
@@ -84,21 +85,21 @@ impl Record {
             base: self.base.clone(),
             label: self.label.clone(),
             files: self.files.clone(),
-            recipe: serde_json::from_slice(&self.recipe.to_canonical_json())?,
+            recipe: serde_json::from_slice(recipe.canonical_json())?,
         })?;
         json.push(b'\n');
         Ok(json)
     }
 
     /// Reads the record of the image `id`. Only the whole of what was written passes: the recipe must hash to `id`.
-    pub(super) fn from_json(json: &[u8], id: &RecipeId) -> Result<Self, RecordError> {
+    pub(super) fn from_json(json: &[u8], id: &RecipeId) -> Result<(SealedRecipe, Self), RecordError> {
         let place = |error: serde_json::Error| RecordError::Json { line: error.line(), column: error.column() };
         let VersionJson { version } = serde_json::from_slice(json).map_err(place)?;
         if version != VERSION {
             return Err(RecordError::Version(version));
         }
         let RecordJson { created, base, label, files, recipe, .. } = serde_json::from_slice(json).map_err(place)?;
-        let recipe = Recipe::from_canonical_json(&serde_json::to_vec(&recipe).map_err(place)?)?;
+        let recipe = SealedRecipe::from_canonical_json(recipe.get().as_bytes())?;
         if recipe.id() != *id {
             return Err(RecordError::OtherImage(recipe.id()));
         }
@@ -106,6 +107,81 @@ impl Record {
             .then(|| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(created)))
             .flatten()
             .ok_or(RecordError::Created(created))?;
-        Ok(Self { created, base, label, files, recipe })
+        Ok((recipe, Self { created, base, label, files }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use imagelib::base::{BaseIdentity, Format};
+    use imagelib::ignition::{Additions, ExtraFile, UserConfig};
+    use imagelib::recipe::Recipe;
+
+    use super::*;
+
+    /// As the first version wrote it. Records must be read for as long as their images are published.
+    const WRITTEN: &str = concat!(
+        r#"{"version":1,"created":1700000000,"base":"coreos","label":"worker-1","files":{"initrd.img":"#,
+        r#""277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9"},"recipe":{"version":1,"recipe":{"base":"#,
+        r#""860a6cc40bd41710f9a46b85ada4398e2e80942ecdddc0d113f1653727a9148f","format":"initrd","additions":{"#,
+        r#""keyfiles":[],"no_auto_default":false,"hostname":"worker-1","ssh_authorized_keys":[],"files":[{"path":"#,
+        r#""/etc/motd","mode":"0644","contents":"R3LDvMOfZQ=="}],"units":[]},"ignition":{"ignition":{"version":"3.4.0"},"#,
+        r#""x":[1.0,1000.0,-0.1,18446744073709551615,"é/\u0001"]}}}}"#,
+        "\n",
+    );
+    const ID: &str = "cdd6321d55e2877de226a37141cebde928fa556321e8b68fba29af5e7fa11173";
+
+    fn recipe(ignition: &str) -> SealedRecipe {
+        let file = ExtraFile {
+            path: "/etc/motd".parse().unwrap(),
+            mode: "0644".parse().unwrap(),
+            user: 0,
+            group: 0,
+            contents: "Grüße".into(),
+        };
+        let hostname = Some("worker-1".parse().unwrap());
+        let additions = Additions { hostname, files: vec![file], ..Additions::default() };
+        let recipe = Recipe {
+            ignition: Some(UserConfig::parse(ignition.as_bytes()).unwrap()),
+            ..Recipe::new(BaseIdentity::of(&BTreeMap::new()), Format::Initrd, additions)
+        };
+        recipe.seal()
+    }
+
+    fn record() -> Record {
+        Record {
+            created: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+            base: Some("coreos".parse().unwrap()),
+            label: Some("worker-1".to_owned()),
+            files: BTreeMap::from([("initrd.img".to_owned(), Digest::of(b"bytes"))]),
+        }
+    }
+
+    #[test]
+    fn a_record_is_written_and_read_as_ever() {
+        let recipe =
+            recipe(r#"{"ignition":{"version":"3.4.0"},"x":[1.0,1e3,-0.1,18446744073709551615,"\u00e9/\u0001"]}"#);
+        assert_eq!(recipe.id().to_string(), ID);
+        assert_eq!(String::from_utf8(record().to_json(&recipe).unwrap()).unwrap(), WRITTEN);
+        assert_eq!(Record::from_json(WRITTEN.as_bytes(), &recipe.id()).unwrap(), (recipe, record()));
+    }
+
+    #[test]
+    fn a_record_that_was_formatted_by_others_is_read() {
+        let value: serde_json::Value = serde_json::from_str(WRITTEN).unwrap();
+        let formatted = serde_json::to_vec_pretty(&value).unwrap();
+        let (recipe, found) = Record::from_json(&formatted, &ID.parse().unwrap()).unwrap();
+        assert_eq!((recipe.id().to_string().as_str(), found), (ID, record()));
+    }
+
+    #[test]
+    fn a_config_that_is_nested_too_deeply_is_not_read_back() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let written = |depth| {
+            let recipe = recipe(&format!(r#"{{"ignition":{{"version":"3.4.0"}},"x":{}}}"#, nested(depth)));
+            Record::from_json(&record().to_json(&recipe).unwrap(), &recipe.id()).map(drop)
+        };
+        assert!(written(120).is_ok());
+        assert!(matches!(written(126), Err(RecordError::Recipe(RecipeError::Json { .. }))));
     }
 }

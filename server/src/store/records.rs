@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use imagelib::recipe::RecipeId;
+use imagelib::recipe::{Recipe, RecipeId, SealedRecipe};
 use tracing::warn;
 
 use super::directory::{DataDirectory, DirectoryError};
@@ -16,8 +16,8 @@ const LARGEST: u64 = 64 << 20;
 
 /// What was found.
 pub(super) struct Records {
-    /// The images, each with its record, or why this version of dayone cannot read it.
-    pub(super) found: BTreeMap<RecipeId, Result<Record, String>>,
+    /// The images, each with its recipe and its record, or why this version of dayone cannot read them.
+    pub(super) found: BTreeMap<RecipeId, Result<(Recipe, Record), String>>,
     damaged: usize,
 }
 
@@ -46,8 +46,8 @@ pub(super) fn load(directory: &DataDirectory) -> Result<Records, DirectoryError>
             continue;
         };
         match read(&path, &id) {
-            Ok(Ok(record)) => {
-                records.found.insert(id, Ok(record));
+            Ok(Ok((recipe, record))) => {
+                records.found.insert(id, Ok((recipe.into_recipe(), record)));
             }
             Ok(Err(error)) if error.is_other_version() => {
                 warn!(path = %shown, %error, "image is not served: another version of dayone published it");
@@ -76,7 +76,7 @@ fn image_of(path: &Path) -> Option<RecipeId> {
     id.parse().ok().filter(|_| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()))
 }
 
-fn read(path: &Path, id: &RecipeId) -> io::Result<Result<Record, RecordError>> {
+fn read(path: &Path, id: &RecipeId) -> io::Result<Result<(SealedRecipe, Record), RecordError>> {
     if path.metadata()?.len() > LARGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {LARGEST} bytes")));
     }

@@ -29,6 +29,8 @@ pub const IPXE_SCRIPT: &str = "boot.ipxe";
 pub struct StoredImage {
     id: RecipeId,
     token: MediaToken,
+    /// Without its canonical form, which would be in memory a second time.
+    recipe: Recipe,
     record: Record,
     /// Its label, as requests need it.
     host: Option<Arc<str>>,
@@ -94,13 +96,14 @@ pub(super) enum PlanError {
 }
 
 impl StoredImage {
-    /// An image that is not planned yet.
-    pub(super) fn new(token: MediaToken, record: Record) -> Self {
+    /// An image that is not planned yet. `id` is the identity of `recipe`.
+    pub(super) fn new(token: MediaToken, id: RecipeId, recipe: Recipe, record: Record) -> Self {
         let state = ImageState::Unavailable { reason: "it is not planned yet".to_owned() };
         let current = RwLock::new(Current { base: None, state });
         Self {
-            id: record.recipe.id(),
+            id,
             token,
+            recipe,
             host: record.label.as_deref().map(Arc::from),
             record,
             current,
@@ -111,8 +114,14 @@ impl StoredImage {
     }
 
     /// An image that was planned just now.
-    pub(super) fn planned(token: MediaToken, record: Record, planned: PlannedImage) -> Self {
-        let image = Self::new(token, record);
+    pub(super) fn planned(
+        token: MediaToken,
+        id: RecipeId,
+        recipe: Recipe,
+        record: Record,
+        planned: PlannedImage,
+    ) -> Self {
+        let image = Self::new(token, id, recipe, record);
         image.set(Some(Arc::clone(&planned.base)), ImageState::Available(Arc::new(planned)));
         image
     }
@@ -152,7 +161,7 @@ impl StoredImage {
 
     /// What it is made from.
     pub fn recipe(&self) -> &Recipe {
-        &self.record.recipe
+        &self.recipe
     }
 
     /// When it was published first, in whole seconds.
@@ -195,7 +204,7 @@ impl StoredImage {
 
     /// Plans it again over a base with its identity, and makes sure that its bytes are those of when it was published.
     pub(super) fn plan_over(&self, base: &Arc<OpenBase>, media_url: &MediaUrl) -> Result<(), PlanError> {
-        let planned = PlannedImage::plan(&self.record.recipe, base, &self.token, self.record.created, media_url);
+        let planned = PlannedImage::plan(&self.recipe, base, &self.token, self.record.created, media_url);
         let same = planned.and_then(|planned| {
             if planned.identities() == self.record.files { Ok(planned) } else { Err(PlanError::OtherBytes) }
         });

@@ -50,7 +50,7 @@ fn a_base_that_is_missing_at_a_later_start_takes_only_its_own_images_out_of_serv
     let store = place.open_with(bases.clone()).unwrap();
     let image = publish(&store, 1);
     let identity = store.base("other").unwrap().available().unwrap().identity;
-    let (kept, _) = store.publish("other", recipe_over(identity, 1), None).unwrap();
+    let (kept, _) = store.publish("other", recipe_over(identity, 1).seal(), None).unwrap();
     let before = see(&store, &image, "initrd.img");
     drop(store);
     fs::rename(place.path("rootfs"), place.path("moved")).unwrap();
@@ -61,7 +61,7 @@ fn a_base_that_is_missing_at_a_later_start_takes_only_its_own_images_out_of_serv
     assert!(seen.reason().contains("base 'coreos'"), "{seen:?}");
     assert_eq!(see(&store, &image, "boot.iso"), Seen::NotFound);
     assert!(see(&store, &kept, "initrd.img").is_file());
-    let error = store.publish(NAME, image.recipe().clone(), None).unwrap_err();
+    let error = store.publish(NAME, image.recipe().clone().seal(), None).unwrap_err();
     assert!(matches!(error, StoreError::BaseUnavailable { .. }));
     assert!(!error.to_string().contains("rootfs"), "{error}");
     assert!(store.digest(&store.image(&image.id()).unwrap(), imagelib::image::FileName::Initrd).is_err());
@@ -82,7 +82,7 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     let before = see(&store, &image, "initrd.img");
     place.write_base(b"another kernel", 1 << 20);
     assert!(
-        matches!(store.publish(NAME, recipe(&store, 2), None), Err(StoreError::BaseUnavailable { .. })),
+        matches!(store.publish(NAME, recipe(&store, 2).seal(), None), Err(StoreError::BaseUnavailable { .. })),
         "seen before any recheck"
     );
     store.recheck();
@@ -92,7 +92,7 @@ fn a_base_that_changes_under_a_running_server_and_comes_back() {
     place.settle();
     store.recheck();
     assert!(see(&store, &image, "initrd.img").reason().contains("another image now"));
-    let stale = store.publish(NAME, image.recipe().clone(), None).unwrap_err();
+    let stale = store.publish(NAME, image.recipe().clone().seal(), None).unwrap_err();
     assert!(matches!(stale, StoreError::BaseReplaced(_)), "{stale}");
     let new = publish(&store, 1);
     assert_ne!(new.token(), image.token());

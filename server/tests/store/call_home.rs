@@ -19,7 +19,7 @@ fn the_same_recipe_gives_the_same_token_and_image_and_others_do_not() {
         let once = recipe.clone();
         assert_eq!(call_home::add(&mut recipe, &base.base, &store, &url).unwrap(), Some(token));
         assert_eq!(recipe, once, "there is one script");
-        let (image, _) = store.publish(NAME, recipe, None).unwrap();
+        let (image, _) = store.publish(NAME, recipe.seal(), None).unwrap();
         let embedded = image.available().unwrap().image.embedded.clone();
         let script = embedded.iter().find(|file| file.path.starts_with("/etc/NetworkManager/dispatcher.d/")).unwrap();
         assert_eq!(script.mode, "0755");

@@ -24,7 +24,7 @@ fn the_same_recipes_published_by_many_threads_are_created_once_each() {
                 let publish = |step: usize| {
                     // Half of them in step, half of them each in an order of its own.
                     let number = if thread.is_multiple_of(2) { step } else { (step * 5 + thread) % RECIPES };
-                    let (image, publication) = store.publish(NAME, recipe(store, number), None).unwrap();
+                    let (image, publication) = store.publish(NAME, recipe(store, number).seal(), None).unwrap();
                     created.fetch_add(usize::from(publication == Publication::Created), Ordering::Relaxed);
                     // Acknowledged is served.
                     assert!(see(store, &image, "initrd.img").is_file());
@@ -56,7 +56,7 @@ fn publishing_releasing_and_looking_at_bases_at_once_leaves_memory_and_disk_of_o
                 for step in 0..60 {
                     let recipe = recipe(store, (step + thread) % RECIPES);
                     if (step / 3 + thread) % 2 == 0 {
-                        store.publish(NAME, recipe, None).unwrap();
+                        store.publish(NAME, recipe.seal(), None).unwrap();
                     } else {
                         store.release(&recipe.id()).unwrap();
                     }

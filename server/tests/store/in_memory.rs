@@ -86,7 +86,8 @@ fn what_a_url_ends_in_is_found_in_its_own_form_only() {
 #[test]
 fn owners_that_are_no_names_are_refused_where_they_stand_in_urls() {
     let place = Place::new();
-    let refused = |urls, owner| place.in_memory(1, urls).publish_for(owner, NAME, recipe(&place.open(), 1), None);
+    let refused =
+        |urls, owner| place.in_memory(1, urls).publish_for(owner, NAME, recipe(&place.open(), 1).seal(), None);
     for owner in ["", "../worker-0.iso", "a/b", ".hidden", "namespace/name/uid"] {
         assert!(matches!(refused(UrlForm::Named, owner), Err(StoreError::Name { .. })), "{owner}");
         assert!(refused(UrlForm::Uuid, owner).is_ok(), "{owner}");
@@ -142,7 +143,7 @@ fn bases_are_added_and_removed_while_it_runs() {
     place.settle();
     let store = Store::in_memory(settings(1, UrlForm::Capability)).unwrap();
     let mut changes = store.base_changes();
-    assert!(matches!(store.publish_for("a", NAME, of_any_base(), None), Err(StoreError::UnknownBase(_))));
+    assert!(matches!(store.publish_for("a", NAME, of_any_base().seal(), None), Err(StoreError::UnknownBase(_))));
     store.set_bases(vec![place.base(NAME)]).unwrap();
     assert!(changes.has_changed().unwrap());
     let image = publish_for(&store, "a", 1);
@@ -238,14 +239,14 @@ fn an_initramfs_alone_is_a_base_without_an_ipxe_script() {
     let bases = vec![place.base(NAME), alone];
     let store = Store::in_memory(InMemory { bases, ..settings(1, UrlForm::Capability) }).unwrap();
     let identity = store.base("alone").unwrap().available().unwrap().identity;
-    let (image, _) = store.publish_for("a", "alone", recipe_over(identity, 1), None).unwrap();
+    let (image, _) = store.publish_for("a", "alone", recipe_over(identity, 1).seal(), None).unwrap();
     assert!(see(&store, &image, "initrd.img").is_file());
     for file in ["vmlinuz", "boot.ipxe", "boot.iso"] {
         assert_eq!(see(&store, &image, file), Seen::NotFound, "{file}");
     }
     assert!(see(&store, &publish_for(&store, "b", 1), "boot.ipxe").is_file());
     let iso = Recipe { format: Format::Iso, ..recipe_over(identity, 1) };
-    let refused = store.publish_for("a", "alone", iso, None).unwrap_err().to_string();
+    let refused = store.publish_for("a", "alone", iso.seal(), None).unwrap_err().to_string();
     assert!(refused.contains("no kernel"), "{refused}");
     assert!(see(&store, &image, "initrd.img").is_file(), "a refusal takes nothing away");
 }

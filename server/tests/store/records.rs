@@ -1,6 +1,7 @@
 //! Records that are torn, damaged, foreign or of another version: the server starts, and loses nothing else.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use dayone::store::Publication;
 use imagelib::ignition::ExtraFile;
@@ -112,7 +113,7 @@ fn records_of_another_version_stay_and_answer_unavailable_until_released() {
         let seen = see(&store, &image, "initrd.img");
         assert!(seen.reason().contains("version 2"), "{what}: {seen:?}");
         assert!(path.exists(), "{what}");
-        let error = store.publish(NAME, recipe(&store, 1), None).unwrap_err();
+        let error = store.publish(NAME, recipe(&store, 1).seal(), None).unwrap_err();
         assert!(error.to_string().contains("release it"), "{what}: {error}");
         assert!(store.release(&image.id()).unwrap());
         assert_eq!(see(&store, &image, "initrd.img"), Seen::NotFound);
@@ -141,7 +142,7 @@ fn an_image_that_would_have_other_bytes_now_is_unavailable() {
     assert!(see(&store, &kept, "initrd.img").is_file());
     store.recheck();
     assert!(see(&store, &image, "initrd.img").reason().contains("other bytes"));
-    let error = store.publish(NAME, recipe(&store, 1), None).unwrap_err();
+    let error = store.publish(NAME, recipe(&store, 1).seal(), None).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");
 }
 
@@ -160,7 +161,7 @@ fn an_image_that_was_published_in_another_order_stays_and_is_the_image_of_its_co
     let mut given = recipe(&store, 1);
     given.additions.files = vec![file("/etc/b"), file("/etc/a")];
     let earlier = Recipe { order: PartOrder::AsGiven, ..given.clone() };
-    let (image, _) = store.publish(NAME, earlier, None).unwrap();
+    let (image, _) = store.publish(NAME, earlier.seal(), None).unwrap();
     assert_ne!(image.id(), given.id());
     let before = see(&store, &image, "initrd.img");
     drop(store);
@@ -169,13 +170,15 @@ fn an_image_that_was_published_in_another_order_stays_and_is_the_image_of_its_co
     let again = store.image(&image.id()).unwrap();
     assert_eq!(see(&store, &again, "initrd.img"), before);
     assert_eq!(again.etags().collect::<Vec<_>>(), image.etags().collect::<Vec<_>>());
-    // Whoever orders that again, in whichever order, gets that image.
+    // Whoever orders that again, in whichever order, gets that image, and its record stays as it is.
+    let written = fs::metadata(&place.records()[0]).unwrap();
     given.additions.files.reverse();
-    assert_eq!(store.identity_of(&given), image.id());
-    let (same, publication) = store.publish(NAME, given.clone(), None).unwrap();
+    assert_eq!(store.identity_of(&given.clone().seal()), image.id());
+    let (same, publication) = store.publish(NAME, given.clone().seal(), None).unwrap();
     assert_eq!((publication, same.id(), same.token()), (Publication::Existing, image.id(), image.token()));
+    assert_eq!(fs::metadata(&place.records()[0]).unwrap().ino(), written.ino());
 
     assert!(store.release(&image.id()).unwrap());
-    let (new, publication) = store.publish(NAME, given.clone(), None).unwrap();
+    let (new, publication) = store.publish(NAME, given.clone().seal(), None).unwrap();
     assert_eq!((publication, new.id()), (Publication::Created, given.id()));
 }

@@ -48,7 +48,7 @@ fn an_iso_is_one_file_that_a_restart_does_not_change_either() {
     let base = || vec![format!("{NAME}={}", place.path("live.iso").display()).parse().unwrap()];
     let store = place.open_with(base()).unwrap();
     let order = Recipe { format: Format::Iso, ..recipe(&store, 1) };
-    let (image, _) = store.publish(NAME, order, None).unwrap();
+    let (image, _) = store.publish(NAME, order.seal(), None).unwrap();
     let before = see(&store, &image, "boot.iso");
     let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
     assert!(bytes.len() == iso.len() && *bytes != iso);
@@ -115,15 +115,35 @@ fn publishing_again_is_the_same_image_and_writes_nothing() {
     let store = place.open();
     let image = publish(&store, 1);
     let record = fs::metadata(&place.records()[0]).unwrap();
-    let (again, publication) = store.publish(NAME, recipe(&store, 1), Some("another".to_owned())).unwrap();
+    let (again, publication) = store.publish(NAME, recipe(&store, 1).seal(), Some("another".to_owned())).unwrap();
     assert_eq!((publication, again.id(), again.label()), (Publication::Existing, image.id(), Some("worker-1")));
     let after = fs::metadata(&place.records()[0]).unwrap();
     assert_eq!((record.ino(), record.ctime_nsec()), (after.ino(), after.ctime_nsec()));
     drop(store);
 
     let store = place.open();
-    let (again, publication) = store.publish(NAME, recipe(&store, 1), None).unwrap();
+    let (again, publication) = store.publish(NAME, recipe(&store, 1).seal(), None).unwrap();
     assert_eq!((publication, again.created()), (Publication::Existing, image.created()));
+}
+
+#[test]
+fn publishing_again_writes_a_record_that_was_removed_or_changed() {
+    let place = Place::new();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let path = place.records().remove(0);
+    let whole = fs::read(&path).unwrap();
+    let relabelled = String::from_utf8(whole.clone()).unwrap().replace("worker-1", "worker-2").into_bytes();
+    assert_ne!(relabelled, whole);
+    for there in [None, Some(relabelled), Some(whole[..whole.len() / 2].to_vec())] {
+        match there {
+            None => fs::remove_file(&path).unwrap(),
+            Some(there) => fs::write(&path, there).unwrap(),
+        }
+        let (again, publication) = store.publish(NAME, recipe(&store, 1).seal(), None).unwrap();
+        assert_eq!((publication, again.id()), (Publication::Existing, image.id()));
+        assert!(fs::read(&path).unwrap() == whole);
+    }
 }
 
 #[test]
@@ -211,11 +231,11 @@ fn another_key_is_never_made_up_for_images_that_are_there() {
 fn what_cannot_be_published_says_why() {
     let place = Place::new();
     let store = place.open();
-    let error = store.publish("other", recipe(&store, 1), None).unwrap_err();
+    let error = store.publish("other", recipe(&store, 1).seal(), None).unwrap_err();
     assert!(matches!(&error, StoreError::UnknownBase(name) if name == "other"));
     let mut iso = recipe(&store, 1);
     iso.format = Format::Iso;
-    assert!(matches!(store.publish(NAME, iso, None), Err(StoreError::Image(_))));
+    assert!(matches!(store.publish(NAME, iso.seal(), None), Err(StoreError::Image(_))));
     assert!(store.images().is_empty() && place.records().is_empty());
 }
 
@@ -228,13 +248,13 @@ fn a_record_that_cannot_be_written_is_not_acknowledged() {
     let refused = recipe(&store, 2);
     let in_the_way = place.data().join("images").join(format!("{}.json", refused.id()));
     fs::create_dir(&in_the_way).unwrap();
-    let error = store.publish(NAME, refused.clone(), None).unwrap_err();
+    let error = store.publish(NAME, refused.clone().seal(), None).unwrap_err();
     assert!(matches!(error, StoreError::Write(_)));
     assert!(!error.to_string().contains(&place.data().display().to_string()), "{error}");
     assert!(store.image(&refused.id()).is_none());
     assert_eq!(place.records().len(), 2, "nothing unfinished is left");
     fs::remove_dir(&in_the_way).unwrap();
-    store.publish(NAME, refused, None).unwrap();
+    store.publish(NAME, refused.seal(), None).unwrap();
     assert!(see(&store, &kept, "initrd.img").is_file());
 }
 
@@ -267,14 +287,15 @@ fn a_data_image_needs_no_base_to_come_back() {
     let drive =
         DataDrive { user_data: Some("#!/bin/sh\n".into()), ..DataDrive::new(DataKind::NoCloud, FileSystem::Iso) };
     let nothing = Recipe::new(store.nothing().identity, Format::Data, Additions::default());
-    let (image, publication) = store.publish_data(Recipe { data: Some(drive), ..nothing.clone() }, None).unwrap();
+    let (image, publication) =
+        store.publish_data(Recipe { data: Some(drive), ..nothing.clone() }.seal(), None).unwrap();
     assert_eq!((publication, image.base_name()), (Publication::Created, None));
     let before = see(&store, &image, "data.iso");
     let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
     assert_eq!(store.digest(&image, FileName::DataIso).unwrap(), Digest::of(bytes));
     // Neither a drive without a purpose nor another image gets by without a base.
     for recipe in [nothing.clone(), Recipe { format: Format::Initrd, ..nothing }] {
-        assert!(matches!(store.publish_data(recipe, None), Err(StoreError::Image(_))));
+        assert!(matches!(store.publish_data(recipe.seal(), None), Err(StoreError::Image(_))));
     }
     store.recheck();
     assert_eq!(see(&store, &image, "data.iso"), before);

@@ -119,14 +119,15 @@ pub(crate) fn recipe_over(base: imagelib::base::BaseIdentity, number: usize) -> 
 }
 
 pub(crate) fn publish(store: &Store, number: usize) -> Arc<StoredImage> {
-    let (image, publication) = store.publish(NAME, recipe(store, number), Some(format!("worker-{number}"))).unwrap();
+    let (image, publication) =
+        store.publish(NAME, recipe(store, number).seal(), Some(format!("worker-{number}"))).unwrap();
     assert_eq!(publication, Publication::Created);
     image
 }
 
 /// Makes the image of host number `number` that of an owner.
 pub(crate) fn publish_for(store: &Store, owner: &str, number: usize) -> Arc<StoredImage> {
-    store.publish_for(owner, NAME, recipe(store, number), None).unwrap().0
+    store.publish_for(owner, NAME, recipe(store, number).seal(), None).unwrap().0
 }
 
 /// What a client sees of the file: `ETag`, `Last-Modified` and all bytes; or what else it is told.

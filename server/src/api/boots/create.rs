@@ -15,7 +15,7 @@ use super::order::{self, BootOrder, BootQuery, JsonBootOrder};
 use super::prepare::{Prepared, prepare};
 use super::show::{self, BootBody};
 use crate::api::content::{self, Content};
-use crate::api::images::{OrderQuery, Understood};
+use crate::api::images::{OrderQuery, Sealed};
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody};
 use crate::api::user_documents::YamlDocuments;
@@ -104,7 +104,7 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
 }
 
 /// Publishes the images and begins the boots. If any of that fails, the images that are new are taken back.
-async fn begin(api: &Api, images: Vec<Understood>, boots: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, Problem> {
+async fn begin(api: &Api, images: Vec<Sealed>, boots: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, Problem> {
     let store = Arc::clone(&api.store);
     let (new, published) = blocking(move || publish(&store, images)).await?;
     let begun = match published {
@@ -121,7 +121,7 @@ async fn begin(api: &Api, images: Vec<Understood>, boots: Vec<NewBoot>) -> Resul
 }
 
 /// Publishes the images up to the first that cannot be. The ones that were not there before, and the error.
-fn publish(store: &Store, images: Vec<Understood>) -> (Vec<Arc<StoredImage>>, Result<(), StoreError>) {
+fn publish(store: &Store, images: Vec<Sealed>) -> (Vec<Arc<StoredImage>>, Result<(), StoreError>) {
     let mut new = Vec::new();
     for image in images {
         match image.publish(store) {

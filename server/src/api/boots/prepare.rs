@@ -10,7 +10,7 @@ use vocabulary::host::{BmcSpec, HostSpec};
 use vocabulary::report::Report;
 
 use super::order::{BootOrder, Source};
-use crate::api::images::{Order, Place, Understood};
+use crate::api::images::{Order, Place, Sealed, Understood};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
@@ -28,7 +28,7 @@ const LONGEST: u64 = 24 * 60 * 60;
 pub(super) struct Prepared {
     pub boots: Vec<NewBoot>,
     /// The images to publish.
-    pub images: Vec<Understood>,
+    pub images: Vec<Sealed>,
     /// Warnings about the documents.
     pub report: Report,
 }
@@ -70,11 +70,11 @@ fn made(api: &Api, order: &BootOrder, image: &Order) -> Result<Prepared, Problem
         let mut understood = place.compose(&api.media_url, image.clone(), of_host, Report::new())?;
         let calls = add_call_home(api, order, &mut understood)?;
         let wait_for = wait_for(order, calls, !addresses.is_empty());
-        let image = api.store.identity_of(&understood.recipe);
-        let label = understood.label.clone();
-        let boot = new_boot(api, order, Some((&host, addresses)), label.as_deref(), image, medium, wait_for)?;
+        let sealed = understood.seal();
+        let (image, label) = (api.store.identity_of(&sealed.recipe), sealed.label.as_deref());
+        let boot = new_boot(api, order, Some((&host, addresses)), label, image, medium, wait_for)?;
         prepared.boots.push(boot);
-        prepared.images.push(understood);
+        prepared.images.push(sealed);
     }
     Ok(prepared)
 }

@@ -6,7 +6,7 @@ use hosts::network::{ConvertedNetwork, Target};
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
-use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
+use imagelib::recipe::{PartOrder, Recipe, RootfsLocation, SealedRecipe};
 use media::MediaUrl;
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
@@ -20,13 +20,13 @@ use crate::store::{BaseName, BaseState, OpenBase, Publication, RegisteredBase, S
 /// An order, understood.
 pub(in crate::api) struct Understood {
     /// The base; a data image has none.
-    pub base: Option<Arc<RegisteredBase>>,
+    base: Option<Arc<RegisteredBase>>,
     /// The base's files.
     pub open: Arc<OpenBase>,
     /// What goes into the image.
     pub recipe: Recipe,
     /// What the user calls the host.
-    pub label: Option<String>,
+    label: Option<String>,
     /// Warnings about the documents.
     pub report: Report,
 }
@@ -126,6 +126,23 @@ pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBas
 }
 
 impl Understood {
+    /// Nothing is added to the image any more.
+    pub(in crate::api) fn seal(self) -> Sealed {
+        Sealed { base: self.base, recipe: self.recipe.seal(), label: self.label }
+    }
+}
+
+/// An order whose image can be published.
+pub(in crate::api) struct Sealed {
+    /// The base; a data image has none.
+    base: Option<Arc<RegisteredBase>>,
+    /// What goes into the image.
+    pub recipe: SealedRecipe,
+    /// What the user calls the host.
+    pub label: Option<String>,
+}
+
+impl Sealed {
     /// Publishes the image.
     pub(in crate::api) fn publish(self, store: &Store) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         match self.base {

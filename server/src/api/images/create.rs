@@ -106,7 +106,7 @@ async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: B
 
 fn publish(api: &Api, mut understood: Understood) -> Result<Response, Problem> {
     let report = std::mem::take(&mut understood.report);
-    let (image, publication) = understood.publish(&api.store)?;
+    let (image, publication) = understood.seal().publish(&api.store)?;
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
         Publication::Existing => StatusCode::OK,

@@ -14,7 +14,7 @@ mod show;
 mod single;
 mod topology;
 
-pub(super) use build::{Place, Understood, open_base};
+pub(super) use build::{Place, Sealed, Understood, open_base};
 pub(super) use order::{JsonOrder, Order, OrderQuery, is_order};
 pub(super) use schema::FormatBody;
 

@@ -1,0 +1,130 @@
+//! The canonical form of a recipe, and the identity that follows from it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{PartOrder, Recipe, RecipeId};
+use crate::digest::Digest;
+
+/// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
+/// would give other bytes, so that an image keeps its bytes, and its address, for as long as it is published.
+const VERSION: u32 = 1;
+
+/// Why stored bytes are not a recipe.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecipeError {
+    /// Not the JSON of a recipe.
+    #[error("not a recipe: line {line}, column {column}")]
+    Json {
+        /// Line of the offending byte, from 1.
+        line: usize,
+        /// Column of the offending byte, from 1.
+        column: usize,
+    },
+    /// Written by another version of dayone.
+    #[error("the recipe has version {0}; this dayone makes images from version {VERSION}")]
+    Version(u32),
+}
+
+impl From<serde_json::Error> for RecipeError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column() }
+    }
+}
+
+#[derive(Serialize)]
+struct Versioned<'a> {
+    version: u32,
+    recipe: &'a Recipe,
+}
+
+#[derive(Deserialize)]
+struct VersionedJson<'a> {
+    version: u32,
+    #[serde(borrow)]
+    recipe: &'a RawValue,
+}
+
+/// A recipe that no longer changes, with its canonical form and its identity. Both are computed once, when the recipe is
+/// sealed.
+///
+/// The canonical form is compact JSON with its members in a fixed order, and all parts of the recipe in its
+/// [order](PartOrder). The identity is the SHA-256 of these bytes.
+#[derive(Clone, PartialEq)]
+pub struct SealedRecipe {
+    recipe: Recipe,
+    canonical: Vec<u8>,
+    id: RecipeId,
+}
+
+impl SealedRecipe {
+    fn new(recipe: Recipe, canonical: Vec<u8>) -> Self {
+        let id = RecipeId(Digest::of(&canonical));
+        Self { recipe, canonical, id }
+    }
+
+    /// Reads the canonical form. Recipes that an earlier dayone has written have their parts in the order in which they
+    /// were given, and keep it. Errors name places, never contents.
+    ///
+    /// The identity follows from what was read, so compare it with the one that you expect.
+    pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
+        let VersionedJson { version, recipe } = serde_json::from_slice(json)?;
+        if version != VERSION {
+            return Err(RecipeError::Version(version));
+        }
+        let as_given = Recipe { order: PartOrder::AsGiven, ..serde_json::from_str(recipe.get())? };
+        let bytes = as_given.to_canonical_json();
+        let ordered = as_given.in_canonical_order();
+        let recipe = if ordered.to_canonical_json() == bytes { ordered } else { as_given };
+        Ok(Self::new(recipe, bytes))
+    }
+
+    /// The identity.
+    pub fn id(&self) -> RecipeId {
+        self.id
+    }
+
+    /// The bytes that the identity is the SHA-256 of. They hold secrets where the recipe does.
+    pub fn canonical_json(&self) -> &[u8] {
+        &self.canonical
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The recipe alone, for callers that no longer need its canonical form.
+    pub fn into_recipe(self) -> Recipe {
+        self.recipe
+    }
+}
+
+impl fmt::Debug for SealedRecipe {
+    /// Without the canonical form, which holds secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedRecipe").field("id", &self.id).field("recipe", &self.recipe).finish_non_exhaustive()
+    }
+}
+
+impl Recipe {
+    /// Writes the canonical form and computes the identity.
+    pub fn seal(self) -> SealedRecipe {
+        let canonical = self.to_canonical_json();
+        SealedRecipe::new(self, canonical)
+    }
+
+    /// The recipe's identity, for callers that need nothing else: see [`seal`](Self::seal). The same content has the same
+    /// identity, in whichever order it was given.
+    pub fn id(&self) -> RecipeId {
+        RecipeId(Digest::of(&self.to_canonical_json()))
+    }
+
+    fn to_canonical_json(&self) -> Vec<u8> {
+        // Serialising to memory fails only for maps whose keys are not texts, which a recipe has none of.
+        serde_json::to_vec(&Versioned { version: VERSION, recipe: &self.arranged() }).unwrap_or_default()
+    }
+}

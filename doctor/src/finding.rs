@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::evidence::Evidence;
 use super::http::Answer;
 
 /// How much a [`Finding`] weighs. The order is that of weight.
@@ -87,15 +88,6 @@ impl Serialize for Reader {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
-}
-
-/// What was asked, and what came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Evidence {
-    /// The request, without the path, which is a secret on some servers.
-    pub request: String,
-    /// The beginning of the answer.
-    pub answer: String,
 }
 
 /// One thing that a reader would stumble over.

@@ -5,6 +5,7 @@
 //! are read, one request at a time but where several at once are the point.
 
 mod content;
+mod evidence;
 mod finding;
 mod first_look;
 mod http;
@@ -20,7 +21,8 @@ use serde::Serialize;
 use tokio::time::timeout;
 use url::Url;
 
-pub use self::finding::{Evidence, Examination, Finding, Reader, Severity};
+pub use self::evidence::Evidence;
+pub use self::finding::{Examination, Finding, Reader, Severity};
 pub use self::http::Trust;
 use self::http::{Traffic, Trouble};
 use self::lab::Lab;

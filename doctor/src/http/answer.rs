@@ -10,7 +10,7 @@ use http::header::{
 };
 use http::{HeaderMap, StatusCode, Version};
 
-use crate::finding::Evidence;
+use crate::evidence::Evidence;
 
 /// The headers that evidence shows.
 const TELLING: [HeaderName; 14] = [

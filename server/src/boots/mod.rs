@@ -20,6 +20,7 @@ mod record;
 mod records;
 mod seal;
 mod service;
+mod shared;
 mod step;
 mod time;
 
@@ -32,6 +33,7 @@ pub use id::{BootId, NotABootId};
 pub use metrics::BootMetrics;
 pub use progress::Progress;
 pub use record::{BootOptions, BootRecord, BootState, EjectWhen, NewBoot, Remark};
-pub use service::{BootSettings, Boots, Deleted};
+pub use service::{Boots, Deleted};
+pub use shared::BootSettings;
 pub use step::{Step, StepRecord, StepState};
 pub use time::Timestamp;

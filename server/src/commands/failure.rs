@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::process::ExitCode;
 
-use super::terminal;
 use crate::error_chain::chain;
 
 /// Why a command did not do what it was asked to do.
@@ -35,7 +33,8 @@ impl Failure {
         Self::System(format!("{what}: {}", chain(error)))
     }
 
-    fn code(&self) -> u8 {
+    /// The exit code.
+    pub(super) fn code(&self) -> u8 {
         match self {
             Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
             Self::System(_) => 2,
@@ -44,15 +43,4 @@ impl Failure {
             Self::Interrupted(_) => 130,
         }
     }
-}
-
-/// Says what went wrong, where something did, in one sentence.
-pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
-    let Err(failure) = result else { return ExitCode::SUCCESS };
-    match &failure {
-        Failure::Findings | Failure::Unknown => {}
-        Failure::Input(message) | Failure::Bmc(message) | Failure::System(message) => terminal::complain(message),
-        Failure::Interrupted(meaning) => terminal::complain(&format!("interrupted; {meaning}")),
-    }
-    ExitCode::from(failure.code())
 }

@@ -10,6 +10,7 @@ mod convert;
 mod customisation;
 mod doctor;
 mod documents;
+mod ending;
 mod explain;
 mod failure;
 mod files;
@@ -36,16 +37,16 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Controller(arguments) => controller::run(*arguments),
         Command::StaticServer(arguments) => static_server::run(*arguments),
-        Command::Boot(arguments) => failure::exit_code(boot::run(&arguments)),
-        Command::Build(arguments) => failure::exit_code(build::run(*arguments)),
-        Command::Convert(arguments) => failure::exit_code(convert::run(&arguments)),
-        Command::SecondStep(arguments) => failure::exit_code(second_step::run(&arguments)),
-        Command::Manifests(arguments) => failure::exit_code(manifests::run(&arguments)),
-        Command::Inspect(arguments) => failure::exit_code(inspect::run(&arguments)),
-        Command::Bmc(BmcCommand::Probe(arguments)) => failure::exit_code(bmc::probe(&arguments)),
-        Command::Eject(arguments) => failure::exit_code(bmc::eject(&arguments)),
-        Command::Doctor(arguments) => failure::exit_code(doctor::run(&arguments)),
-        Command::Explain(arguments) => failure::exit_code(explain::run(&arguments)),
-        Command::Check(arguments) => failure::exit_code(check::run(&arguments)),
+        Command::Boot(arguments) => ending::exit_code(boot::run(&arguments)),
+        Command::Build(arguments) => ending::exit_code(build::run(*arguments)),
+        Command::Convert(arguments) => ending::exit_code(convert::run(&arguments)),
+        Command::SecondStep(arguments) => ending::exit_code(second_step::run(&arguments)),
+        Command::Manifests(arguments) => ending::exit_code(manifests::run(&arguments)),
+        Command::Inspect(arguments) => ending::exit_code(inspect::run(&arguments)),
+        Command::Bmc(BmcCommand::Probe(arguments)) => ending::exit_code(bmc::probe(&arguments)),
+        Command::Eject(arguments) => ending::exit_code(bmc::eject(&arguments)),
+        Command::Doctor(arguments) => ending::exit_code(doctor::run(&arguments)),
+        Command::Explain(arguments) => ending::exit_code(explain::run(&arguments)),
+        Command::Check(arguments) => ending::exit_code(check::run(&arguments)),
     }
 }

@@ -1,7 +1,6 @@
 //! Secrets that objects name: read, labelled so that they are watched, and given an owner where that is allowed.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -15,35 +14,12 @@ use super::look::ReconcileError;
 use super::problem::{RequestError, request};
 use super::resources::PreprovisioningImage;
 
-/// The right to set owners may be granted: it is tried again after this time.
-const AGAIN: Duration = Duration::from_hours(1);
-
 /// What came of looking for a Secret.
 pub(super) enum Found {
     Secret(Arc<Secret>),
     Missing,
     /// The API server refuses to have it read, or labelled; then it was read.
     Refused(RequestError, Option<Arc<Secret>>),
-}
-
-/// Whether the API server lets dayone set the owner of a Secret. The admission plugin
-/// `OwnerReferencesPermissionEnforcement`, which `OpenShift` runs by default, demands the right to delete the Secret for that.
-#[derive(Debug, Default)]
-pub(super) struct Owners(Mutex<Option<Instant>>);
-
-impl Owners {
-    fn may_be_set(&self) -> bool {
-        self.lock().is_none_or(|refused| refused.elapsed() >= AGAIN)
-    }
-
-    /// Notes a refusal; returns whether it is the first.
-    fn refused(&self) -> bool {
-        self.lock().replace(Instant::now()).is_none()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Returns the Secret as the API server has it where that matters: the replica that writes labels it, so that it is

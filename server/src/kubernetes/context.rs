@@ -8,10 +8,10 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client};
 use tokio::sync::watch;
 
-use super::claim::Owners;
 use super::events::Announcer;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
+use super::owners::Owners;
 use super::problem::RequestError;
 use super::provider::ImageProvider;
 use super::readiness::Readiness;

@@ -18,7 +18,7 @@ use super::data_image::DataImage;
 use super::events::Announcer;
 use super::kind::Kind;
 use super::leadership::Leadership;
-use super::look::{self, ReconcileError};
+use super::look::{self, Look, ReconcileError};
 use super::metrics::KubernetesMetrics;
 use super::provider::ImageProvider;
 use super::readiness::Readiness;
@@ -135,7 +135,7 @@ struct Runtime<'a> {
 
 impl Runtime<'_> {
     /// Looks after the objects of a kind until dayone ends.
-    fn look_after<K: Kind>(&self, context: &Arc<Context<K>>, writer: Writer<K>, tasks: &mut JoinSet<()>) -> Desk<K> {
+    fn look_after<K: Look>(&self, context: &Arc<Context<K>>, writer: Writer<K>, tasks: &mut JoinSet<()>) -> Desk<K> {
         let (queue, queued) = mpsc::unbounded_channel();
         let desk = Desk { context: Arc::clone(context), queue };
         let api = api(&context.client, self.namespace.as_deref());
@@ -187,7 +187,7 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     }
 }
 
-async fn work<K: Kind>(
+async fn work<K: Look>(
     context: Arc<Context<K>>,
     mut queued: mpsc::UnboundedReceiver<ObjectRef<K>>,
     concurrency: u16,

@@ -1,16 +1,12 @@
 //! What the kinds of objects that images are made for have in common.
 
 use std::fmt::Debug;
-use std::future::Future;
-use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 
-use super::context::Context;
-use super::look::{Done, ReconcileError};
 use super::metrics::KubernetesMetrics;
 
 /// A kind of objects that images are made for.
@@ -32,13 +28,6 @@ pub(super) trait Kind:
 
     /// Whether a cluster may do without: then the API server does not know them, or this is not their controller's role.
     const OPTIONAL: bool;
-
-    /// Looks at the object, and does what it needs.
-    fn look(
-        object: &Arc<Self>,
-        owner: &str,
-        context: &Context<Self>,
-    ) -> impl Future<Output = Result<Done, ReconcileError>> + Send;
 
     /// Whether its image may depend on this Secret, which is in its namespace.
     fn uses(&self, secret: &Secret) -> bool;

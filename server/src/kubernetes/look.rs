@@ -1,5 +1,6 @@
 //! One look at one object of whatever kind: counted, and taken again when it fails.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,8 +46,18 @@ impl Done {
     }
 }
 
+/// A kind whose objects are looked at.
+pub(super) trait Look: Kind {
+    /// Looks at the object, and does what it needs.
+    fn look(
+        object: &Arc<Self>,
+        owner: &str,
+        context: &Context<Self>,
+    ) -> impl Future<Output = Result<Done, ReconcileError>> + Send;
+}
+
 /// Looks at an object. Replicas that do not lead do all but write.
-pub(super) async fn reconcile<K: Kind>(object: Arc<K>, context: Arc<Context<K>>) -> Result<Action, ReconcileError> {
+pub(super) async fn reconcile<K: Look>(object: Arc<K>, context: Arc<Context<K>>) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let owner = object.owner();
     let outcome = K::look(&object, &owner, &context).await;

@@ -17,6 +17,7 @@ mod kind;
 mod leadership;
 mod look;
 mod metrics;
+mod owners;
 mod problem;
 pub mod provider;
 mod readiness;

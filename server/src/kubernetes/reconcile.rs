@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::claim::{self, Found};
 use super::decide::{self, Asked, Failure, Outcome, Told, Wanted};
 use super::kind::Kind as _;
-use super::look::{Done, RESYNC, ReconcileError};
+use super::look::{Done, Look, RESYNC, ReconcileError};
 use super::problem::request;
 use super::provider::{BuildError, ImageRequest};
 use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
@@ -18,12 +18,14 @@ use super::rivals::Verdict;
 
 type Context = super::context::Context<PreprovisioningImage>;
 
+impl Look for PreprovisioningImage {
+    async fn look(object: &Arc<Self>, owner: &str, context: &Context) -> Result<Done, ReconcileError> {
+        look(object, owner, context).await
+    }
+}
+
 /// Looks at a PreprovisioningImage.
-pub(super) async fn look(
-    object: &Arc<PreprovisioningImage>,
-    owner: &str,
-    context: &Context,
-) -> Result<Done, ReconcileError> {
+async fn look(object: &Arc<PreprovisioningImage>, owner: &str, context: &Context) -> Result<Done, ReconcileError> {
     context.secrets.wait_until_ready().await.map_err(|_| ReconcileError::Ended)?;
     let wanted = match decide::asked(object, |architecture| context.images.supports(architecture)) {
         Asked::Gone => {

@@ -2,7 +2,6 @@
 //! object can keep the others from being read: every field may be missing, and values are open strings.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
@@ -10,11 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference,
 use kube::Resource;
 use serde::{Deserialize, Serialize};
 
-use super::context::Context;
 use super::kind::Kind;
-use super::look::{Done, ReconcileError};
 use super::metrics::KubernetesMetrics;
-use super::reconcile;
 use super::waiting::Waiting;
 
 /// Holds the object until its image is discarded.
@@ -163,10 +159,6 @@ impl Kind for PreprovisioningImage {
 
     const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
     const OPTIONAL: bool = false;
-
-    async fn look(object: &Arc<Self>, owner: &str, context: &Context<Self>) -> Result<Done, ReconcileError> {
-        reconcile::look(object, owner, context).await
-    }
 
     fn uses(&self, secret: &Secret) -> bool {
         secret.metadata.name.as_deref() == Some(&self.spec.network_data_name)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Stop;
 use crate::boots::boot::Boot;
-use crate::boots::service::Shared;
+use crate::boots::shared::Shared;
 use redfish::bmc::Bmc;
 use redfish::{Target, Verification};
 

@@ -6,7 +6,7 @@ use super::connection::connect;
 use super::{Stop, show};
 use crate::boots::boot::Boot;
 use crate::boots::record::BootRecord;
-use crate::boots::service::Shared;
+use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use redfish::bmc::{Bmc, Found, PowerAction};
 

@@ -4,6 +4,7 @@ mod connection;
 mod eject;
 mod signs;
 mod steps;
+mod stored_image;
 mod wait;
 
 use std::io;
@@ -15,7 +16,7 @@ use super::boot::Boot;
 use super::machine::Work;
 use super::progress::Progress;
 use super::record::{BootRecord, BootState};
-use super::service::Shared;
+use super::shared::Shared;
 use super::step::Step;
 use redfish::bmc::{Attempt, BmcError};
 

@@ -17,7 +17,7 @@ use crate::boots::boot::Boot;
 use crate::boots::evidence::Evidence;
 use crate::boots::reading::Seen;
 use crate::boots::record::{BootRecord, Started};
-use crate::boots::service::Shared;
+use crate::boots::shared::Shared;
 use redfish::bmc::{Bmc, BootProgress};
 
 /// Between two tries to reach the host.

@@ -7,13 +7,13 @@ use media::Call;
 use tokio::sync::watch;
 
 use super::connection::connect;
-use super::{Stop, refusals, show, wait};
+use super::{Stop, refusals, show, stored_image, wait};
 use crate::boots::boot::Boot;
 use crate::boots::call_home;
 use crate::boots::evidence::Evidence;
 use crate::boots::reading;
 use crate::boots::record::{AtBmc, BootState, Started};
-use crate::boots::service::Shared;
+use crate::boots::shared::Shared;
 use crate::boots::step::Step;
 use crate::store::StoredImage;
 use redfish::bmc::{
@@ -326,7 +326,7 @@ impl<'a> Steps<'a> {
 
     /// The image, and what the BMC finds it under.
     fn stored(&self) -> Result<(Arc<StoredImage>, String), Stop> {
-        stored(self.shared, self.boot)
+        stored_image::of(self.shared, self.boot)
     }
 
     fn at_bmc(&self) -> Result<AtBmc, Stop> {
@@ -356,17 +356,4 @@ impl<'a> Steps<'a> {
 /// Whether a BMC's text has the form of a time, and may be kept as such.
 fn is_time(text: &str) -> bool {
     text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_digit() || b"TZ:+-.".contains(&byte))
-}
-
-/// The image of a boot, and what its BMC finds it under.
-pub(super) fn stored(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, String), Stop> {
-    let id = boot.record().image;
-    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and begin the boot anew").into());
-    let image = shared.store.image(&id).ok_or_else(gone)?;
-    if image.available().is_none() {
-        let why = format!("the image {id} cannot be served, for its base is not there; /readyz says which are");
-        return Err(Stop::Failed(why.into()));
-    }
-    let url = shared.media_url.file(&image.token().as_str(), boot.record().file_name());
-    Ok((image, url))
 }

@@ -8,12 +8,12 @@ use tokio::sync::watch;
 
 use super::connection::connect;
 use super::signs::Signs;
-use super::steps::stored;
+use super::stored_image;
 use super::{Stop, show};
 use crate::boots::boot::Boot;
 use crate::boots::reading::{self, Seen};
 use crate::boots::record::{BootRecord, BootState};
-use crate::boots::service::Shared;
+use crate::boots::shared::Shared;
 use crate::boots::step::{Step, StepState};
 use crate::boots::time::Timestamp;
 use crate::store::StoredImage;
@@ -73,7 +73,7 @@ impl<'a> Waiting<'a> {
         boot: &'a Arc<Boot>,
         call: Option<watch::Receiver<Option<Call>>>,
     ) -> Result<Self, Stop> {
-        let (image, _) = stored(shared, boot)?;
+        let (image, _) = stored_image::of(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
         Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered })
     }

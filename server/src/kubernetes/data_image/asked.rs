@@ -3,23 +3,9 @@
 use imagelib::data_image::{DataKind, FileSystem};
 
 use super::DataImage;
+use super::annotations::{FILE_SYSTEM, KIND, META_DATA, NETWORK_DATA, PAUSED, USER_DATA};
 use crate::kubernetes::decide::{Failure, is_object_name};
 use crate::kubernetes::kind::Kind as _;
-
-/// Whom the drive is for: `config-2`, `cidata` or `combustion`. Objects without it are somebody else's.
-const KIND: &str = "dayone.metal3.io/data-image";
-/// `iso` or `vfat`.
-const FILE_SYSTEM: &str = "dayone.metal3.io/file-system";
-/// The Secret with the host's network.
-const NETWORK_DATA: &str = "dayone.metal3.io/network-data";
-/// The Secret with its user data.
-const USER_DATA: &str = "dayone.metal3.io/user-data";
-/// The Secret with its meta data.
-const META_DATA: &str = "dayone.metal3.io/meta-data";
-/// Annotations that name Secrets.
-pub(super) const SECRETS: [&str; 3] = [NETWORK_DATA, USER_DATA, META_DATA];
-/// Objects with it, whatever its value, are left as they are.
-const PAUSED: &str = "baremetalhost.metal3.io/paused";
 
 /// Why there is no drive, in one word.
 pub(super) mod reason {

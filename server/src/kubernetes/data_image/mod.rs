@@ -3,6 +3,7 @@
 //!
 //! `asked` says what an object asks for, `secrets` what is in the Secrets that it names, `reconcile` does it.
 
+mod annotations;
 mod asked;
 mod memory;
 mod reconcile;

@@ -16,14 +16,20 @@ use super::secrets;
 use crate::kubernetes::claim;
 use crate::kubernetes::decide::{self, Failure, Told};
 use crate::kubernetes::kind::{Kind as _, Memory as _};
-use crate::kubernetes::look::{Done, RESYNC, ReconcileError};
+use crate::kubernetes::look::{Done, Look, RESYNC, ReconcileError};
 use crate::kubernetes::problem::request;
 use crate::kubernetes::provider::{BuildError, DriveRequest, PublishedImage};
 
 type Context = crate::kubernetes::context::Context<DataImage>;
 
+impl Look for DataImage {
+    async fn look(object: &Arc<Self>, owner: &str, context: &Context) -> Result<Done, ReconcileError> {
+        look(object, owner, context).await
+    }
+}
+
 /// Publishes the drive that the object asks for, and writes where it is.
-pub(super) async fn look(object: &Arc<DataImage>, owner: &str, context: &Context) -> Result<Done, ReconcileError> {
+async fn look(object: &Arc<DataImage>, owner: &str, context: &Context) -> Result<Done, ReconcileError> {
     let held = asked::is_held(object);
     let (outcome, watched) = match asked::asked(object) {
         Asked::Nothing => {

@@ -2,7 +2,6 @@
 //! baremetal-operator's, and of no concern here.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
@@ -10,12 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::Deserialize;
 
-use super::asked;
+use super::annotations::SECRETS;
 use super::memory::Drives;
-use super::reconcile;
-use crate::kubernetes::context::Context;
 use crate::kubernetes::kind::Kind;
-use crate::kubernetes::look::{Done, ReconcileError};
 use crate::kubernetes::metrics::KubernetesMetrics;
 
 /// A drive for the host of the same name.
@@ -79,12 +75,8 @@ impl Kind for DataImage {
     const FOREIGN_LABEL: Option<&'static str> = None;
     const OPTIONAL: bool = true;
 
-    async fn look(object: &Arc<Self>, owner: &str, context: &Context<Self>) -> Result<Done, ReconcileError> {
-        reconcile::look(object, owner, context).await
-    }
-
     fn uses(&self, secret: &Secret) -> bool {
-        asked::SECRETS.iter().any(|annotation| self.annotation(annotation) == secret.metadata.name.as_deref())
+        SECRETS.iter().any(|annotation| self.annotation(annotation) == secret.metadata.name.as_deref())
     }
 
     fn count(metrics: &KubernetesMetrics, count: usize) {

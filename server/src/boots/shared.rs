@@ -1,0 +1,140 @@
+//! What all boots of a server share.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use media::{CallHomes, MediaUrl};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use url::Host;
+
+use super::bmc_key::BmcKey;
+use super::boot::Boot;
+use super::credentials::Keeper;
+use super::error::CreateError;
+use super::id::BootId;
+use super::metrics::BootMetrics;
+use super::record::{BootRecord, BootState, NewBoot};
+use crate::store::Store;
+use redfish::bmc::Limits;
+use redfish::{ClientOptions, Verification};
+
+/// Boots that have not ended, at most.
+pub(super) const MOST_ACTIVE: usize = 4096;
+
+/// How a server boots hosts.
+#[derive(Debug, Clone)]
+pub struct BootSettings {
+    /// Directory of the credentials that requests name.
+    pub credentials: Option<PathBuf>,
+    /// How many boots are under way at a time; the others are queued.
+    pub at_once: usize,
+    /// How BMCs are talked to, and where they may be.
+    pub client: ClientOptions,
+    /// How long is waited for BMCs.
+    pub limits: Limits,
+    /// How their certificates are verified.
+    pub verification: Verification,
+}
+
+impl Default for BootSettings {
+    fn default() -> Self {
+        Self {
+            credentials: None,
+            at_once: 32,
+            client: ClientOptions::default(),
+            limits: Limits::default(),
+            verification: Verification::System,
+        }
+    }
+}
+
+/// What all boots share.
+pub(super) struct Shared {
+    pub(super) store: Arc<Store>,
+    pub(super) media_url: MediaUrl,
+    pub(super) call_homes: CallHomes,
+    pub(super) settings: BootSettings,
+    pub(super) metrics: BootMetrics,
+    pub(super) keeper: Keeper,
+    pub(super) stopping: CancellationToken,
+    /// Boots under way.
+    pub(super) turns: Arc<Semaphore>,
+    /// Boots being undone: these do not wait for those that are under way.
+    pub(super) eject_turns: Arc<Semaphore>,
+    pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
+    /// Held while boots are begun, so that two requests do not begin two boots of one BMC.
+    pub(super) beginning: tokio::sync::Mutex<()>,
+}
+
+impl Shared {
+    pub(super) fn boots(&self) -> MutexGuard<'_, BTreeMap<BootId, Arc<Boot>>> {
+        self.boots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes a boot's record, and counts what that means.
+    pub(super) async fn change(
+        &self,
+        boot: &Boot,
+        change: impl FnOnce(&mut BootRecord),
+    ) -> io::Result<Arc<BootRecord>> {
+        let old = boot.record();
+        let new = boot.update(&self.store, change).await?;
+        self.metrics.changed(&old, &new);
+        Ok(new)
+    }
+
+    /// Whether other boots that are under way have the same image.
+    pub(super) fn is_shared(&self, boot: &Boot) -> bool {
+        let image = boot.record().image;
+        let same = |other: &Arc<Boot>| {
+            let record = other.record();
+            other.id() != boot.id() && record.image == image && record.state == BootState::Running
+        };
+        self.boots().values().any(same)
+    }
+
+    pub(super) async fn remove(&self, id: BootId) -> io::Result<()> {
+        let store = Arc::clone(&self.store);
+        let removed = tokio::task::spawn_blocking(move || store.remove_boot(id.as_str())).await;
+        removed.map_err(io::Error::other)?.map(|_| ())
+    }
+
+    /// Whether these boots can be begun.
+    pub(super) fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
+        let active: Vec<Arc<Boot>> = self.boots().values().filter(|boot| !boot.record().is_ended()).cloned().collect();
+        if active.len() + new.len() > MOST_ACTIVE {
+            return Err(CreateError::TooMany(active.len()));
+        }
+        let networks = &self.settings.client.networks;
+        let mut keys: Vec<(BmcKey, &NewBoot)> = Vec::new();
+        for new in new {
+            let literal = match new.address.host() {
+                Host::Ipv4(address) => Some(address.into()),
+                Host::Ipv6(address) => Some(address.into()),
+                // Checked when it is resolved.
+                Host::Domain(_) => None,
+            };
+            if let Some(Err(source)) = literal.map(|address| networks.check(address)) {
+                return Err(CreateError::Network { host: name_of(new), source, networks: networks.to_string() });
+            }
+            let key = BmcKey::of(&new.address);
+            if let Some((_, other)) = keys.iter().find(|(other, _)| other.meets(&key)) {
+                return Err(CreateError::SameBmc(name_of(other), name_of(new)));
+            }
+            if let Some(running) = active.iter().find(|boot| boot.key.meets(&key)) {
+                let host = running.record().host.clone().unwrap_or_else(|| "no host name".to_owned());
+                return Err(CreateError::Busy { bmc: new.address.to_string(), running: running.id(), host });
+            }
+            keys.push((key, new));
+        }
+        Ok(())
+    }
+}
+
+/// What to call a boot in a sentence: its host, or its BMC.
+pub(super) fn name_of(new: &NewBoot) -> String {
+    new.host.clone().unwrap_or_else(|| format!("the host at {}", new.address))
+}

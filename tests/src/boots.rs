@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use data_encoding::BASE64;
+use base64::prelude::*;
 use reqwest::blocking::Client;
 use serde_json::Value;
 
@@ -171,7 +171,7 @@ fn call_home(record: &PathBuf) -> Option<String> {
     while let Some(value) = values.pop() {
         match value {
             Value::String(text) => {
-                let script = BASE64.decode(text.as_bytes()).ok().and_then(|text| String::from_utf8(text).ok());
+                let script = BASE64_STANDARD.decode(text).ok().and_then(|text| String::from_utf8(text).ok());
                 let url = script.as_deref().unwrap_or_default().lines().find_map(|line| line.strip_prefix("url='"));
                 if let Some(url) = url.and_then(|url| url.strip_suffix('\'')) {
                     return Some(url.to_owned());

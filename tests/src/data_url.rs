@@ -1,12 +1,13 @@
 //! `data:` URLs (RFC 2397), as Ignition configs hold files.
 
-use data_encoding::{BASE64, HEXLOWER_PERMISSIVE};
+use base64::prelude::*;
+use data_encoding::HEXLOWER_PERMISSIVE;
 
 /// What is in one: base64, or text with some of its bytes as `%XX`.
 pub fn content(url: &str) -> Vec<u8> {
     let (kind, data) = url.strip_prefix("data:").and_then(|url| url.split_once(',')).expect("a data URL");
     if kind.ends_with(";base64") {
-        return BASE64.decode(data.as_bytes()).expect("base64");
+        return BASE64_STANDARD.decode(data).expect("base64");
     }
     let mut parts = data.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,7 +1,6 @@
 //! The files of the Ignition config.
 
-use std::fmt::Write;
-
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 use vocabulary::host::HostName;
 
@@ -14,6 +13,18 @@ pub(super) const AUTHFILE: &str = "/etc/authfile.json";
 
 /// Who the host is to DHCP of IPv6: its MAC address, since that is the same whichever system runs on it (`NetworkManager.conf(5)`).
 const CLIENT_ID: &str = "[connection]\nipv6.dhcp-duid=ll\nipv6.dhcp-iaid=mac";
+
+/// What a `data:` URL has as `%XX`: all but letters, digits and the marks that are free to stand in any URL.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
 
 const HOSTNAME_SCRIPT: &str = include_str!("hostname.sh");
 
@@ -94,14 +105,5 @@ fn file(path: &str, mode: u32, existing: &Existing, source: &str) -> Value {
 
 /// The content as a `data:` URL (RFC 2397), readable where it is text.
 fn data_url(content: &[u8]) -> String {
-    let mut url = String::from("data:text/plain,");
-    for &byte in content {
-        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
-            url.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(url, "%{byte:02X}");
-        }
-    }
-    url
+    format!("data:text/plain,{}", percent_encode(content, ESCAPED))
 }

@@ -1,5 +1,6 @@
 //! An image's life: made, found, fetched, deleted.
 
+use base64::prelude::*;
 use serde_json::{Value, json};
 
 use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
@@ -165,7 +166,7 @@ async fn the_same_content_in_another_order_is_the_same_image() {
     let (a, b) = (json!({"path": "/etc/a", "contents": "YQ=="}), json!({"path": "/etc/b", "contents": "Yg=="}));
     let key = |byte: u8| {
         let blob = [&[0, 0, 0, 11], &b"ssh-ed25519"[..], &[0, 0, 0, 32], &[byte; 32]].concat();
-        json!(format!("ssh-ed25519 {} {byte}", data_encoding::BASE64.encode(&blob)))
+        json!(format!("ssh-ed25519 {} {byte}", BASE64_STANDARD.encode(&blob)))
     };
     let units = [json!({"name": "a.service", "enabled": true}), json!({"name": "b.service", "enabled": true})];
     let order = |files: &[&Value], keys: &[u8], units: &[Value], ignition: &str| {

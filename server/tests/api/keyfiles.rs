@@ -1,5 +1,6 @@
 //! Converting without an image.
 
+use base64::prelude::*;
 use serde_json::json;
 
 use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
@@ -31,7 +32,7 @@ async fn documents_are_files_with_names_too() {
     let dayone = Dayone::start().await;
     let host = "{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: worker-0}, spec: {}}";
     let profile = "[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=auto\n";
-    let data = data_encoding::BASE64.encode(profile.as_bytes());
+    let data = BASE64_STANDARD.encode(profile);
     let files = json!([{"name": "host.yaml", "text": host}, {"name": "worker-0/eth0.nmconnection", "data": data}]);
     let answer = Answer::of(dayone.post_json("/v1/keyfiles", &json!({"documents": files}))).await.ok();
     let keyfiles = json!([{"name": "eth0.nmconnection", "content": profile}]);

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use base64::prelude::*;
 use reqwest::Certificate;
 use serde_json::json;
 use tempfile::TempDir;
@@ -102,7 +103,7 @@ impl ApiServer {
     /// A kubeconfig with [`Self::token`], whose namespace is that of the service account, or `default`.
     pub fn kubeconfig(&self, user: &str) -> PathBuf {
         let namespace = credentials::service_account(user).map_or("default", |(namespace, _)| namespace);
-        let authority = data_encoding::BASE64.encode(self.authority.as_bytes());
+        let authority = BASE64_STANDARD.encode(&self.authority);
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",

@@ -12,7 +12,7 @@ use acceptance::container::Container;
 use acceptance::kubernetes::ADMIN;
 use acceptance::metal3::{condition, image_url, is_true};
 use acceptance::peers::{peer, run, run_text};
-use data_encoding::BASE64;
+use base64::prelude::*;
 use rcgen::generate_simple_self_signed;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ fn files_with_settings_are_read_again_when_they_change() {
     });
     ask(&site, "worker-0", &json!({}), "x86_64", &["iso"]);
     let first = image_url(&site.wait_until_ready("worker-0")).to_owned();
-    container.write("/run/secrets/pull-secret", BASE64.encode(br#"{"auths":{}}"#));
+    container.write("/run/secrets/pull-secret", BASE64_STANDARD.encode(r#"{"auths":{}}"#));
     site.wait_for_image("worker-0", "made anew", |image| is_true(image, "Ready") && image_url(image) != first);
     let second = image_url(&site.wait_until_ready("worker-0")).to_owned();
     let directory = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use acceptance::bases::coreos_iso;
 use acceptance::kubernetes::ApiServer;
 use acceptance::metal3::{AgentBases, RIGHTS_OF_REPLICAS, RIGHTS_ON_OBJECTS, Replica, Site, image_url, is_true};
+use base64::prelude::*;
 use serde_json::{Value, json};
 
 /// The Lease's time, and how often it is looked at.
@@ -42,7 +43,7 @@ fn replicas_serve_the_same_bytes_and_one_of_them_writes() {
     one.wait_until_ready();
     other.wait_until_ready();
     let key = site.secret("dayone-key");
-    let bytes = data_encoding::BASE64.decode(key["data"]["key"].as_str().expect("a key").as_bytes()).unwrap();
+    let bytes = BASE64_STANDARD.decode(key["data"]["key"].as_str().expect("a key")).unwrap();
     assert_eq!(bytes.len(), 32, "one key");
     assert_eq!(key["metadata"]["resourceVersion"], site.secret("dayone-key")["metadata"]["resourceVersion"]);
     let (leader, follower) = sorted(&site, one, other);

@@ -8,7 +8,7 @@ use acceptance::container::{Container, Program};
 use acceptance::metal3::AgentBases;
 use acceptance::peers::{peer, run_text};
 use acceptance::server::{free_address, wait_for};
-use data_encoding::BASE64;
+use base64::prelude::*;
 use reqwest::blocking::{Client, Response};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn told(config: &Value, hostname: &str, address: &str) {
     let files = config["storage"]["files"].as_array().unwrap();
     let keyfile = files.iter().find(|file| file["path"].as_str().unwrap().ends_with(".nmconnection")).unwrap();
     let source = keyfile["contents"]["source"].as_str().unwrap().strip_prefix("data:;base64,").unwrap();
-    let keyfile = String::from_utf8(BASE64.decode(source.as_bytes()).unwrap()).unwrap();
+    let keyfile = String::from_utf8(BASE64_STANDARD.decode(source).unwrap()).unwrap();
     assert!(keyfile.contains(&format!("address0={address}/24")), "{hostname}: {keyfile}");
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use acceptance::bases::coreos_iso;
 use acceptance::bmc::target::{impatient, limits};
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, USERNAME, Vendor};
-use data_encoding::BASE64;
+use base64::prelude::*;
 use dayone::api::tokens::ApiTokens;
 use dayone::boots::BootSettings;
 use dayone::server::{Config, Server};
@@ -108,7 +108,7 @@ fn call_home(directory: &Path, image: &str) -> String {
     let record: Value = serde_json::from_slice(&record).unwrap();
     let mut texts = Vec::new();
     collect(&record, &mut texts);
-    let decoded = texts.iter().filter_map(|text| String::from_utf8(BASE64.decode(text.as_bytes()).ok()?).ok());
+    let decoded = texts.iter().filter_map(|text| String::from_utf8(BASE64_STANDARD.decode(text).ok()?).ok());
     let script = decoded.into_iter().find(|text| text.contains("/h/")).unwrap();
     let url = script.lines().find_map(|line| line.strip_prefix("url='")?.strip_suffix('\''));
     url.unwrap().to_owned()

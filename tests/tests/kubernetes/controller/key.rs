@@ -1,6 +1,7 @@
 //! The installation's key as a Secret.
 
 use acceptance::kubernetes::ApiServer;
+use base64::prelude::*;
 use dayone::kubernetes::installation_key;
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -37,7 +38,7 @@ fn of_many_replicas_that_start_at_once_one_makes_the_key_and_all_have_it() {
     assert!(keys.iter().all(|key| *key == keys[0]));
     let secret = namespace.admin().get(&namespace.secret("dayone-key"));
     assert_eq!((&secret["immutable"], &secret["type"]), (&json!(true), &json!("Opaque")));
-    assert_eq!(secret["data"]["key"], data_encoding::BASE64.encode(&keys[0]));
+    assert_eq!(secret["data"]["key"], BASE64_STANDARD.encode(&keys[0]));
     assert_eq!(read(&namespace, &user).unwrap(), keys[0]);
     let created = namespace.asked(&user).iter().filter(|one| *one == "create secrets").count();
     assert_eq!(created, 1);

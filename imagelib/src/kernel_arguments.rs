@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use vocabulary::checked_text;
 
@@ -201,15 +202,20 @@ impl fmt::Debug for KernelArguments {
     }
 }
 
-/// Changes to a command line, applied in the order in which `coreos-installer iso kargs modify` applies them.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Changes to kernel arguments, made in this order.
+// It is the order in which `coreos-installer iso kargs modify` makes them.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schema(as = KernelArguments)]
 pub struct KernelArgumentEdits {
-    /// Arguments to remove, written as they stand there: `mitigations=auto,nosmt`.
+    /// Arguments to remove, as they stand there.
+    #[schema(example = json!(["mitigations=auto,nosmt"]))]
     pub delete: Vec<String>,
     /// Arguments to add behind the others.
+    #[schema(value_type = Vec<String>, example = json!(["console=ttyS0,115200n8"]))]
     pub append: Vec<KernelArgument>,
-    /// Values to change.
+    /// Values to change: `KEY=OLD=NEW`.
+    #[schema(value_type = Vec<String>, example = json!(["ignition.platform.id=metal=qemu"]))]
     pub replace: Vec<Replacement>,
 }
 

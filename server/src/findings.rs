@@ -3,7 +3,7 @@
 use hosts::network::NetworkManagerVersion;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
-use vocabulary::report::{Finding, LineColumn, Position, Report, Severity, explain};
+use vocabulary::report::{Finding, Position, Report, Severity, explain};
 
 /// One thing about the user's documents that the user should know.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -22,40 +22,11 @@ pub(crate) struct FindingBody {
     message: String,
     /// Where that is in the text that was handed over, if it is found there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<PositionBody>,
+    position: Option<Position>,
     /// What will happen on the host.
     effect: &'static str,
     /// How to fix it.
     fix: &'static str,
-}
-
-/// A place in the text that was handed over. Lines and columns count from 1, columns in characters.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Position)]
-pub(crate) struct PositionBody {
-    /// The file, where the documents were handed over as files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    /// The line.
-    #[schema(example = 31)]
-    line: usize,
-    /// The column.
-    #[schema(example = 9)]
-    column: usize,
-    /// The place within the text that begins here, where a document is held as text whose lines are not those of the whole:
-    /// in base64, in quotes, folded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    within: Option<LineColumnBody>,
-}
-
-/// A line and a column, both from 1.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = LineColumn)]
-pub(crate) struct LineColumnBody {
-    /// The line.
-    line: usize,
-    /// The column.
-    column: usize,
 }
 
 /// The findings of `report`, in their order.
@@ -67,7 +38,7 @@ pub(crate) fn findings(report: &Report) -> Vec<FindingBody> {
             code: finding.code,
             path: finding.path.to_string(),
             message: finding.to_string(),
-            position: finding.position.as_ref().map(position),
+            position: finding.position.clone(),
             effect: explanation.map_or("", |explanation| explanation.effect),
             fix: explanation.map_or("", |explanation| explanation.fix),
         }
@@ -78,11 +49,6 @@ pub(crate) fn findings(report: &Report) -> Vec<FindingBody> {
 /// Serializes a report as its [`FindingBody`]s.
 pub(crate) fn serialize<S: Serializer>(report: &Report, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(findings(report))
-}
-
-fn position(Position { file, line, column, within }: &Position) -> PositionBody {
-    let within = within.map(|LineColumn { line, column }| LineColumnBody { line, column });
-    PositionBody { file: file.clone(), line: *line, column: *column, within }
 }
 
 /// A release of NetworkManager.

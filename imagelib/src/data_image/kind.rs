@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use vocabulary::network_files::NetworkFiles;
 
 /// Whom a drive is for. Its name is the label by which its readers find it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub enum DataKind {
     /// `OpenStack`'s config drive, for cloud-init, cloudbase-init and the Ironic Python agent.
     #[serde(rename = "config-2")]
@@ -62,7 +63,7 @@ impl fmt::Display for DataKind {
 }
 
 /// The file system of a drive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSystem {
     /// ISO 9660, for slots that show a CD.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::SshPublicKey;
 use crate::cpio::{MemberPath, Owner};
@@ -56,23 +57,26 @@ impl Additions {
     }
 }
 
-/// A file.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A file to add.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtraFile {
-    /// Where it goes.
+    /// Where it goes, absolute.
+    #[schema(value_type = String, example = "/etc/motd")]
     pub path: AbsolutePath,
-    /// Its permission bits.
+    /// Permission bits, octal; `0644` if absent.
     #[serde(default)]
+    #[schema(value_type = String, example = "0644")]
     pub mode: FileMode,
-    /// Number of the user that owns it; root's where nothing is said.
+    /// Number of the user that owns it; root's if absent.
     #[serde(default, skip_serializing_if = "is_root")]
     pub user: u32,
-    /// Number of the group that owns it; root's where nothing is said.
+    /// Number of the group that owns it; root's if absent.
     #[serde(default, skip_serializing_if = "is_root")]
     pub group: u32,
-    /// Its content; base64 (RFC 4648 §4) in JSON.
+    /// Content in base64 (RFC 4648 §4).
     #[serde(with = "crate::base64_text")]
+    #[schema(value_type = String, format = Byte, example = "SGVsbG8K")]
     pub contents: Bytes,
 }
 
@@ -95,15 +99,16 @@ impl fmt::Debug for ExtraFile {
 }
 
 /// A systemd unit in `/etc/systemd/system`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
     /// Its name.
+    #[schema(value_type = String, example = "network-check.service")]
     pub name: UnitName,
     /// Whether it is started at boot, as its `[Install]` section says.
     #[serde(default)]
     pub enabled: bool,
-    /// The unit file; none for a unit that the operating system has.
+    /// The unit file; absent for a unit that the operating system has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<String>,
 }

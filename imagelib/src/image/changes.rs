@@ -1,16 +1,18 @@
 //! What an image changes of its base, for people to read.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::iso;
 
-/// One change to a base: a file of it, or one of its structures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A change to a base: to a file of it, or to one of its structures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Change {
-    /// A path in the ISO (`/boot/grub/grub.cfg`), the name of a file of the base (`initrd.img`), or that of a structure
-    /// (`GPT`).
+    /// A path in the ISO, the name of a file of the base, or that of a structure, such as `GPT`.
+    #[schema(example = "/boot/grub/grub.cfg")]
     pub subject: String,
     /// What happened to it.
+    #[schema(example = "new content in place")]
     pub action: String,
     /// Its size before, in bytes, where it was there and has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,6 +21,7 @@ pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_size: Option<u64>,
     /// What for.
+    #[schema(example = "kernel arguments")]
     pub why: String,
 }
 

@@ -4,31 +4,38 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::data_image::{DataKind, FileSystem};
 
-/// A data drive. The host name and, for Combustion, the keyfiles are [`Recipe::additions`](super::Recipe::additions).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What is on a data image, besides the host's network and its name. Contents are in base64 (RFC 4648 §4).
+// The host name and, for Combustion, the keyfiles are the recipe's additions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataDrive {
     /// Whom it is for.
     pub kind: DataKind,
-    /// Its file system.
+    /// Its file system; `iso` if absent.
     #[serde(default)]
     pub file_system: FileSystem,
-    /// `network_data.json` of a config drive, `network-config` of a seed.
+    /// `network_data.json` or `network-config`, in place of documents. Not for `combustion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Byte)]
     pub network_data: Option<DriveFile>,
-    /// `meta_data.json` or `meta-data`; made of the host name where it is not given.
+    /// `meta_data.json` or `meta-data`; if absent, one with the host name and an instance id that follows from the content
+    /// of the drive. Not for `combustion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Byte)]
     pub meta_data: Option<DriveFile>,
-    /// `user_data` or `user-data`; for Combustion, the user's own script.
+    /// `user_data` or `user-data`; for `combustion`, a script of your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Byte, example = "I2Nsb3VkLWNvbmZpZwo=")]
     pub user_data: Option<DriveFile>,
-    /// `vendor_data.json` or `vendor-data`.
+    /// `vendor_data.json` or `vendor-data`. Not for `combustion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Byte)]
     pub vendor_data: Option<DriveFile>,
-    /// The publisher of a config drive's volume, which Ironic compares with the kernel argument `ir_pub_id`.
+    /// The publisher of a `config-2` drive's ISO, which Ironic compares with the kernel argument `ir_pub_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publisher: Option<String>,
 }

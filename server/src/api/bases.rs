@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use hosts::network::NetworkManagerVersion;
-use imagelib::base::live::{LiveDescription, NotCustomisable};
+use imagelib::base::live::{BootEntryDescription, InitrdDescription, LiveDescription, NotCustomisable};
 use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelInitrdBase, Role};
 use imagelib::source::Source as _;
 use serde::Serialize;
@@ -15,7 +15,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
-use super::images::FormatBody;
 use super::problem::{Problem, ProblemBody, ProblemKind};
 use crate::findings::{FindingBody, findings};
 use crate::store::{BaseState, OpenBase, RegisteredBase};
@@ -69,7 +68,6 @@ pub(super) struct BaseDetails {
     /// Its files, by what they are: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
     files: BTreeMap<String, BaseFileBody>,
     /// The formats that images over it can have. None: it cannot be customised.
-    #[schema(value_type = Vec<FormatBody>)]
     formats: Vec<Format>,
     /// Volume identifier of an ISO.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,67 +102,17 @@ pub(super) struct BaseDetails {
     /// How the kind of its system shows, as lines for a person to read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<String>,
-    /// The boot entries of a live ISO, and the initramfs images that they load.
-    #[serde(flatten)]
-    #[schema(value_type = LiveBody)]
-    live: Option<LiveDescription>,
+    /// The entries of the boot menus of a live ISO that start Linux; absent for a base of another kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boot_entries: Option<Vec<BootEntryDescription>>,
+    /// The initramfs images that they load; absent for a base of another kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initrds: Option<Vec<InitrdDescription>>,
     /// Why images cannot be made over it.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_customisable: Option<String>,
     /// What should be known about it before a host boots from it.
     findings: Vec<FindingBody>,
-}
-
-/// What of a live ISO can be customised.
-#[derive(ToSchema)]
-#[schema(as = LiveIso)]
-#[expect(dead_code, reason = "describes imagelib's type")]
-pub(super) struct LiveBody {
-    /// The entries of its boot menus that start Linux; absent for a base of another kind.
-    boot_entries: Option<Vec<BootEntryBody>>,
-    /// The initramfs images that they load; absent for a base of another kind.
-    initrds: Option<Vec<InitrdBody>>,
-}
-
-/// An entry of a boot menu.
-#[derive(ToSchema)]
-#[schema(as = BootEntry)]
-#[expect(dead_code, reason = "describes imagelib's type")]
-pub(super) struct BootEntryBody {
-    /// What the menu shows.
-    #[schema(example = "Live system (amd64)")]
-    title: String,
-    /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
-    #[schema(example = "/boot/grub/grub.cfg")]
-    configuration: String,
-    /// The initramfs that is extended, as its path; absent where it was not found.
-    initrd: Option<String>,
-    /// What the kernel is given.
-    kernel_arguments: String,
-}
-
-/// An initramfs on an ISO.
-#[derive(ToSchema)]
-#[schema(as = Initrd)]
-#[expect(dead_code, reason = "describes imagelib's type")]
-pub(super) struct InitrdBody {
-    /// Its path on its file system.
-    #[schema(example = "/live/initrd.img")]
-    path: String,
-    /// Whether that is the one of an EFI system partition, and not of the ISO; absent where not.
-    in_esp: Option<bool>,
-    /// Its length in bytes.
-    size: u64,
-    /// The kind of its system.
-    #[schema(example = "initramfs-tools")]
-    profile: String,
-    /// How that shows.
-    evidence: Vec<String>,
-    /// The release of NetworkManager in it, as far as it shows.
-    #[schema(example = "1.54.0")]
-    network_manager_version: Option<String>,
-    /// Why it cannot be extended, where it cannot.
-    problem: Option<String>,
 }
 
 /// A file of a base.
@@ -231,7 +179,8 @@ fn details(open: &OpenBase) -> BaseDetails {
         features: BTreeMap::new(),
         network_manager_version: open.base.network_manager_version(),
         evidence: Vec::new(),
-        live: None,
+        boot_entries: None,
+        initrds: None,
         not_customisable: None,
         findings: Vec::new(),
     };
@@ -255,12 +204,14 @@ fn iso_details(iso: &IsoBase, common: BaseDetails) -> BaseDetails {
         IsoSystem::Live(live) => {
             let mut report = iso.report();
             report.append(live.report());
+            let LiveDescription { boot_entries, initrds } = live.describe();
             let not_customisable = live.is_customised().then(|| NotCustomisable::Customised.to_string());
             return BaseDetails {
                 kind: "live-iso",
                 profile: Some(live.profile()),
                 customised: live.is_customised(),
-                live: Some(live.describe()),
+                boot_entries: Some(boot_entries),
+                initrds: Some(initrds),
                 not_customisable,
                 findings: findings(&report),
                 ..details

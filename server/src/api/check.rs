@@ -71,25 +71,17 @@ pub(super) struct CheckRequest {
     network_manager: Option<NetworkManagerVersion>,
 }
 
-/// What is said beside the documents.
-#[derive(Default, PartialEq)]
-struct Beside {
-    host: Option<String>,
-    base: Option<String>,
-    network_manager: Option<NetworkManagerVersion>,
-}
-
-/// What to check.
-#[derive(IntoParams)]
+/// What to check, beside the documents.
+#[derive(Default, PartialEq, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "documents what the handler reads")]
 struct CheckQuery {
     /// Only this one of the hosts in the documents, where the body is the documents.
     host: Option<String>,
     /// The name of a registered base that the hosts will start: check for the release of NetworkManager in it.
     base: Option<String>,
     /// The release of NetworkManager on the hosts, such as `1.54.0`, or its package's version: check for it. Not with `base`.
-    network_manager: Option<String>,
+    #[param(value_type = Option<String>)]
+    network_manager: Option<NetworkManagerVersion>,
 }
 
 /// The route.
@@ -125,7 +117,7 @@ async fn check_documents(
     request: Request,
 ) -> Result<Response, Problem> {
     let asked = Asked::receive(query.as_deref(), request, |query| {
-        Ok(Beside {
+        Ok(CheckQuery {
             host: query.one("host")?,
             base: query.one("base")?,
             network_manager: query.one("network_manager")?,
@@ -136,7 +128,7 @@ async fn check_documents(
     super::convert(&api, asked.size(), move || {
         let (documents, beside) = asked.understood(|request: CheckRequest| {
             let CheckRequest { documents, host, base, network_manager } = request;
-            Ok((documents, Beside { host, base, network_manager }))
+            Ok((documents, CheckQuery { host, base, network_manager }))
         })?;
         // Findings of thousands of hosts take long to write down, too.
         checked(&documents, &beside, &store).map(|checked| Json(checked).into_response())
@@ -144,7 +136,7 @@ async fn check_documents(
     .await?
 }
 
-fn checked(documents: &UserDocuments, beside: &Beside, store: &Store) -> Result<CheckBody, Problem> {
+fn checked(documents: &UserDocuments, beside: &CheckQuery, store: &Store) -> Result<CheckBody, Problem> {
     let release = match (&beside.base, beside.network_manager) {
         (Some(_), Some(_)) => {
             let detail = "base and network_manager: give one of the two; the base says which NetworkManager it has";

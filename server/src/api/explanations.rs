@@ -18,25 +18,7 @@ use super::problem::{Problem, ProblemBody, ProblemKind};
 #[schema(as = Explanations)]
 pub(super) struct ListBody {
     /// Sorted by their codes.
-    explanations: Vec<ExplanationBody>,
-}
-
-/// What the findings of one code have in common.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Explanation)]
-pub(super) struct ExplanationBody {
-    /// The code.
-    #[schema(example = "ip-not-enabled")]
-    code: &'static str,
-    /// What is wrong, in a few words.
-    title: &'static str,
-    /// What will happen on the host.
-    effect: &'static str,
-    /// How to fix it.
-    fix: &'static str,
-    /// A part of a document as it ought to be, in YAML.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    example: Option<&'static str>,
+    explanations: &'static [Explanation],
 }
 
 /// The routes.
@@ -48,23 +30,18 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 #[utoipa::path(operation_id = "listExplanations", get, path = "/v1/explanations", tag = "findings",
     responses((status = 200, description = "The explanations", body = ListBody)))]
 async fn list() -> Json<ListBody> {
-    Json(ListBody { explanations: explanations().iter().map(body).collect() })
+    Json(ListBody { explanations: explanations() })
 }
 
 /// Explain a finding's code.
 #[utoipa::path(operation_id = "getExplanation", get, path = "/v1/explanations/{code}", tag = "findings",
     params(("code" = String, Path, description = "The `code` of a finding", example = "ip-not-enabled")),
     responses(
-        (status = 200, description = "The explanation", body = ExplanationBody),
+        (status = 200, description = "The explanation", body = Explanation),
         (status = 404, description = "No finding has the code (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
-async fn single(Path(code): Path<String>) -> Result<Json<ExplanationBody>, Problem> {
+async fn single(Path(code): Path<String>) -> Result<Json<&'static Explanation>, Problem> {
     let explanation = explain(&code);
-    let explanation = explanation.ok_or_else(|| Problem::new(ProblemKind::NotFound, "no finding has this code"))?;
-    Ok(Json(body(explanation)))
-}
-
-fn body(&Explanation { code, title, effect, fix, example }: &'static Explanation) -> ExplanationBody {
-    ExplanationBody { code, title, effect, fix, example }
+    explanation.map(Json).ok_or_else(|| Problem::new(ProblemKind::NotFound, "no finding has this code"))
 }

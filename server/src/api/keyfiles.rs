@@ -81,9 +81,8 @@ pub(super) struct KeyfilesRequest {
 }
 
 /// What to convert.
-#[derive(IntoParams)]
+#[derive(Default, PartialEq, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "documents what the handler reads")]
 struct KeyfilesQuery {
     /// Only this one of the hosts in the documents, where the body is the documents.
     host: Option<String>,
@@ -116,10 +115,11 @@ async fn convert(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    let asked = Asked::receive(query.as_deref(), request, |query| query.one("host")).await?;
+    let asked =
+        Asked::receive(query.as_deref(), request, |query| Ok(KeyfilesQuery { host: query.one("host")? })).await?;
     super::convert(&api, asked.size(), move || {
         let (headers, body) = (asked.headers.clone(), asked.body.clone());
-        let (documents, host) = asked.understood(from_request)?;
+        let (documents, KeyfilesQuery { host }) = asked.understood(from_request)?;
         let networks = documents::networks(&documents, host.as_deref());
         networks
             .map(|networks| conversion(networks).into_response())
@@ -128,7 +128,7 @@ async fn convert(
     .await?
 }
 
-fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, Option<String>), Problem> {
+fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, KeyfilesQuery), Problem> {
     let documents = match (request.documents, request.nmstate) {
         (Some(documents), None) => documents,
         (None, Some(nmstate)) => String::from(Box::<str>::from(nmstate)).into(),
@@ -137,7 +137,7 @@ fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, Option<Strin
             return Err(Problem::new(ProblemKind::MalformedRequest, detail));
         }
     };
-    Ok((documents, request.host))
+    Ok((documents, KeyfilesQuery { host: request.host }))
 }
 
 fn conversion(Networks { hosts, report }: Networks) -> Json<Conversion> {

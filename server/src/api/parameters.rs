@@ -45,6 +45,12 @@ impl Parameters {
         if values.is_empty() { Ok(value) } else { Err(wrong(format!("{name} is given twice; it has one value"))) }
     }
 
+    /// The names of the parameters that somebody has taken, or tried to.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> &[&'static str] {
+        &self.known
+    }
+
     /// Refuses the parameters that were not taken.
     pub(super) fn finish(self) -> Result<(), Problem> {
         match self.given.first() {

@@ -5,9 +5,10 @@
 //! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo test -p hosts catalogue`.
 
 /// What the findings of one code have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Explanation {
     /// The code, in kebab case.
+    #[schema(example = "ip-not-enabled")]
     pub code: &'static str,
     /// What is wrong, in one line without a full stop.
     pub title: &'static str,

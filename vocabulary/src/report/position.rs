@@ -1,16 +1,19 @@
 //! Where in a text something stands.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A place in a text that the user handed over. Lines and columns count from 1, columns in characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct Position {
-    /// The file, where the text is one.
+    /// The file, where the text was handed over as a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
+    #[schema(example = 31)]
     pub line: usize,
     /// The column.
+    #[schema(example = 9)]
     pub column: usize,
     /// The place within the text that begins here, where a document is held as text whose lines are not those of the file:
     /// in base64, in quotes, folded.
@@ -19,7 +22,7 @@ pub struct Position {
 }
 
 /// A line and a column, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct LineColumn {
     /// The line.
     pub line: usize,

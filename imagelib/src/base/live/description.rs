@@ -1,6 +1,7 @@
 //! A live ISO as it is shown to people and programs.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{LiveInitrd, LiveIso};
 use crate::delivery::{self, DeliveryProfile};
@@ -16,13 +17,16 @@ pub struct LiveDescription {
 }
 
 /// An entry of a boot menu.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = BootEntry)]
 pub struct BootEntryDescription {
     /// What the menu shows.
+    #[schema(example = "Live system (amd64)")]
     pub title: String,
     /// The configuration that it stands in: a path on the ISO file system or on the EFI system partition.
+    #[schema(example = "/boot/grub/grub.cfg")]
     pub configuration: String,
-    /// The initramfs that is extended, as its path; none where it was not found.
+    /// The initramfs that is extended, as its path; absent where it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initrd: Option<String>,
     /// What the kernel is given.
@@ -30,21 +34,25 @@ pub struct BootEntryDescription {
 }
 
 /// An initramfs on an ISO.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Initrd)]
 pub struct InitrdDescription {
     /// Its path on its file system.
+    #[schema(example = "/live/initrd.img")]
     pub path: String,
-    /// Whether that is the one of an EFI system partition, and not of the ISO.
+    /// Whether that is the one of an EFI system partition, and not of the ISO; absent where not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_esp: bool,
     /// Its length in bytes.
     pub size: u64,
     /// The kind of its system.
+    #[schema(value_type = String, example = "initramfs-tools")]
     pub profile: DeliveryProfile,
     /// How that shows.
     pub evidence: Vec<String>,
     /// The release of NetworkManager in it, as far as it shows.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "1.54.0")]
     pub network_manager_version: Option<NetworkManagerVersion>,
     /// Why it cannot be extended, where it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]

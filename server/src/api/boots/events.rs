@@ -26,15 +26,20 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// An event.
 #[derive(ToSchema)]
 #[schema(as = BootEvent)]
-#[expect(dead_code, reason = "documents what is sent")]
 pub(super) struct EventBody {
     /// `boot`.
-    event: String,
+    event: &'static str,
     /// The revision of the boot.
     id: String,
     /// The whole boot, a `Boot` in JSON.
     #[schema(content_media_type = "application/json")]
     data: String,
+}
+
+impl From<EventBody> for Event {
+    fn from(EventBody { event, id, data }: EventBody) -> Self {
+        Self::default().event(event).id(id).data(data)
+    }
 }
 
 /// Follow a boot: an event `boot` with the whole boot, in JSON, now and at every change. Its id is the revision.
@@ -83,11 +88,11 @@ fn follow(
         };
         // A boot that is forgotten tells of nothing more, and neither does one that has ended.
         let ended = view.record.is_ended();
-        let json = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
-        let event = Event::default().event("boot").id(view.revision.to_string()).data(json);
+        let data = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
+        let event = EventBody { event: "boot", id: view.revision.to_string(), data };
         if !ended {
             tokio::time::sleep(PACE).await;
         }
-        Some((Ok(event), (!ended).then_some((changes, view.revision, stopping))))
+        Some((Ok(event.into()), (!ended).then_some((changes, view.revision, stopping))))
     })
 }

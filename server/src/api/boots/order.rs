@@ -72,19 +72,21 @@ pub(super) struct JsonBootOrder {
 /// The parameters of a request for boots whose body is documents, besides those of images.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "documents what BootOrder::from_query reads")]
 pub(super) struct BootQuery {
     /// The id of an image that is there already; the documents then only say which BMCs.
-    #[param(pattern = "^[0-9a-f]{64}$")]
-    image: Option<String>,
+    #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
+    image: Option<RecipeId>,
     /// The BMC's address, in place of that in the documents.
-    bmc_address: Option<String>,
+    #[param(value_type = Option<String>)]
+    bmc_address: Option<BmcAddress>,
     /// The name of credentials that the server keeps, in place of those in the documents.
-    bmc_credentials: Option<String>,
+    #[param(value_type = Option<String>)]
+    bmc_credentials: Option<CredentialsName>,
     /// `true`: whoever answers at the address is taken for the BMC.
     bmc_disable_certificate_verification: Option<bool>,
     /// What shows that the host has booted; repeatable: any of these.
-    wait_for: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    wait_for: Vec<Evidence>,
     /// How long after it is switched on the host may take to boot, in seconds; 1800 if absent.
     booted_within: Option<u64>,
     /// How long the host gets to shut down before it is switched off, in seconds; 0 if absent.
@@ -93,6 +95,22 @@ pub(super) struct BootQuery {
     eject: Option<String>,
     /// `true`: the host is switched off before the medium is ejected.
     power_off: Option<bool>,
+}
+
+impl BootQuery {
+    fn take(query: &mut Parameters) -> Result<Self, Problem> {
+        Ok(Self {
+            image: query.one("image")?,
+            bmc_address: query.one("bmc_address")?,
+            bmc_credentials: query.one("bmc_credentials")?,
+            bmc_disable_certificate_verification: query.one("bmc_disable_certificate_verification")?,
+            wait_for: query.all("wait_for")?,
+            booted_within: query.one("booted_within")?,
+            shutdown_within: query.one("shutdown_within")?,
+            eject: query.one("eject")?,
+            power_off: query.one("power_off")?,
+        })
+    }
 }
 
 /// What hosts boot from.
@@ -150,22 +168,16 @@ impl BootOrder {
 
     /// Reads the parameters of an order whose body is these documents.
     pub(super) fn from_query(mut query: Parameters, body: Bytes) -> Result<Self, Problem> {
-        let wrong = |detail: String| Problem::new(ProblemKind::WrongParameter, detail);
-        let image = query.one::<RecipeId>("image")?;
-        let bmc = Bmc {
-            address: query.one::<BmcAddress>("bmc_address")?.map(|address| address.to_string()),
-            credentials: query.one("bmc_credentials")?,
-            disable_certificate_verification: query.one("bmc_disable_certificate_verification")?,
-        };
-        let wait_for = query.all::<Evidence>("wait_for")?;
-        let (booted_within, shutdown_within) = (query.one("booted_within")?, query.one("shutdown_within")?);
-        let eject = match query.one::<String>("eject")?.as_deref() {
+        let asked = BootQuery::take(&mut query)?;
+        let eject = match asked.eject.as_deref() {
             None | Some("when-deleted") => EjectWhen::Deleted,
             Some("when-booted") => EjectWhen::Booted,
-            Some(other) => return Err(wrong(format!("eject: {other:?} is neither when-deleted nor when-booted"))),
+            Some(other) => {
+                let detail = format!("eject: {other:?} is neither when-deleted nor when-booted");
+                return Err(Problem::new(ProblemKind::WrongParameter, detail));
+            }
         };
-        let power_off = query.one("power_off")?.unwrap_or_default();
-        let source = match image {
+        let source = match asked.image {
             None => Source::Order(Box::new(Order { documents: Some(body.into()), ..Order::from_query(query)? })),
             Some(id) => {
                 let host = query.one("host")?;
@@ -173,8 +185,19 @@ impl BootOrder {
                 Source::Image { id, documents: Some(body.into()), host }
             }
         };
-        let wait_for = Some(wait_for).filter(|wait_for| !wait_for.is_empty());
-        Ok(Self { source, bmc, wait_for, booted_within, shutdown_within, eject, power_off })
+        Ok(Self {
+            source,
+            bmc: Bmc {
+                address: asked.bmc_address.map(|address| address.to_string()),
+                credentials: asked.bmc_credentials,
+                disable_certificate_verification: asked.bmc_disable_certificate_verification,
+            },
+            wait_for: Some(asked.wait_for).filter(|wait_for| !wait_for.is_empty()),
+            booted_within: asked.booted_within,
+            shutdown_within: asked.shutdown_within,
+            eject,
+            power_off: asked.power_off.unwrap_or_default(),
+        })
     }
 }
 
@@ -223,4 +246,17 @@ fn object(members: &[(String, Box<RawValue>)]) -> Vec<u8> {
 
 fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_that_is_described_is_read() {
+        let mut query = Parameters::new(None);
+        BootQuery::take(&mut query).unwrap();
+        let described = BootQuery::into_params(|| None);
+        assert_eq!(described.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>(), query.known());
+    }
 }

@@ -15,28 +15,7 @@ use crate::api::problem::{Problem, ProblemBody};
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Changes {
     /// The changes. What is not named here is, byte by byte, the base's.
-    #[schema(value_type = Vec<ChangeBody>)]
     changes: Vec<Change>,
-}
-
-/// A change to a base: to a file of it, or to one of its structures.
-#[derive(ToSchema)]
-#[schema(as = Change)]
-#[expect(dead_code, reason = "describes imagelib's type")]
-pub(super) struct ChangeBody {
-    /// A path in the ISO, the name of a file of the base, or that of a structure, such as `GPT`.
-    #[schema(example = "/boot/grub/grub.cfg")]
-    subject: String,
-    /// What happened to it.
-    #[schema(example = "new content in place")]
-    action: String,
-    /// Its size before, in bytes, where it was there and has one.
-    old_size: Option<u64>,
-    /// Its size after, in bytes, where it has one.
-    new_size: Option<u64>,
-    /// What for.
-    #[schema(example = "kernel arguments")]
-    why: String,
 }
 
 /// List what an image changes of its base: every file and every structure, with the sizes before and after, and why.

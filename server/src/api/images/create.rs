@@ -13,10 +13,10 @@ use imagelib::image::Image;
 use imagelib::recipe::RootfsLocation;
 use media::base_file::BaseFile;
 use media::served::ETag;
+use utoipa::ToSchema;
 
 use super::build::{Understood, understand};
 use super::order::{self, JsonOrder, Order, OrderQuery};
-use super::schema::BytesBody;
 use super::show::{self, ImageBody};
 use crate::api::content::{self, Content};
 use crate::api::parameters::Parameters;
@@ -27,6 +27,12 @@ use crate::store::Publication;
 
 const JSON: &str = "application/json";
 const IMAGE: &str = "application/octet-stream";
+
+/// The bytes of an image.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes bytes, which have no type")]
+struct ImageBytes(Vec<u8>);
 
 /// Make an image for a host.
 ///
@@ -52,7 +58,7 @@ const IMAGE: &str = "application/octet-stream";
             headers(("Location" = String, description = "Path of the image"))),
         (status = 200, description = "The image was there already; or the image itself, if the client accepts that", content(
             (ImageBody = "application/json"),
-            (BytesBody = "application/octet-stream"),
+            (ImageBytes = "application/octet-stream"),
         ), headers(("Location" = String, description = "Path of the image, where it is stored"))),
         (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),

@@ -9,14 +9,12 @@ mod embedded;
 mod list;
 mod order;
 mod reading;
-mod schema;
 mod show;
 mod single;
 mod topology;
 
 pub(super) use build::{Place, Sealed, Understood, open_base};
 pub(super) use order::{JsonOrder, Order, OrderQuery, is_order};
-pub(super) use schema::FormatBody;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use imagelib::base::Format;
-use imagelib::data_image::DataKind;
+use imagelib::data_image::{DataKind, FileSystem};
 use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
@@ -13,9 +13,6 @@ use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use vocabulary::host::HostName;
 
-use super::schema::{
-    DataDriveBody, DataKindBody, ExtraFileBody, FileSystemBody, FormatBody, KernelArgumentEditsBody, UnitBody,
-};
 use crate::api::json;
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemKind};
@@ -33,11 +30,9 @@ pub(in crate::api) struct JsonOrder {
     base: Option<String>,
     /// What to make; if absent, `data` where there is a member `data`, and `iso` otherwise.
     #[serde(default)]
-    #[schema(value_type = Option<FormatBody>)]
     format: Option<Format>,
     /// What is on a data image.
     #[serde(default)]
-    #[schema(value_type = Option<DataDriveBody>)]
     data: Option<DataDrive>,
     /// The user's documents: as text, such as `NMState` or a BareMetalHost with its Secret, or as files.
     #[serde(default)]
@@ -64,18 +59,15 @@ pub(in crate::api) struct JsonOrder {
     ssh_authorized_keys: Vec<SshPublicKey>,
     /// Further files.
     #[serde(default)]
-    #[schema(value_type = Vec<ExtraFileBody>)]
     files: Vec<ExtraFile>,
     /// systemd units. CoreOS bases only.
     #[serde(default)]
-    #[schema(value_type = Vec<UnitBody>)]
     units: Vec<Unit>,
     /// Whether NICs that the documents do not mention may come up with DHCP, as NetworkManager does of itself.
     #[serde(default)]
     auto_default: bool,
     /// Changes to the kernel arguments of the base.
     #[serde(default)]
-    #[schema(value_type = KernelArgumentEditsBody)]
     kernel_arguments: KernelArgumentEdits,
     /// The titles of the boot entries that get the kernel arguments and what is added to the system. All, if absent.
     #[serde(default)]
@@ -97,7 +89,6 @@ pub(in crate::api) struct JsonOrder {
 /// The parameters of an order whose body is the user's documents.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "documents what Order::from_query reads")]
 pub(in crate::api) struct OrderQuery {
     /// Name of the base. That it is there says that the body is the user's documents, whatever its content type; with
     /// `application/json` and without it, the body is an `ImageRequest`. A data image has no base, and `format=data` says
@@ -105,40 +96,99 @@ pub(in crate::api) struct OrderQuery {
     base: Option<String>,
     /// What to make: `iso` (the default) or `usb` for virtual media, `minimal-iso` for slow virtual media, `initrd` for
     /// network boot, `data` for a drive with the configuration alone.
-    #[param(value_type = Option<FormatBody>, inline)]
-    format: Option<String>,
+    #[param(inline)]
+    format: Option<Format>,
     /// Whom a data image is for: `config-2` (for cloud-init and the Ironic Python agent), `cidata`
     /// (for cloud-init) or `combustion`.
-    #[param(value_type = Option<DataKindBody>, inline)]
-    data: Option<String>,
+    #[param(inline)]
+    data: Option<DataKind>,
     /// The file system of a data image: `iso` (the default) or `vfat`, for slots that show a disk.
-    #[param(value_type = Option<FileSystemBody>, inline)]
-    file_system: Option<String>,
+    #[param(inline)]
+    file_system: Option<FileSystem>,
     /// The publisher of a `config-2` drive's ISO, which Ironic compares with the kernel argument `ir_pub_id`.
     publisher: Option<String>,
     /// Which of the hosts in the documents is meant, by its name or a MAC address. Needed where there are several.
     host: Option<String>,
     /// The host name to set, whatever the documents say.
-    hostname: Option<String>,
+    #[param(value_type = Option<String>)]
+    hostname: Option<HostName>,
     /// An SSH public key of the user `core`; repeatable.
-    ssh_authorized_key: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    ssh_authorized_key: Vec<SshPublicKey>,
     /// `true`: NICs that the documents do not mention may come up with DHCP, as NetworkManager does of itself.
     auto_default: Option<bool>,
     /// A kernel argument to add; repeatable.
-    karg_append: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    karg_append: Vec<KernelArgument>,
     /// A kernel argument to remove; repeatable.
-    karg_delete: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    karg_delete: Vec<String>,
     /// A kernel argument's value to change, `KEY=OLD=NEW`; repeatable.
-    karg_replace: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    karg_replace: Vec<Replacement>,
     /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable. All, if absent.
-    boot_entry: Option<Vec<String>>,
+    #[param(value_type = Option<Vec<String>>)]
+    boot_entry: Vec<String>,
     /// How the system takes what is added, where its initramfs does not say so: see `profile` of the base.
-    profile: Option<String>,
+    #[param(value_type = Option<String>)]
+    profile: Option<DeliveryProfile>,
     /// Where a `minimal-iso`, or a medium around CoreOS's kernel, fetches its root file system from (http or https). From
     /// this server, if absent.
-    rootfs_url: Option<String>,
+    #[param(value_type = Option<String>)]
+    rootfs_url: Option<RootfsUrl>,
     /// `true`: what somebody embedded in the base before may be replaced.
     replace_embedded: Option<bool>,
+}
+
+impl OrderQuery {
+    fn take(query: &mut Parameters) -> Result<Self, Problem> {
+        Ok(Self {
+            base: query.one("base")?,
+            format: query.one("format")?,
+            data: query.one("data")?,
+            file_system: query.one("file_system")?,
+            publisher: query.one("publisher")?,
+            host: query.one("host")?,
+            hostname: query.one("hostname")?,
+            ssh_authorized_key: query.all("ssh_authorized_key")?,
+            auto_default: query.one("auto_default")?,
+            karg_append: query.all("karg_append")?,
+            karg_delete: query.all("karg_delete")?,
+            karg_replace: query.all("karg_replace")?,
+            boot_entry: query.all("boot_entry")?,
+            profile: query.one("profile")?,
+            rootfs_url: query.one("rootfs_url")?,
+            replace_embedded: query.one("replace_embedded")?,
+        })
+    }
+
+    fn into_order(self) -> Result<Order, Problem> {
+        let data = data(self.data, self.file_system, self.publisher)?;
+        let format = format(self.format, data.as_ref(), self.base.as_deref())
+            .map_err(|detail| Problem::new(ProblemKind::WrongParameter, detail))?;
+        Ok(Order {
+            base: self.base,
+            format,
+            data,
+            documents: None,
+            host: self.host,
+            hostname: self.hostname,
+            ignition: None,
+            ssh_authorized_keys: self.ssh_authorized_key,
+            files: Vec::new(),
+            units: Vec::new(),
+            auto_default: self.auto_default.unwrap_or_default(),
+            kernel_arguments: KernelArgumentEdits {
+                append: self.karg_append,
+                delete: self.karg_delete,
+                replace: self.karg_replace,
+            },
+            boot_entries: self.boot_entry.into_iter().collect(),
+            profile: self.profile,
+            rootfs_url: self.rootfs_url,
+            replace_embedded: self.replace_embedded.unwrap_or_default() && format != Format::Data,
+        })
+    }
 }
 
 /// An order, whichever way it came.
@@ -226,32 +276,7 @@ impl Order {
 
     /// Reads the parameters of an order whose documents are still to come.
     pub(in crate::api) fn from_query(mut query: Parameters) -> Result<Self, Problem> {
-        let (base, wanted) = (query.one::<String>("base")?, query.one("format")?);
-        let data = data_from_query(&mut query)?;
-        let format = format(wanted, data.as_ref(), base.as_deref())
-            .map_err(|detail| Problem::new(ProblemKind::WrongParameter, detail))?;
-        let order = Self {
-            base,
-            format,
-            data,
-            documents: None,
-            host: query.one("host")?,
-            hostname: query.one("hostname")?,
-            ignition: None,
-            ssh_authorized_keys: query.all("ssh_authorized_key")?,
-            files: Vec::new(),
-            units: Vec::new(),
-            auto_default: query.one("auto_default")?.unwrap_or_default(),
-            kernel_arguments: KernelArgumentEdits {
-                append: query.all::<KernelArgument>("karg_append")?,
-                delete: query.all("karg_delete")?,
-                replace: query.all::<Replacement>("karg_replace")?,
-            },
-            boot_entries: query.all("boot_entry")?.into_iter().collect(),
-            profile: query.one("profile")?,
-            rootfs_url: query.one("rootfs_url")?,
-            replace_embedded: query.one("replace_embedded")?.unwrap_or_default() && format != Format::Data,
-        };
+        let order = OrderQuery::take(&mut query)?.into_order()?;
         query.finish()?;
         Ok(order)
     }
@@ -274,9 +299,11 @@ fn format(wanted: Option<Format>, data: Option<&DataDrive>, base: Option<&str>) 
     }
 }
 
-fn data_from_query(query: &mut Parameters) -> Result<Option<DataDrive>, Problem> {
-    let kind: Option<DataKind> = query.one("data")?;
-    let (file_system, publisher) = (query.one("file_system")?, query.one("publisher")?);
+fn data(
+    kind: Option<DataKind>,
+    file_system: Option<FileSystem>,
+    publisher: Option<String>,
+) -> Result<Option<DataDrive>, Problem> {
     match kind {
         Some(kind) => Ok(Some(DataDrive { publisher, ..DataDrive::new(kind, file_system.unwrap_or_default()) })),
         None if file_system.is_some() || publisher.is_some() => {
@@ -295,4 +322,17 @@ fn parse_ignition(config: &RawValue) -> Result<UserConfig, Problem> {
 
 fn malformed(detail: &str) -> Problem {
     Problem::new(ProblemKind::MalformedRequest, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_that_is_described_is_read() {
+        let mut query = Parameters::new(None);
+        OrderQuery::take(&mut query).unwrap();
+        let described = OrderQuery::into_params(|| None);
+        assert_eq!(described.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>(), query.known());
+    }
 }

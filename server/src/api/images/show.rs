@@ -8,8 +8,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
-use super::schema::FormatBody;
-
 use crate::api::timestamp::rfc3339;
 use crate::findings::{FindingBody, findings};
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
@@ -46,7 +44,6 @@ pub(super) struct SummaryBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     base: Option<String>,
     /// Kind of image.
-    #[schema(value_type = FormatBody)]
     format: Format,
     /// What the documents of the first request call the host.
     label: Option<String>,

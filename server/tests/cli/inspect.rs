@@ -66,7 +66,8 @@ fn an_initramfs_is_described_by_its_archives() {
     );
     let json = run(&["inspect", "--format", "json", &known]).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&json["network_manager"], &json["network_manager_version"]), (&true.into(), &"1.42.4".into()));
+    let found = (&json["features"]["network_manager"], &json["network_manager_version"]);
+    assert_eq!(found, (&true.into(), &"1.42.4".into()));
 }
 
 /// A system that is all in its initramfs, with a release of NetworkManager.

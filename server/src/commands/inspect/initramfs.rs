@@ -5,7 +5,7 @@ use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
 use vocabulary::report::Report;
 
-use super::{Common, Inspection, Member, carried};
+use super::{Common, InitramfsFeatures, Inspection, Member, carried};
 
 /// Where each kind of system takes its configuration from: files, and directories (with a slash) of them.
 const COREOS: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network/"];
@@ -41,7 +41,7 @@ pub(super) fn inspect(
         members: members.collect(),
         profile: base.profile,
         evidence: base.evidence.clone(),
-        network_manager: base.has_network_manager,
+        features: InitramfsFeatures { network_manager: base.has_network_manager },
         common: Common {
             size,
             formats,

@@ -58,8 +58,7 @@ enum Inspection {
         profile: DeliveryProfile,
         /// How that shows.
         evidence: Vec<String>,
-        /// Whether NetworkManager is in it.
-        network_manager: bool,
+        features: InitramfsFeatures,
         #[serde(flatten)]
         common: Common,
     },
@@ -130,6 +129,13 @@ struct Features {
     live_initrd_network: bool,
     installer_config: bool,
     installer_console: bool,
+}
+
+/// As `features` of a base in the API.
+#[derive(Serialize)]
+struct InitramfsFeatures {
+    /// Whether NetworkManager is in it. Its release is [`Common::network_manager_version`].
+    network_manager: bool,
 }
 
 #[derive(Serialize)]

@@ -30,12 +30,12 @@ pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
             describe_iso(&mut table, iso);
             table.row("not customisable", problem);
         }
-        Inspection::Initramfs { members, profile, evidence, network_manager, .. } => {
+        Inspection::Initramfs { members, profile, evidence, features, .. } => {
             table.rows("archives", members.iter().map(member));
             table.row("system", system(*profile));
             table.rows("  shown by", evidence);
             if common.network_manager_version.is_none() {
-                table.row("NetworkManager", yes_no(*network_manager));
+                table.row("NetworkManager", yes_no(features.network_manager));
             }
         }
     }

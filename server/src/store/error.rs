@@ -1,5 +1,6 @@
 //! What can go wrong with the store.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -102,3 +103,10 @@ pub enum StoreError {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
+
+impl StoreError {
+    /// A mistake in dayone.
+    pub(super) fn internal(error: &dyn Error) -> Self {
+        Self::Internal(Unavailable(error.to_string()))
+    }
+}

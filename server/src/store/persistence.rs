@@ -10,7 +10,6 @@ use tracing::warn;
 
 use super::directory::DataDirectory;
 use super::error::StoreError;
-use super::publish::internal;
 use super::record::Record;
 use super::records;
 use super::storage::StorageTrouble;
@@ -44,9 +43,9 @@ impl Persistence {
     /// Makes sure that an image comes back after a restart, where it should.
     pub(super) fn keep(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let json = record.to_json(recipe).map_err(|error| internal(&error))?;
+        let json = record.to_json(recipe).map_err(|error| StoreError::internal(&error))?;
         // Not everything that can be written can be read: JSON readers go only so deep into an Ignition config.
-        Record::from_json(&json, &recipe.id()).map_err(|error| internal(&error))?;
+        Record::from_json(&json, &recipe.id()).map_err(|error| StoreError::internal(&error))?;
         write(directory, &recipe.id(), &json)
     }
 
@@ -54,7 +53,7 @@ impl Persistence {
     /// removed or changed since.
     pub(super) fn confirm(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let json = record.to_json(recipe).map_err(|error| internal(&error))?;
+        let json = record.to_json(recipe).map_err(|error| StoreError::internal(&error))?;
         if holds(directory, &recipe.id(), &json)? {
             return Ok(());
         }

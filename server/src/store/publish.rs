@@ -1,6 +1,5 @@
 //! Publishing images: from a sealed recipe to an image that is served and outlives a restart.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
@@ -141,12 +140,7 @@ fn refusal(id: &RecipeId, error: PlanError) -> StoreError {
             StoreError::OtherBytes
         }
         PlanError::Overlay(_) | PlanError::NoFile | PlanError::MediaUrl(_) | PlanError::RootfsUrl(_) => {
-            internal(&error)
+            StoreError::internal(&error)
         }
     }
-}
-
-/// A mistake in dayone.
-pub(super) fn internal(error: &dyn Error) -> StoreError {
-    StoreError::Internal(Unavailable(error.to_string()))
 }

@@ -377,7 +377,7 @@ impl PlannedImage {
 
     /// Where the files of the system lie in a file of the image. The first time, its directories are read for it.
     pub fn layout(&self, file: &str) -> Arc<Layout> {
-        self.layouts.get(self, file)
+        self.layouts.get(&self.image, &self.base, file, self.size(file))
     }
 
     /// Whether there is an iPXE script that boots it.

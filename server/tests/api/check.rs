@@ -25,7 +25,7 @@ async fn a_check_that_finds_errors_has_succeeded() {
 
     let broken = Answer::of(dayone.post("/v1/check", "a: [")).await.ok();
     assert_eq!((&broken["findings"][0]["code"], &broken["hosts"]), (&json!("invalid-yaml"), &json!([])));
-    assert_eq!(broken["findings"][0]["position"]["line"], 2);
+    assert_eq!(broken["findings"][0]["position"], json!({"line": 1, "column": 4}));
     assert!(dayone.place.records().is_empty());
 }
 

@@ -56,7 +56,7 @@ fn findings_name_files_from_the_directory_on() {
     write(&one, "b.yml", "x: [");
     let one = one.to_str().unwrap();
     let ended = run(&["check", one]);
-    assert!(ended.out.starts_with("b.yml:2:1: error: the input is not YAML"), "{}", ended.out);
+    assert!(ended.out.starts_with("b.yml:1:4: error: the input is not YAML"), "{}", ended.out);
     fs::remove_file(place.path().join("one/b.yml")).unwrap();
     let ended = run(&["check", one, two.to_str().unwrap()]);
     let expected = format!("{}/hosts/a.yaml:1:1: error: is a second NMState document", two.display());

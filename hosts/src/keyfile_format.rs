@@ -26,7 +26,7 @@ pub(crate) struct GroupedKeys<'a> {
 /// A group, with the keys of all places at which the file opens it.
 #[derive(Debug)]
 pub(crate) struct Group<'a> {
-    /// What stands between its brackets.
+    /// The name between its brackets.
     pub(crate) name: &'a str,
     entries: Vec<Entry<'a>>,
     by_key: BTreeMap<&'a str, usize>,
@@ -35,7 +35,7 @@ pub(crate) struct Group<'a> {
 /// A line `key=value`.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// What stands before the `=`.
+    /// The key, before the `=`.
     pub(crate) key: &'a str,
     /// Where it stands, from 1.
     pub(crate) line: usize,
@@ -58,7 +58,7 @@ impl<'a> GroupedKeys<'a> {
             let line_number = index + 1;
             let error = |message| FormatError { line: line_number, message };
             if line.contains('\0') {
-                return Err(error("holds a NUL byte, at which the file would end"));
+                return Err(error("contains a NUL byte, which would end the file"));
             }
             let line = line.strip_suffix('\r').unwrap_or(line).trim_start_matches(is_space);
             if line.is_empty() || line.starts_with('#') {
@@ -118,7 +118,7 @@ impl<'a> Group<'a> {
     }
 }
 
-const BAD_ESCAPE: &str = "has a backslash that begins no escape (\\s, \\n, \\t, \\r, \\\\); write two of them";
+const BAD_ESCAPE: &str = "has a backslash that is not part of an escape (\\s, \\n, \\t, \\r, \\\\); write two of them";
 const LONE_BACKSLASH: &str = "ends in a single backslash; write two of them";
 
 impl<'a> Entry<'a> {
@@ -185,7 +185,7 @@ fn group_name(line: &str) -> Option<Result<&str, &'static str>> {
         return None;
     }
     let is_name = !name.is_empty() && !name.contains(|c: char| c == '[' || c.is_ascii_control());
-    Some(if is_name { Ok(name) } else { Err("has a group without a proper name") })
+    Some(if is_name { Ok(name) } else { Err("has a group without a valid name") })
 }
 
 fn key_and_value(line: &str) -> Result<(&str, &str), &'static str> {
@@ -201,7 +201,7 @@ fn key_and_value(line: &str) -> Result<(&str, &str), &'static str> {
     let in_locale = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
     if name.is_empty() || name.ends_with(' ') || name.contains(']') || !locale.is_some_and(|l| l.chars().all(in_locale))
     {
-        return Err("has a key that is no name");
+        return Err("has a key that is not a valid name");
     }
     Ok((key, value.trim_start_matches(is_space)))
 }

@@ -1,4 +1,4 @@
-//! What an address cannot be, in the network that it is in.
+//! Addresses that a host cannot use in their network.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -30,15 +30,15 @@ impl fmt::Display for Unusable {
     /// The end of a sentence that has said the address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unspecified => "which stands for no address at all",
-            Self::Loopback => "which is a loopback address: it leads to the host itself and nowhere else",
-            Self::Multicast => "which is a multicast address: it is a group's and no host's",
+            Self::Unspecified => "which is the unspecified address",
+            Self::Loopback => "which is a loopback address: it reaches only the host itself",
+            Self::Multicast => "which is a multicast address: it belongs to a group, not to a host",
             Self::Broadcast => "which is the broadcast address of its network; no host can have it",
             Self::Network => "which is the address of the network itself; no host can have it",
             Self::Anycast => "which is the anycast address of the network's routers, and not meant for a host",
             Self::Reserved => "which is in a reserved range that routers drop",
-            Self::Mapped => "which is an IPv4 address in the writing of IPv6, and no address of a network",
-            Self::NoPrefix => "whose prefix is 0 long: every address would be on its link",
+            Self::Mapped => "which is an IPv4 address in IPv6 notation, and not an address of a network",
+            Self::NoPrefix => "whose prefix length is 0: every address would be on its link",
         })
     }
 }
@@ -62,7 +62,7 @@ pub(super) fn unusable(network: IpNet) -> Option<Unusable> {
 pub(super) fn in_network(network: IpNet) -> Option<Unusable> {
     match network {
         _ if network.prefix_len() == 0 => Some(Unusable::NoPrefix),
-        // Of two addresses or of one, each is a host's (RFC 3021, RFC 6164).
+        // In a network of one or two addresses, a host can have each of them (RFC 3021, RFC 6164).
         _ if network.max_prefix_len() - network.prefix_len() < 2 => None,
         IpNet::V4(net) if net.addr() == net.network() => Some(Unusable::Network),
         IpNet::V4(net) if net.addr() == net.broadcast() => Some(Unusable::Broadcast),

@@ -22,14 +22,14 @@ impl Release {
         Self { version: known.unwrap_or(NetworkManagerVersion::ASSUMED), known: known.is_some() }
     }
 
-    /// Whether it is without something that is there since `since`.
+    /// Whether this release lacks what came with `since`.
     pub(crate) fn lacks(self, since: Since) -> bool {
         let carried_back =
             since.carried_back.is_some_and(|back| self.version.is_in_series_of(back) && self.version >= back);
         self.version < since.release && !carried_back
     }
 
-    /// Says that what stands at `at` needs another release, and what this one does with it.
+    /// Reports that the setting at `at` needs a later release, and what this one does with it.
     pub(crate) fn report(self, since: Since, effect: Effect, at: &DocumentPath, report: &mut Report) {
         // What is only assumed must not keep anybody from building an image.
         let severity = if self.known && effect == Effect::Refused { Severity::Error } else { Severity::Warning };
@@ -37,17 +37,18 @@ impl Release {
         let message = if self.known {
             format!("needs NetworkManager {series} or later: the host has {}, which {effect}", self.version)
         } else {
-            format!("needs NetworkManager {series} or later: {}, which is assumed, {effect}", self.version.series())
+            format!("needs NetworkManager {series} or later: {}, which dayone assumes, {effect}", self.version.series())
         };
         report.add(severity, NEEDS_NEWER, at, message);
     }
 
-    /// Says of the release itself what there is to say.
+    /// Reports a release that is older than dayone knows.
     pub(crate) fn check(self, report: &mut Report) {
         if self.version < NetworkManagerVersion::OLDEST_KNOWN {
             let oldest = NetworkManagerVersion::OLDEST_KNOWN.series();
             let message = format!(
-                "the host's NetworkManager, {}, is older than {oldest}: what it lacks beside what {oldest} lacks is not known",
+                "the host's NetworkManager, {}, is older than {oldest}: dayone does not know what it lacks compared \
+                 with {oldest}",
                 self.version
             );
             report.warning("networkmanager-too-old", &DocumentPath::root(), message);
@@ -96,7 +97,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// What becomes of a routing rule of which a part is not known.
+/// What happens to a routing rule with an unknown part.
 pub(crate) const NO_RULE: Effect = Effect::Does("leaves the rule out");
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
         );
         assert_eq!(
             said(None, Effect::Refused),
-            format!("warning: {needs}: 1.42, which is assumed, refuses the whole profile")
+            format!("warning: {needs}: 1.42, which dayone assumes, refuses the whole profile")
         );
     }
 

@@ -128,8 +128,8 @@ fn without_network(spec: &Fields<'_>) -> WithoutNetwork {
         code: "network-secret-not-named",
         path: spec.path.key(NETWORK_SECRET),
         message: format!(
-            "is missing: it names the Secret whose key {NMSTATE} holds the network{beside}. The host has no network for its \
-             first boot, and is left out"
+            "is missing: it names the Secret whose key {NMSTATE} contains the network{beside}. The host has no \
+             network for its first boot, and dayone skips it"
         ),
     }
 }

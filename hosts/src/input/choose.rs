@@ -1,4 +1,4 @@
-//! Which of several hosts is meant.
+//! Selects one of several hosts.
 
 use vocabulary::host::{HostName, HostSpec, MacAddress};
 
@@ -11,19 +11,19 @@ pub enum ChooseError {
     /// There are several, and no name was given.
     #[error("an image is for one host, and the documents describe several; name one of: {}", .names.join(", "))]
     Several {
-        /// What they are called.
+        /// The names of the hosts.
         names: Vec<String>,
     },
-    /// None is called so.
-    #[error("no host in the documents is called {name:?}; {}", there_are(.names))]
+    /// No host has this name.
+    #[error("no host in the documents has the name {name:?}; {}", there_are(.names))]
     Unknown {
         /// The name given.
         name: String,
-        /// What the hosts are called.
+        /// The names of the hosts.
         names: Vec<String>,
     },
     /// Several are called so.
-    #[error("more than one host in the documents is called {name:?}; hand over only the one meant")]
+    #[error("more than one host in the documents has the name {name:?}; hand over only one of them")]
     Ambiguous {
         /// The name given.
         name: String,
@@ -41,7 +41,7 @@ impl ChooseError {
 }
 
 fn there_are(names: &[String]) -> String {
-    if names.is_empty() { "none has a name".to_owned() } else { format!("there are: {}", names.join(", ")) }
+    if names.is_empty() { "none has a name".to_owned() } else { format!("the names are: {}", names.join(", ")) }
 }
 
 /// The only one of `all`, or the one whose host is called `name`: by what the documents call it, else by its host name, else
@@ -103,13 +103,13 @@ mod tests {
         assert_eq!(choose(several(), Some("a")).unwrap().name.as_deref(), Some("a"));
         let message = |name| choose(several(), name).unwrap_err().to_string();
         assert_eq!(message(None), "an image is for one host, and the documents describe several; name one of: a, b, b");
-        assert_eq!(message(Some("c")), "no host in the documents is called \"c\"; there are: a, b, b");
+        assert_eq!(message(Some("c")), "no host in the documents has the name \"c\"; the names are: a, b, b");
         assert_eq!(
             message(Some("b")),
-            "more than one host in the documents is called \"b\"; hand over only the one meant"
+            "more than one host in the documents has the name \"b\"; hand over only one of them"
         );
         let nameless = choose(vec![host(None)], Some("c")).unwrap_err().to_string();
-        assert_eq!(nameless, "no host in the documents is called \"c\"; none has a name");
+        assert_eq!(nameless, "no host in the documents has the name \"c\"; none has a name");
     }
 
     #[test]

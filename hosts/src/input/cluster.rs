@@ -1,4 +1,4 @@
-//! What documents say of the cluster that their hosts are of, and how what several say is put together.
+//! Documents about the cluster of their hosts, and how several of them are merged.
 
 use std::net::IpAddr;
 
@@ -75,12 +75,12 @@ fn cidr(fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<Option<(I
     let Some(text) = fields.text(key, report)? else { return Ok(None) };
     if let Ok(network) = text.parse::<IpNet>() {
         if network.addr() != network.network() {
-            let message = format!("is {network}, an address in the network {}; write {0}", network.trunc());
+            let message = format!("is {network}, an address inside the network {}; write {0}", network.trunc());
             report.error("machine-network-address", &fields.path.key(key), message);
         }
         return Ok(Some((network.trunc(), fields.path.key(key))));
     }
-    let message = format!("is {text:?}, which is no network; write it as 192.0.2.0/24");
+    let message = format!("is {text:?}, which is not a network; write it like 192.0.2.0/24");
     Err(fields.wrong(key, "invalid-value", message, report))
 }
 
@@ -113,7 +113,7 @@ pub(super) fn virtual_ips(holder: &Fields<'_>, report: &mut Report) -> Result<Ve
 /// An address that stands at `path`.
 pub(super) fn address(text: &str, path: &DocumentPath, report: &mut Report) -> Result<IpAddr, Reported> {
     text.parse().map_err(|_| {
-        report.error("invalid-value", path, format!("is {text:?}, which is no IP address"));
+        report.error("invalid-value", path, format!("is {text:?}, which is not an IP address"));
         Reported
     })
 }
@@ -124,7 +124,7 @@ impl Clusters {
         if let Some((_, first)) = self.0.iter().find(|(known, _)| *known == shape) {
             let first = if first.path == DocumentPath::root() { shape.to_owned() } else { first.path.to_string() };
             let message =
-                format!("describes a second cluster beside {first}; hand over the documents of one at a time");
+                format!("describes a second cluster besides {first}; hand over the documents of one cluster at a time");
             report.error("second-cluster", &cluster.path, message);
             return;
         }

@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 
 use vocabulary::report::{DocumentPath, Report};
 
-/// That something is wrong and has been reported.
+/// An error that has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reported;
 
@@ -66,24 +66,25 @@ impl Flaw {
     /// The code of a finding, and a sentence whose subject is the value's place.
     pub(super) fn said(&self) -> (&'static str, String) {
         match self {
-            Self::Twice => ("duplicate-key", "stands twice in one mapping; remove one of the two".to_owned()),
+            Self::Twice => ("duplicate-key", "appears twice in one mapping; remove one of the two".to_owned()),
             Self::Tag(tag) if tag == "vault" => (
                 "unknown-tag",
                 "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it first".to_owned(),
             ),
             Self::Tag(tag) => {
-                ("unknown-tag", format!("has the YAML tag {:?}, which means nothing here", format!("!{tag}")))
+                ("unknown-tag", format!("has the YAML tag {:?}, which dayone does not know", format!("!{tag}")))
             }
             Self::Misfit => ("wrong-type", "does not fit its YAML tag".to_owned()),
             Self::Number => (
                 "wrong-type",
-                "is a whole number beyond 64 bits, which cannot be read exactly; put quotes around it if it is text"
+                "is an integer of more than 64 bits, which dayone cannot read exactly; put quotes around it if it is \
+                 text"
                     .to_owned(),
             ),
             Self::Merge => (
                 "duplicate-key",
-                "has a merge key (<<) that cannot be resolved: it stands twice, or what it merges has a YAML tag; list \
-                 several mappings as `<<: [*a, *b]`"
+                "has a merge key (<<) that dayone cannot resolve: it appears twice, or it merges a value with a YAML \
+                 tag; list several mappings as `<<: [*a, *b]`"
                     .to_owned(),
             ),
         }

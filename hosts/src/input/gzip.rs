@@ -22,7 +22,7 @@ pub(super) fn unpacked<'a>(bytes: Cow<'a, [u8]>, limit: usize, budget: &mut Budg
         return Err(Problem::new("gzip-damaged", "is compressed with gzip, and damaged or cut off"));
     }
     if unpacked.len() > limit {
-        let message = format!("is compressed with gzip and unpacks to more than the {limit} bytes that are read");
+        let message = format!("is compressed with gzip and unpacks to more than the {limit} bytes that dayone reads");
         return Err(Problem::new("input-too-large", message));
     }
     if !decoder.into_inner().is_empty() {

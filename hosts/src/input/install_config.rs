@@ -47,10 +47,10 @@ pub(super) fn read(document: &Document, report: &mut Report) -> Result<InstallCo
     };
     let without_hosts = hosts.is_empty().then(|| {
         let message = if platform.is_bare_metal {
-            "has no hosts, whose networks would be read; with an agent-config.yaml they stand there".to_owned()
+            "has no hosts with networks; with an agent-config.yaml, their networks belong there".to_owned()
         } else {
-            "is a platform whose hosts have no network here: it is read for hosts of platform.baremetal; with an \
-             agent-config.yaml the networks of hosts stand there"
+            "is a platform whose hosts have no network here: dayone reads hosts from platform.baremetal; with an \
+             agent-config.yaml, their networks belong there"
                 .to_owned()
         };
         (platform.path.clone(), message)
@@ -91,7 +91,7 @@ impl<'a> Platform<'a> {
 fn parts<'a>(document: &'a Document, report: &mut Report) -> Result<(Fields<'a>, Platform<'a>), Reported> {
     let top = Fields::new(&document.value, document.position.clone());
     if let Some(found) = top.text("apiVersion", report)?.filter(|found| *found != API_VERSION) {
-        let message = format!("is {found:?}; of an {SHAPE}, {API_VERSION} is read");
+        let message = format!("is {found:?}; dayone reads an {SHAPE} of {API_VERSION}");
         return Err(top.wrong("apiVersion", "api-version-not-read", message, report));
     }
     let platforms = top.mapping("platform", report)?;
@@ -107,7 +107,7 @@ fn parts<'a>(document: &'a Document, report: &mut Report) -> Result<(Fields<'a>,
 
 fn host(fields: &Fields<'_>, report: &mut Report) -> HostPart {
     let mut members = Members::default();
-    let name = members.take(fields.required_text("name", "what the host is called", report).map(Some));
+    let name = members.take(fields.required_text("name", "the name of the host", report).map(Some));
     let role = members.take(fields.text("role", report));
     let boot_mac = members.take(fields.parsed::<MacAddress>("bootMACAddress", report));
     let boot_mode = members.take(fields.parsed::<BootMode>("bootMode", report));
@@ -142,6 +142,6 @@ pub(super) fn without_network(host: &Fields<'_>) -> WithoutNetwork {
         severity: Severity::Warning,
         code: "host-without-network",
         path: host.path.key("networkConfig"),
-        message: "is missing: the host has no network for its first boot, and is left out".to_owned(),
+        message: "is missing: the host has no network for its first boot, and dayone skips it".to_owned(),
     }
 }

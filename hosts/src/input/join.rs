@@ -55,16 +55,16 @@ impl Hosts {
                     }
                     Found::Taken(name) => {
                         let message = format!(
-                            "has a MAC address of the host {name}, as another {} has; remove one, for which is meant \
-                             cannot be known",
+                            "has a MAC address of the host {name}, as another {} has; dayone cannot know which one \
+                             you mean, so remove one",
                             part.shape
                         );
                         report.error("host-ambiguous", &part.path, message);
                     }
                     Found::Several(names) => {
                         let message = format!(
-                            "has MAC addresses of several hosts: {names}; a MAC address is of one host, and decides whose \
-                             network this is"
+                            "has MAC addresses of several hosts: {names}; a MAC address belongs to one host, and \
+                             decides whose network this is"
                         );
                         report.error("host-ambiguous", &part.path, message);
                     }
@@ -87,8 +87,8 @@ impl Hosts {
             && part.shape != nmstate_config::KIND
         {
             let message = format!(
-                "is {name:?}, and {} calls a host with the same MAC address ({mac}) {theirs:?}: dayone takes the two for one \
-                 host, {theirs:?}",
+                "is {name:?}, and {} calls a host with the same MAC address ({mac}) {theirs:?}: dayone joins the two \
+                 into one host, {theirs:?}",
                 host.path
             );
             report.warning("host-joined-by-mac", path, message);
@@ -101,7 +101,7 @@ impl Hosts {
         if let Some(name) = part.name() {
             if let Some(first) = self.by_name.get(name).and_then(|first| self.all.get(*first)) {
                 let message = format!(
-                    "is a second host called {name}, beside {}; hosts are told apart by their names alone",
+                    "is a second host called {name}, besides {}; dayone distinguishes hosts by their names alone",
                     first.part.path
                 );
                 report.error("host-twice", &part.path, message);

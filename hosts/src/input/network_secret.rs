@@ -49,7 +49,7 @@ pub(super) fn network(
     match (known, profiles.as_slice()) {
         (Some(known), [first, ..]) => {
             let (_, path) = get(first, budget, report)?;
-            let message = format!("stands beside {known}: a host has its network in one form; remove the other");
+            let message = format!("is set together with {known}: a host has its network in one form; remove the other");
             report.error("network-secret-forms", &path, message);
             Err(Reported)
         }
@@ -82,7 +82,7 @@ fn document(
     match (key, shape::of(mapping)) {
         (NMSTATE, Ok(Shape::NetworkData)) => {
             let message =
-                format!("is network_data.json, and under this key belongs NMState; call the key {NETWORK_DATA}");
+                format!("is network_data.json, and this key is for NMState; rename the key to {NETWORK_DATA}");
             report.error("network-secret-key", &document.path, message);
             Err(Reported)
         }
@@ -90,7 +90,8 @@ fn document(
         (NETWORK_DATA, Ok(Shape::Nmstate)) => {
             flaw::report(&document.value, &document.path, report)?;
             let message = format!(
-                "is NMState, and taken as such; everybody else reads network_data.json under this key: call it {NMSTATE}"
+                "is NMState, and dayone reads it as such; other programs expect network_data.json under this key: \
+                 rename it to {NMSTATE}"
             );
             report.warning("network-secret-key", &document.path, message);
             Ok(document)
@@ -120,7 +121,8 @@ fn unknown(
                 Ok(Shape::Nmstate) => ("NMState", NMSTATE),
                 _ => return Err(missing(get, budget, report)),
             };
-            let message = format!("is taken as {form} by its members; the key says nothing: call it {key}");
+            let message =
+                format!("is {form} according to its content, but the key does not say so: rename it to {key}");
             report.warning("network-secret-key", &path, message);
             if key == NETWORK_DATA {
                 return network_data::translate(&mapping, &path, report);

@@ -12,21 +12,20 @@ const KEY: &str = "interfaces";
 pub(super) fn nics(holder: &Fields<'_>, report: &mut Report) -> Result<Vec<NamedNic>, Reported> {
     let listed = holder.mappings(KEY, report)?;
     if listed.is_empty() {
-        let message = "is missing: it says which MAC address the NIC has that the network calls by a name, and one at least \
-                       is needed";
+        let message = "is missing: it maps names in the network to MAC addresses of NICs, and needs at least one entry";
         return Err(holder.wrong(KEY, "nics-missing", message, report));
     }
     let mut nics: Vec<NamedNic> = Vec::with_capacity(listed.len());
     let mut result = Ok(());
     for fields in listed {
-        let name = fields.required_text("name", "what the network calls the NIC", report);
+        let name = fields.required_text("name", "the NIC's name in the network", report);
         let mac = fields.parsed::<MacAddress>("macAddress", report);
         let (Ok(name), Ok(mac)) = (name, mac) else {
             result = Err(Reported);
             continue;
         };
         let Some(mac) = mac else {
-            let message = "is missing: it says which NIC is meant";
+            let message = "is missing: it identifies the NIC";
             result = Err(fields.wrong("macAddress", "nics-missing", message, report));
             continue;
         };

@@ -39,7 +39,7 @@ pub(super) fn embedded(
             None
         }
         (None, _) => {
-            report.error("nmstate-empty", path, "is empty; the network of a host belongs here");
+            report.error("nmstate-empty", path, "is empty; write the network of a host here");
             None
         }
         (Some(other), 0) => {
@@ -48,7 +48,7 @@ pub(super) fn embedded(
             None
         }
         (Some(_), more) => {
-            let message = format!("holds {} documents; NMState is one", more + 1);
+            let message = format!("contains {} documents; NMState is one", more + 1);
             report.error("nmstate-several-documents", path, message);
             None
         }

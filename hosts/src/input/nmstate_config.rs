@@ -23,7 +23,7 @@ pub(super) fn part(object: &Object, report: &mut Report) -> Result<HostPart, Rep
     };
     let nics = nics(&spec, report);
     let Some(config) = spec.whole_mapping("config", report)? else {
-        let message = "is missing: the host's network, as NMState, belongs there";
+        let message = "is missing: write the host's network there, as NMState";
         return Err(spec.wrong("config", "network-missing", message, report));
     };
     let network = NmstateDocument::new(Value::Mapping(config.mapping.clone()), config.path);

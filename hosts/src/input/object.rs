@@ -45,12 +45,12 @@ impl Object {
             return Err(metadata.wrong("name", "object-name-missing", "is missing", report));
         };
         if !is_object_name(name) {
-            let message = format!("is not the name of an object: {name:?} (a-z, 0-9, '-' and '.', 253 at most)");
+            let message = format!("is not a valid object name: {name:?} (a-z, 0-9, '-' and '.', 253 at most)");
             return Err(metadata.wrong("name", "object-name-invalid", message, report));
         }
         let namespace = metadata.text("namespace", report)?;
         if let Some(namespace) = namespace.filter(|namespace| !is_object_name(namespace)) {
-            let message = format!("is not the name of a namespace: {namespace:?}");
+            let message = format!("is not a valid namespace name: {namespace:?}");
             return Err(metadata.wrong("namespace", "object-name-invalid", message, report));
         }
         let (name, namespace) = (name.to_owned(), namespace.map(ToOwned::to_owned));
@@ -90,7 +90,7 @@ pub(super) fn check_version(
     let message = match top.text("apiVersion", report)? {
         Some(found) if versions.contains(&found) => return Ok(()),
         None => format!("is missing; for a {kind} it is {read}"),
-        Some(found) => format!("is {found:?}; of {kind}, {read} is read"),
+        Some(found) => format!("is {found:?}; for {kind}, dayone reads {read}"),
     };
     Err(top.wrong("apiVersion", "api-version-not-read", message, report))
 }
@@ -153,7 +153,7 @@ impl<'a> Fields<'a> {
     pub(super) fn required_text(&self, key: &str, what: &str, report: &mut Report) -> Result<&'a str, Reported> {
         match self.text(key, report)? {
             Some(text) => Ok(text),
-            None => Err(self.wrong(key, "member-missing", format!("is missing: it says {what}"), report)),
+            None => Err(self.wrong(key, "member-missing", format!("is missing: write {what}"), report)),
         }
     }
 

@@ -73,8 +73,8 @@ pub(super) fn check(document: &Mapping, octals: &[Octal], path: &DocumentPath, r
             && let Some((decimal, old)) = readings(&octal.text)
         {
             let message = format!(
-                "is {}, which dayone and nmstate read as {decimal}, and kubectl, kustomize and other readers of YAML 1.1 as {old}; \
-                 write {decimal} without the zero, or {old} if that is meant",
+                "is {}, which dayone and nmstate read as {decimal}, and kubectl, kustomize and other readers of YAML \
+                 1.1 as {old}; write {decimal} without the zero, or {old} if you mean that",
                 octal.text
             );
             report.warning("number-octal", &path, message);

@@ -11,14 +11,14 @@ use vocabulary::report::{DocumentPath, Report, Severity};
 /// A fact and where it stands.
 pub(super) type Placed<T> = Option<(T, DocumentPath)>;
 
-/// What a document says of a host.
+/// The part of a document about one host.
 #[derive(Default)]
 pub(super) struct HostPart {
     /// What the document is: no two parts of one host are of the same shape.
     pub(super) shape: &'static str,
     /// Where the host is described.
     pub(super) path: DocumentPath,
-    /// What the document calls the host.
+    /// The host's name in the document.
     pub(super) name: Placed<String>,
     pub(super) namespace: Option<String>,
     /// Its host name, where that is said besides the name.
@@ -53,13 +53,13 @@ impl Members {
         })
     }
 
-    /// Whether any of them was wrong.
+    /// Whether any of them had an error.
     pub(super) fn any_wrong(&self) -> bool {
         self.any_wrong
     }
 }
 
-/// What is said of a host without a network.
+/// The finding about a host without a network.
 pub(super) struct WithoutNetwork {
     pub(super) severity: Severity,
     pub(super) code: &'static str,
@@ -85,7 +85,7 @@ impl HostPart {
         Self { network: Some(network.clone()), ..Self::new(shape, network.path()) }
     }
 
-    /// What the document calls the host.
+    /// The host's name in the document.
     pub(super) fn name(&self) -> Option<&str> {
         self.name.as_ref().map(|(name, _)| name.as_str())
     }
@@ -111,10 +111,8 @@ impl HostPart {
             (Some(_), None) => {}
             (Some(mine), Some(theirs)) if same_network(mine, &theirs) => {}
             (Some(mine), Some(theirs)) => {
-                let message = format!(
-                    "is a second network for {what}, which has one at {}; remove one of the two, for both cannot be meant",
-                    mine.path()
-                );
+                let message =
+                    format!("is a second network for {what}, which has one at {}; remove one of the two", mine.path());
                 report.error("network-twice", &theirs.path(), message);
             }
         }
@@ -177,7 +175,7 @@ impl HostPart {
         let hostname = self.hostname.or_else(|| {
             let (name, path) = self.name.as_ref()?;
             let parsed = name.parse().map_err(|error: HostError| {
-                let message = format!("cannot be the host name, so none will be set: {error}");
+                let message = format!("cannot be the host name, so dayone sets none: {error}");
                 report.warning("hostname-not-derivable", path, message);
             });
             parsed.ok()
@@ -214,7 +212,7 @@ fn agree<T: PartialEq>(mine: &mut Placed<T>, theirs: Placed<T>, what: &str, repo
 }
 
 pub(super) fn contradiction(path: &DocumentPath, first: &DocumentPath, what: &str, report: &mut Report) {
-    let message = format!("contradicts {first}, which is about {what}, too; make the two equal, or remove one");
+    let message = format!("contradicts {first}, which is also about {what}; make the two equal, or remove one");
     report.error("documents-contradict", path, message);
 }
 

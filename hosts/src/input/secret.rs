@@ -37,7 +37,7 @@ impl Secrets {
         let same = self.by_name.entry(object.name.clone()).or_default();
         if let Some(first) = same.iter().find(|secret| secret.object.namespace == object.namespace) {
             if !first.holds_the_same(&object) {
-                let message = "is there twice, with different content; which one counts cannot be known";
+                let message = "appears twice, with different content; dayone cannot know which one counts";
                 report.error("duplicate-object", &object.path, message);
             }
             return;
@@ -167,7 +167,7 @@ fn decode(
     let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     // The decoder's own error would show a byte of the content.
     let Ok(bytes) = BASE64_STANDARD.decode(compact) else {
-        report.error("secret-not-base64", &path, "is not base64; plain text belongs under stringData");
+        report.error("secret-not-base64", &path, "is not base64; write plain text under stringData");
         return Err(Reported);
     };
     match gzip::unpacked(Cow::Owned(bytes), Limits::HELD, budget) {

@@ -7,7 +7,7 @@ use super::fleet::inventory_host_variables;
 use super::listing::{keys, listed};
 use super::nmstate;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape<'a> {
     /// NMState, with nothing around it.
@@ -60,13 +60,13 @@ pub(super) fn of(document: &Mapping) -> Result<Shape<'_>, (&'static str, String)
         [(_, shape)] => Ok(*shape),
         [] => Err((
             "document-not-read",
-            format!("has neither a kind nor members of NMState; keys found: {}", keys([document])),
+            format!("has neither a kind nor keys of NMState; keys found: {}", keys([document])),
         )),
         several => {
             let marks = listed(several.iter().map(|(mark, _)| *mark));
             let shapes: Vec<String> = several.iter().map(|(_, shape)| shape.to_string()).collect();
             let message = format!(
-                "may be {}: it has {marks}; divide it, or take out what does not belong to it",
+                "may be {}: it has {marks}; split it, or remove the keys that do not belong to it",
                 shapes.join(" or ")
             );
             Err(("document-ambiguous", message))

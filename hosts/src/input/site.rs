@@ -64,7 +64,7 @@ impl Site {
         Ok(clusters)
     }
 
-    /// What the site says of its clusters.
+    /// The site's clusters.
     pub(super) fn cluster_facts(&self, report: &mut Report) -> Result<Vec<Cluster>, Reported> {
         let clusters = self.clusters(report)?;
         clusters.iter().map(|cluster| cluster.facts(&self.object, report)).collect()
@@ -124,7 +124,7 @@ impl OneCluster<'_> {
 
     fn part(&self, node: &Fields<'_>, secrets: &Secrets, budget: &mut Budget, report: &mut Report) -> HostPart {
         let mut members = Members::default();
-        let name = members.take(node.required_text("hostName", "what the host is called", report).map(Some));
+        let name = members.take(node.required_text("hostName", "the name of the host", report).map(Some));
         let hostname = members.take(node.parsed::<HostName>("hostName", report));
         let role = members.take(node.text("role", report));
         let boot_mac = members.take(node.parsed::<MacAddress>("bootMACAddress", report));
@@ -147,7 +147,7 @@ impl OneCluster<'_> {
             severity: Severity::Warning,
             code: "host-without-network",
             path: at("nodeNetwork").key("config"),
-            message: "is missing: the host has no network for its first boot, and is left out".to_owned(),
+            message: "is missing: the host has no network for its first boot, and dayone skips it".to_owned(),
         });
         let network = members.take(network);
         HostPart {

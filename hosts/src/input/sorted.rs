@@ -47,7 +47,7 @@ pub(super) struct Sorted<'a> {
     secrets: Secrets,
     /// Connection profiles of NetworkManager.
     keyfiles: Vec<NamedText<'a>>,
-    /// What fleet files name.
+    /// Files that fleets name.
     tables: Vec<NamedText<'a>>,
     /// Ansible inventories in YAML form, which fleet files name, too.
     inventories: Vec<Document>,
@@ -93,7 +93,7 @@ impl<'a> Sorted<'a> {
         }
         sorted.any_host |= !sorted.keyfiles.is_empty();
         if documents.is_empty() && sorted.keyfiles.is_empty() && sorted.tables.is_empty() && report.is_empty() {
-            let message = format!("the input holds no document; understood are {UNDERSTOOD}");
+            let message = format!("the input contains no document; dayone reads {UNDERSTOOD}");
             match only {
                 Some(top) => report.error_in_text("no-document", &top, message, Some(LineColumn::FIRST)),
                 None => report.error("no-document", &DocumentPath::root(), message),
@@ -130,9 +130,9 @@ impl<'a> Sorted<'a> {
                     let what = match shape {
                         Shape::Nmstate if first == shape => "a second NMState document".to_owned(),
                         _ if first == shape => format!("a second document of {shape}"),
-                        _ => format!("{shape}, beside {first}"),
+                        _ => format!("{shape}, besides {first}"),
                     };
-                    let message = format!("is {what}; having no names, the two hosts cannot be told apart");
+                    let message = format!("is {what}; without names, dayone cannot tell the two hosts apart");
                     report.error("nmstate-second-document", &document.position, message);
                     return Err(Reported);
                 }
@@ -172,7 +172,7 @@ impl<'a> Sorted<'a> {
                 self.any_host = true;
                 let object = read(document, &bare_metal_host::API_VERSIONS, report)?;
                 if !self.names.insert(object.name.clone()) {
-                    let message = "is there twice; hosts are told apart by their names alone, not by namespaces";
+                    let message = "appears twice; dayone distinguishes hosts by their names alone, not by namespaces";
                     report.error("duplicate-object", &object.path, message);
                     return Err(Reported);
                 }
@@ -204,7 +204,7 @@ impl<'a> Sorted<'a> {
             _ => {
                 let name = document.value.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
                 let named = listed([kind].into_iter().chain(name)).replace(", ", "/");
-                self.others.push((document.position, format!("is {named}, a kind that is not read")));
+                self.others.push((document.position, format!("is {named}, a kind that dayone does not read")));
             }
         }
         Ok(())
@@ -328,7 +328,8 @@ impl<'a> Sorted<'a> {
         for (order, host) in keyfiles::by_host(&self.keyfiles).iter().enumerate() {
             let is_nameless = host.name.is_none();
             if is_nameless && has_nameless {
-                let message = "is of a second host without a name; having no names, the two cannot be told apart";
+                let message = "belongs to a second host without a name; without names, dayone cannot tell the two \
+                               apart";
                 report.error("nmstate-second-document", &host.path, message);
             } else {
                 parts.extend(host.part(report).ok().map(|part| (first + order, part)));
@@ -372,7 +373,7 @@ impl<'a> Sorted<'a> {
             if self.any_host {
                 report.warning("document-not-read", &position, message);
             } else {
-                report.error("document-not-read", &position, format!("{message}; read are {UNDERSTOOD}"));
+                report.error("document-not-read", &position, format!("{message}; dayone reads {UNDERSTOOD}"));
             }
         }
     }
@@ -381,11 +382,14 @@ impl<'a> Sorted<'a> {
         let (path, message) = match without_hosts {
             Some(found) => found,
             None if self.any_host => {
-                (DocumentPath::root(), "the input says the network of no host, so there is nothing to build".to_owned())
+                (DocumentPath::root(), "the input has no host with a network, so there is nothing to build".to_owned())
             }
             None => {
-                let what = if self.any_beside { "objects that stand beside hosts" } else { "Secrets" };
-                (DocumentPath::root(), format!("the input holds {what}, but no host; hosts are {UNDERSTOOD}"))
+                let what = if self.any_beside { "objects that go with hosts" } else { "Secrets" };
+                (
+                    DocumentPath::root(),
+                    format!("the input contains {what}, but no host; dayone reads hosts from {UNDERSTOOD}"),
+                )
             }
         };
         report.add(severity, "no-host", &path, message);

@@ -73,12 +73,12 @@ fn take_apart(
         }
     }
     if documents.len() + report.findings().len() > most {
-        return Err(Problem::new("input-too-large", format!("holds more than {most} documents")));
+        return Err(Problem::new("input-too-large", format!("contains more than {most} documents")));
     }
     Ok(())
 }
 
-/// Whether it is called a list, as lists of Kubernetes are.
+/// Whether its kind is that of a list, as Kubernetes names them.
 fn is_list(mapping: &Mapping) -> bool {
     mapping.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
 }

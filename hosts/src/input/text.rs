@@ -68,7 +68,7 @@ impl<'a> Text<'a> {
     pub(super) fn content(&self, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Problem> {
         let most = budget.limits().text;
         if self.text.len() > most {
-            let message = format!("is {} bytes long; at most {most} are read", self.text.len());
+            let message = format!("is {} bytes long; dayone reads at most {most}", self.text.len());
             return Err(Problem::new("input-too-large", message));
         }
         gzip::unpacked(Cow::Borrowed(self.text), most, budget)

@@ -50,7 +50,7 @@ pub struct Namespace(String);
 
 /// Not the name of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the name of a namespace (a-z, 0-9 and inner hyphens, 63 characters at most)")]
+#[error("{0:?} is not a valid namespace name (a-z, 0-9 and inner hyphens, 63 characters at most)")]
 pub struct NamespaceError(String);
 
 checked_text!(Namespace, NamespaceError);
@@ -94,11 +94,11 @@ fn of_host(
     let path = host.network.path();
     let name = name(host, &path, report)?;
     if !names.insert(name.clone()) {
-        let message = format!("is of a second host that is called {name}: the objects of the first would be replaced");
+        let message = format!("belongs to a second host called {name}: its objects would replace those of the first");
         report.error("manifest-name", &path, message);
     }
     let NetworkDocument::Nmstate(document) = &host.network else {
-        let message = "is a keyfile; the Secret with a host's network holds NMState";
+        let message = "is a keyfile; the Secret with a host's network contains NMState";
         report.error("manifest-keyfiles", &path, message);
         return None;
     };
@@ -110,7 +110,7 @@ fn of_host(
 
 fn name(host: &HostSpec, path: &DocumentPath, report: &mut Report) -> Option<String> {
     let Some(name) = host.name.as_deref().or(host.hostname.as_ref().map(HostName::as_str)) else {
-        let message = "is of a host without a name, and a BareMetalHost has one";
+        let message = "belongs to a host without a name, and a BareMetalHost needs one";
         report.error("manifest-name", path, message);
         return None;
     };
@@ -119,7 +119,8 @@ fn name(host: &HostSpec, path: &DocumentPath, report: &mut Report) -> Option<Str
     }
     let shown: String = name.chars().take(64).collect();
     let message = format!(
-        "is of the host {shown:?}, which no object can be called (a-z, 0-9, '-' and '.', {MAX_NAME} characters at most)"
+        "belongs to the host {shown:?}, which is not a valid object name (a-z, 0-9, '-' and '.', {MAX_NAME} \
+         characters at most)"
     );
     report.error("manifest-name", path, message);
     None
@@ -140,20 +141,22 @@ fn nmstate(document: &NmstateDocument, host: &HostSpec, name: &str) -> Value {
     value
 }
 
-/// What Metal3 will miss.
+/// Reports what Metal3 needs and the host lacks.
 fn missing(host: &HostSpec, path: &DocumentPath, report: &mut Report) {
     let Some(bmc) = &host.bmc else {
-        let message = "is of a host without a BMC: Metal3 keeps its BareMetalHost as unmanaged, and installs nothing";
+        let message = "belongs to a host without a BMC: Metal3 keeps its BareMetalHost as unmanaged, and installs \
+                       nothing";
         report.warning("manifest-without-bmc", path, message);
         return;
     };
     if let Err(reason) = &bmc.credentials {
-        let message =
-            format!("is of a host whose BMC's credentials are not known, so their Secret is not made: {reason}");
+        let message = format!(
+            "belongs to a host whose BMC credentials are unknown, so dayone does not write their Secret: {reason}"
+        );
         report.warning("manifest-without-bmc-secret", path, message);
     }
     if host.boot_mac.is_none() {
-        let message = "is of a host without a bootMACAddress, which Metal3 asks for where a BMC is driven by Redfish";
+        let message = "belongs to a host without a bootMACAddress, which Metal3 requires for a BMC with Redfish";
         report.warning("manifest-without-boot-mac", path, message);
     }
 }

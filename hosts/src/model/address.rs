@@ -14,7 +14,9 @@ pub struct Ip {
     pub addresses: Vec<Address>,
     /// Whether name servers that the network offers are taken.
     pub automatic_dns: bool,
-    /// Whether a default route that the network offers is taken.
+    /// Whether routes that the network offers are taken.
+    pub automatic_routes: bool,
+    /// Whether the default route is taken among these.
     pub automatic_gateway: bool,
     /// The metric of routes that the network gives, where it is said.
     pub automatic_metric: Option<u32>,
@@ -49,12 +51,23 @@ pub struct Address {
 }
 
 impl Ip {
+    /// Whether addresses come from the network.
+    pub fn is_automatic(&self) -> bool {
+        matches!(self.method, Method::Dhcp | Method::RouterAdvertisements)
+    }
+
+    /// Whether a default route that the network offers is taken.
+    pub fn takes_gateway(&self) -> bool {
+        self.automatic_routes && self.automatic_gateway
+    }
+
     /// The family is off.
     pub fn disabled(path: DocumentPath) -> Self {
         Self {
             method: Method::Disabled,
             addresses: Vec::new(),
             automatic_dns: false,
+            automatic_routes: false,
             automatic_gateway: false,
             automatic_metric: None,
             automatic_table: MAIN_TABLE,

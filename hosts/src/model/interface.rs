@@ -11,6 +11,8 @@ use vocabulary::report::DocumentPath;
 pub struct Interface {
     /// Its name where the profile finds it by name; else what the profile is called. All references use it.
     pub name: String,
+    /// What the document calls it: its name, unless its profile has one of its own.
+    pub label: String,
     /// Where the user's documents describe it.
     pub path: DocumentPath,
     /// How the profile finds its device.
@@ -25,10 +27,21 @@ pub struct Interface {
     pub mtu: Option<u32>,
     /// The bond, bridge or VRF of which it is a port.
     pub controller: Option<String>,
+    /// Its ports, in the document's order.
+    pub ports: Vec<Port>,
     /// IPv4.
     pub ipv4: Ip,
     /// IPv6.
     pub ipv6: Ip,
+}
+
+/// A port of a bond, a bridge or a VRF.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// The interface's name.
+    pub name: String,
+    /// Where the user's documents name it.
+    pub path: DocumentPath,
 }
 
 /// How a profile finds its device.
@@ -111,8 +124,66 @@ pub struct Vlan {
 pub struct Bridge {
     /// Whether it speaks the spanning tree protocol.
     pub stp: bool,
+    /// How long its ports listen and learn, in seconds.
+    pub forward_delay: Option<u32>,
+    /// The time between two of its messages, in seconds.
+    pub hello_time: Option<u32>,
+    /// How old a message may become, in seconds.
+    pub max_age: Option<u32>,
+    /// Its priority among the bridges of the tree.
+    pub priority: Option<u32>,
     /// Whether it keeps VLANs apart.
     pub vlan_filtering: bool,
+}
+
+/// Options of bonds that are words, each with its words in the order of the kernel's numbers for them.
+const WORDS: &[(&str, &[&str])] = &[
+    ("ad_select", &["stable", "bandwidth", "count"]),
+    ("all_slaves_active", &["dropped", "delivered"]),
+    ("arp_all_targets", &["any", "all"]),
+    ("arp_validate", &["none", "active", "backup", "all", "filter", "filter_active", "filter_backup"]),
+    ("fail_over_mac", &["none", "active", "follow"]),
+    ("lacp_rate", &["slow", "fast"]),
+    ("primary_reselect", &["always", "better", "failure"]),
+    ("xmit_hash_policy", &["layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"]),
+];
+
+impl Bond {
+    /// How often NetworkManager looks at a bond's links where nobody says it, in milliseconds. The kernel would not look at all.
+    pub const USUAL_MIIMON: u64 = 100;
+
+    /// An option's value; the word, where the document has the kernel's number for one.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let value = self.options.get(name)?;
+        let words = WORDS.iter().find(|(option, _)| *option == name).map_or(&[][..], |(_, words)| words);
+        let numbered = value.parse().ok().and_then(|number: usize| words.get(number));
+        Some(numbered.copied().unwrap_or(value))
+    }
+
+    /// An option that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.options.get(name)?.parse().ok()
+    }
+}
+
+impl Interface {
+    /// An interface that nothing is said of but its name.
+    pub fn bare(name: &str, kind: Kind, path: DocumentPath) -> Self {
+        Self {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            device: Device::Name,
+            kind,
+            active: true,
+            mac: None,
+            mtu: None,
+            controller: None,
+            ports: Vec::new(),
+            ipv4: Ip::disabled(path.clone()),
+            ipv6: Ip::disabled(path.clone()),
+            path,
+        }
+    }
 }
 
 impl Kind {

@@ -11,7 +11,7 @@ mod interface;
 mod route;
 
 pub use address::{Address, Ip, Method};
-pub use interface::{Bond, Bridge, Device, Interface, Kind, Vlan};
+pub use interface::{Bond, Bridge, Device, Interface, Kind, Port, Vlan};
 pub use route::{Dns, NameServer, Route, RouteKind, Rule};
 
 use std::net::IpAddr;
@@ -43,6 +43,19 @@ impl Topology {
         self.interfaces.iter().find(|interface| interface.name == name)
     }
 
+    /// The interfaces that the document at `path` has entries of, in its order.
+    pub(crate) fn entries(&self, path: &DocumentPath) -> Vec<&Interface> {
+        let list = path.key("interfaces");
+        let index = |interface: &Interface| match interface.path.steps_from(&list)?.as_slice() {
+            [step] => step.as_index(),
+            _ => None,
+        };
+        let mut entries: Vec<_> =
+            self.interfaces.iter().filter_map(|interface| Some((index(interface)?, interface))).collect();
+        entries.sort_by_key(|(index, _)| *index);
+        entries.into_iter().map(|(_, interface)| interface).collect()
+    }
+
     /// The ports of an interface, in the order of their names.
     pub fn ports<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Interface> {
         self.interfaces.iter().filter(move |interface| interface.controller.as_deref() == Some(name))
@@ -66,7 +79,7 @@ impl Topology {
                 && route.destination.contains(&gateway)
         };
         is_link_local
-            || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            || ip.is_automatic()
             || ip.addresses.iter().all(is_alone)
             || ip.addresses.iter().any(|address| address.network.contains(&gateway))
             || self.routes.iter().any(leads_there)
@@ -89,6 +102,7 @@ impl Topology {
     fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut DocumentPath)) {
         for interface in &mut self.interfaces {
             visit(&mut interface.path);
+            interface.ports.iter_mut().for_each(|port| visit(&mut port.path));
             for ip in [&mut interface.ipv4, &mut interface.ipv6] {
                 visit(&mut ip.path);
                 ip.addresses.iter_mut().for_each(|address| visit(&mut address.path));
@@ -99,6 +113,7 @@ impl Topology {
             visit(&mut route.gateway_path);
         });
         self.rules.iter_mut().for_each(|rule| visit(&mut rule.path));
+        visit(&mut self.dns.search_path);
         self.dns.servers.iter_mut().for_each(|server| visit(&mut server.path));
     }
 }

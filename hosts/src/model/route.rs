@@ -21,7 +21,7 @@ pub struct Route {
     pub gateway_path: DocumentPath,
     /// The address that what the host sends by this route comes from, where it is said.
     pub source: Option<IpAddr>,
-    /// Its metric; none, where it is the one that the kernel gives to routes that say none.
+    /// Its metric, where it is said.
     pub metric: Option<u32>,
     /// The table that it is in.
     pub table: u32,
@@ -62,6 +62,8 @@ pub struct Dns {
     pub servers: Vec<NameServer>,
     /// The domains in which short names are looked for.
     pub search: Vec<String>,
+    /// Where the user's documents list them.
+    pub search_path: DocumentPath,
     /// The resolver's options.
     pub options: Vec<String>,
 }
@@ -71,11 +73,22 @@ pub struct Dns {
 pub struct NameServer {
     /// Its address.
     pub address: IpAddr,
+    /// The interface by which it is asked, where it is said.
+    pub interface: Option<String>,
     /// Where the user's documents say so.
     pub path: DocumentPath,
 }
 
+/// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
+const IPV6_METRIC: u32 = 1024;
+
 impl Route {
+    /// Its metric, unless that is the one which the kernel gives to routes that say none.
+    pub fn unusual_metric(&self) -> Option<u32> {
+        let is_usual = |metric: u32| metric == 0 || metric == IPV6_METRIC && self.destination.addr().is_ipv6();
+        self.metric.filter(|metric| !is_usual(*metric))
+    }
+
     /// Whether it is a default route.
     pub fn is_default(&self) -> bool {
         self.destination.prefix_len() == 0

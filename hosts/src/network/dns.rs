@@ -28,12 +28,13 @@ pub(super) fn check(keyfiles: &[(String, String)], document: &Mapping, path: &Do
                 let first = values.split(';').next().unwrap_or_default();
                 let at = place(document, path, name, first);
                 if is_local {
-                    let message = "is left to an interface that has no address of that family but its link-local one, and \
-                                   NetworkManager refuses its profile; give one that reaches further, or leave this out";
+                    let message = "goes to an interface that has only a link-local address of that family, and \
+                                   NetworkManager refuses its profile; give the interface another address of that \
+                                   family, or remove the name server";
                     report.error("dns-without-address", &at, message);
                 } else {
-                    let message = "is left to an interface that is down, so that nobody is asked; let an interface with static \
-                                   addresses that comes up stand before it";
+                    let message = "goes to an interface that is down, so the host does not use it; put an interface \
+                                   that is up, with static addresses, before it";
                     report.error("dns-interface-down", &at, message);
                 }
             }
@@ -49,7 +50,7 @@ fn check_servers(document: &Mapping, path: &DocumentPath, report: &mut Report) {
         let address = server.as_str().and_then(|server| server.split_once('%')).map(|(address, _)| address);
         if address.is_some_and(|address| address.parse::<Ipv6Addr>().is_err()) {
             let message =
-                "is no address of IPv6 with the interface behind it, such as fe80::1%eth0, and nmstate leaves it out";
+                "is not an IPv6 address with the interface behind it, such as fe80::1%eth0, and nmstate leaves it out";
             report.error("dns-server-invalid", &at.index(index), message);
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod engine;
 mod escape;
 mod fields;
 mod files;
+mod form;
 mod given;
 mod names;
 pub mod networkd;
@@ -183,7 +184,8 @@ fn from_nmstate<T>(
         NetworkDocument::Keyfiles(documents) => documents,
     };
     let mut report = Report::new();
-    let message = format!("is a NetworkManager keyfile, and the system takes {form}, which are made of NMState only");
+    let message =
+        format!("is a NetworkManager keyfile, and the system needs {form}, which dayone makes only from NMState");
     report.error("keyfiles-need-networkmanager", &host.network.path(), message);
     let topology = match given::convert(host, documents, Release::of(None)).0 {
         Ok(network) => Some(Box::new(network.topology)),
@@ -248,7 +250,7 @@ fn check<'a>(
         return None;
     }
     if interfaces.is_empty() {
-        let message = "says nothing about any interface: the host would come up without a network";
+        let message = "describes no interface: the host would come up without a network";
         report.error("no-interfaces", &path.key("interfaces"), message);
         return None;
     }

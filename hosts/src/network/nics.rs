@@ -68,7 +68,7 @@ fn by_name<'a>(nics: &'a [NamedNic], report: &mut Report) -> BTreeMap<&'a str, &
             (Some(first), _) if first.mac == nic.mac => {}
             (Some(first), _) => {
                 let message = format!("says that {name} is the NIC {}, and {} says {}", nic.mac, first.path, first.mac);
-                report.error("nic-name-ambiguous", &nic.path, message + "; a name means one NIC");
+                report.error("nic-name-ambiguous", &nic.path, message + "; a name stands for one NIC");
             }
             (_, Some(first)) => {
                 let other = quoted(&first.name);
@@ -120,7 +120,8 @@ fn missing<'a>(
         if referred.contains(name) {
             missing.push(*nic);
         } else if !known.contains(name) {
-            let message = format!("names {}, which the network says nothing about: it has no effect", quoted(name));
+            let message =
+                format!("names {}, which the network does not describe: the entry has no effect", quoted(name));
             report.warning("nic-unused", &nic.path, message);
         }
     }
@@ -133,8 +134,8 @@ const COPY_MAC_FROM: &[&str] = &["interfaces", "*", "copy-mac-from"];
 fn report_unmapped(name: &str, path: &DocumentPath, report: &mut Report) {
     if !name.starts_with("en") {
         let message = format!(
-            "is {}, whose MAC address is not in the list beside the network: the NIC is found by this name, which does \
-             not look like one that udev gives (en…); add it to the list",
+            "is {}, whose MAC address is not in the list beside the network: the profile finds the NIC by this name, \
+             which does not look like a name from udev (en…); add it to the list",
             quoted(name)
         );
         report.warning("nic-not-listed", path, message);
@@ -152,7 +153,7 @@ fn identify_entry(entry: &mut Mapping, nic: &NamedNic, path: &DocumentPath, repo
     if !is_nic(entry) {
         let kind = text(entry, "type").filter(|kind| *kind != "ethernet").unwrap_or("veth");
         let message = format!("names {}, which is of type {}: ", quoted(&nic.name), quoted(kind));
-        let advice = "only ethernet interfaces are found by a MAC address; take it out of the list";
+        let advice = "only ethernet interfaces have a MAC address that identifies them; remove it from the list";
         report.error("nic-not-ethernet", &nic.path, message + advice);
         return false;
     }
@@ -163,21 +164,21 @@ fn identify_entry(entry: &mut Mapping, nic: &NamedNic, path: &DocumentPath, repo
         (None | Some("name" | "mac-address"), None) => {}
         (None | Some("name" | "mac-address"), Some(_)) if same => {}
         (Some("mac-address"), Some(given)) => {
-            let message = format!("is {}, and {list}: the two are not the same NIC", quoted(given));
+            let message = format!("is {}, and {list}: these are two different NICs", quoted(given));
             report.error("nic-identified-otherwise", &path.key("mac-address"), message);
             return false;
         }
         (None | Some("name"), Some(given)) => {
             let message = format!(
-                "is {}, an address to set on the NIC for which {list}; NMState cannot say both, to find a NIC by its own \
-                 address and to set another: remove it here, or the NIC from the list",
+                "is {}, an address to set on the NIC for which {list}; NMState cannot both find a NIC by its own \
+                 address and set another one: remove the address here, or the NIC from the list",
                 quoted(given)
             );
             report.error("nic-mac-to-set", &path.key("mac-address"), message);
             return false;
         }
         (Some(other), _) => {
-            let message = format!("is {}, and {list}: a NIC is found in one way; remove one", quoted(other));
+            let message = format!("is {}, and {list}: identify a NIC in one way; remove one of the two", quoted(other));
             report.error("nic-identified-otherwise", &path.key("identifier"), message);
             return false;
         }

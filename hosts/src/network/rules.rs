@@ -57,7 +57,7 @@ pub(super) fn assign(
             Holder::Certain => continue,
             Holder::Chosen(holder) => holder,
             Holder::Nobody => {
-                let message = format!("has no interface to belong to: none that comes up has {} enabled", rule.family);
+                let message = format!("belongs to no interface: no interface that is up has {} enabled", rule.family);
                 report.error("route-rule-without-interface", &path.index(index), message);
                 continue;
             }

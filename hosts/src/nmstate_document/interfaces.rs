@@ -92,16 +92,17 @@ fn read_one<'a>(map: &'a Mapping, path: DocumentPath, index: usize, report: &mut
     };
     match get(map, "state").map(Value::as_str) {
         Some(Some(state @ ("absent" | "ignore"))) => {
-            let message = format!("is {state}: the interface gets no profile, and before first boot there is none");
+            let message =
+                format!("is {state}: the interface gets no profile, and before the first boot there is none to remove");
             report.warning("interface-left-out", &path.key("state"), message);
             return None;
         }
         Some(Some("down")) => {
-            let message = "is down: the profile is there, and nothing activates it";
+            let message = "is down: nothing activates the interface's profile";
             report.warning("interface-down", &path.key("state"), message);
         }
         Some(Some("unknown")) => {
-            let message = "is unknown, which nmstate cannot make a profile of; write up, or leave it out";
+            let message = "is unknown, and nmstate writes no profile for it; write up, or remove state";
             report.error("interface-state-unknown", &path.key("state"), message);
         }
         _ => {}
@@ -117,7 +118,7 @@ fn read_kind<'a>(map: &'a Mapping, path: &DocumentPath, report: &mut Report) -> 
     let at = path.key("type");
     let kind = match get(map, "type") {
         None => {
-            report.warning("interface-type-missing", path, "has no type, and is taken as ethernet");
+            report.warning("interface-type-missing", path, "has no type, so nmstate treats it as ethernet");
             return Some("ethernet");
         }
         Some(Value::String(kind)) => kind.as_str(),
@@ -134,7 +135,7 @@ fn read_kind<'a>(map: &'a Mapping, path: &DocumentPath, report: &mut Report) -> 
         return Some(kind);
     }
     let message = format!(
-        "is {}, which is not a type that NMState knows (it would be taken as ethernet); known are {}",
+        "is {}, which is not a type that NMState knows (nmstate would treat it as ethernet); write one of {}",
         quoted(kind),
         SUPPORTED_TYPES.join(", ")
     );
@@ -194,11 +195,11 @@ fn check_mac(interface: &Interface<'_>, report: &mut Report) {
     }
     let at = interface.path.key("mac-address");
     if matches!(interface.kind, "infiniband" | "loopback" | "vrf") {
-        let message = format!("is not carried into the keyfiles for an interface of type {}", interface.kind);
+        let message = format!("is missing from the keyfiles for an interface of type {}", interface.kind);
         report.warning("not-in-keyfiles", &at, message);
     } else if interface.has_address_of_port() {
-        let message = "is not carried into the keyfiles: with fail_over_mac active, the bond has the address of whichever port \
-                       is active";
+        let message = "is missing from the keyfiles: with fail_over_mac active, the bond has the address of the \
+                       active port";
         report.warning("not-in-keyfiles", &at, message);
     } else if mac.parse::<MacAddress>().is_err() {
         report.error("mac-address-invalid", &at, not_a_mac(mac));
@@ -225,10 +226,11 @@ fn check_names(interface: &Interface<'_>, report: &mut Report) {
     };
     if let Some((id, at)) = id {
         if id.contains('/') || matches!(id, "." | "..") {
-            let message = format!("is {}, which reads as a path; it names a profile and its file", quoted(id));
+            let message =
+                format!("is {}, which looks like a path; it is the name of a profile and its file", quoted(id));
             report.error("profile-name-path", &at, message);
         } else if id.trim().is_empty() {
-            report.error("profile-name-empty", &at, "is blank; it names a profile and its file");
+            report.error("profile-name-empty", &at, "is blank; it is the name of a profile and its file");
         }
     }
 }
@@ -242,9 +244,9 @@ pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
     } else if matches!(name, "." | ".." | "all" | "default" | "bonding_masters") {
         Some("it is reserved")
     } else if name.contains(['/', ':', '%']) {
-        Some("it holds '/', ':' or '%'")
+        Some("it contains '/', ':' or '%'")
     } else if name.contains(|c: char| c.is_ascii_whitespace()) {
-        Some("it holds a blank")
+        Some("it contains a blank")
     } else {
         None
     }
@@ -258,7 +260,7 @@ pub(crate) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, 
     for interface in interfaces {
         if let Some(first) = names.insert(interface.name, interface) {
             let message = format!(
-                "is {}, as is that of {}: nmstate would keep one of the two only; merge them",
+                "is {}, like the name of {}: nmstate would keep only one of the two; merge them",
                 quoted(interface.name),
                 place(first)
             );
@@ -267,7 +269,8 @@ pub(crate) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, 
         if let Identifier::Mac(mac) = interface.identifier
             && let Some(first) = macs.insert(mac, interface)
         {
-            let message = format!("is {mac}, as is that of {}: both profiles would match the same NIC", place(first));
+            let message =
+                format!("is {mac}, like the address of {}: both profiles would match the same NIC", place(first));
             report.error("mac-address-duplicate", &interface.path.key("mac-address"), message);
         }
     }

@@ -48,7 +48,10 @@ pub(crate) fn resolve(
         }
         match boot_mac.ok_or(NO_BOOT_MAC).and_then(|mac| certain(mac, entry.map_or(source, |e| e.name), &nics)) {
             Ok(mac) => {
-                let message = format!("is {}, taken to be the NIC that the host boots from ({mac})", quoted(source));
+                let message = format!(
+                    "is {}: dayone assumes that it is the NIC that the host boots from ({mac})",
+                    quoted(source)
+                );
                 report.warning("copy-mac-from-boot-nic", &path, message);
                 set(document.to_mut(), interface.index, mac);
             }

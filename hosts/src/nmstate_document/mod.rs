@@ -148,7 +148,7 @@ impl<'a> Walk<'a, '_> {
                 }
             }
             Value::Tagged(tagged) => {
-                self.error("yaml-tag", format!("carries the YAML tag {}, which NMState does not know", tagged.tag));
+                self.error("yaml-tag", format!("has the YAML tag {}, which NMState does not know", tagged.tag));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
@@ -183,7 +183,7 @@ impl<'a> Walk<'a, '_> {
             let what = if control == '\n' { "a line break".into() } else { format!("U+{:04X}", u32::from(control)) };
             self.error(
                 "control-character",
-                format!("holds a control character ({what}), which a keyfile cannot carry; write it on one line"),
+                format!("contains a control character ({what}), which a keyfile cannot hold; write it on one line"),
             );
         }
     }

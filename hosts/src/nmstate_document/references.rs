@@ -57,15 +57,15 @@ pub(crate) fn check(
                 };
                 let message = match nics.iter().find(|nic| nic.name == name) {
                     Some(nic) => format!(
-                        "is {}, by which {} means the NIC {}; here only the kernel's own name for the NIC works, so {}",
+                        "is {}, which {} uses for the NIC {}; here only the kernel's own name for the NIC works, so {}",
                         quoted(name),
                         nic.path,
                         nic.mac,
                         without(at)
                     ),
                     None => format!(
-                        "is {}, which is the document's name for a NIC that is identified otherwise; here only the kernel's own \
-                         name for the NIC works, so {}",
+                        "is {}, which is the document's name for a NIC that it identifies in another way; here only \
+                         the kernel's own name for the NIC works, so {}",
                         quoted(name),
                         without(at)
                     ),
@@ -102,9 +102,9 @@ pub(crate) fn carriers<'a>(document: &Searched<'a>) -> BTreeSet<&'a str> {
 /// What happens where the kernel calls the NIC otherwise.
 fn without(at: &Pattern) -> &'static str {
     match at.last() {
-        Some(&"primary") => "where the kernel calls it otherwise, the bond comes up without a primary port",
-        Some(&"iif") => "where the kernel calls it otherwise, the rule matches nothing",
-        _ => "where the kernel calls it otherwise, the profile fails",
+        Some(&"primary") => "if the kernel uses another name, the bond comes up without a primary port",
+        Some(&"iif") => "if the kernel uses another name, the rule matches nothing",
+        _ => "if the kernel uses another name, the profile fails",
     }
 }
 
@@ -118,15 +118,15 @@ fn mistaken(name: &str, known: &BTreeSet<&str>, aliases: &BTreeSet<&str>) -> Opt
         words.min_by_key(|alias| strsim::damerau_levenshtein(alias, name)).filter(|alias| is_near(alias, name))
     });
     let reason = match similar {
-        Some(similar) => format!("is it {}?", quoted(similar)),
-        None if made_by(name).is_some() => "only a profile makes an interface of such a name".to_owned(),
+        Some(similar) => format!("did you mean {}?", quoted(similar)),
+        None if made_by(name).is_some() => "only a profile creates an interface with such a name".to_owned(),
         None => return None,
     };
     Some(unknown(name, &reason))
 }
 
 fn unknown(name: &str, reason: &str) -> String {
-    format!("is {}, which the document says nothing else about, and would be a NIC: {reason}", quoted(name))
+    format!("is {}, which the document does not describe, so it would be a NIC: {reason}", quoted(name))
 }
 
 /// Where the document uses an interface: no port of another is one that stands here.
@@ -178,8 +178,8 @@ impl<'a> Uses<'a> {
     fn meant_by(&self, name: &str, as_base: bool) -> Option<String> {
         let may_be = |(other, used): &&(&str, bool)| (as_base || !used) && may_mean(name, other);
         let (meant, used) = self.interfaces.iter().find(may_be).filter(|_| !self.made.contains(name))?;
-        let unused = if *used { "" } else { ", which has no use" };
-        Some(unknown(name, &format!("is it {}{unused}?", quoted(meant))))
+        let unused = if *used { "" } else { ", which is unused" };
+        Some(unknown(name, &format!("did you mean {}{unused}?", quoted(meant))))
     }
 }
 

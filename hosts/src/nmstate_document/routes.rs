@@ -71,7 +71,7 @@ pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &Doc
         let Some(map) = route.as_mapping() else { continue };
         let there = |key| get(map, key).is_some_and(|value: &Value| !value.is_null());
         if matches!(text(map, "state"), Some("absent" | "ignore")) {
-            let message = "asks to leave or to remove a route, and before first boot there is none";
+            let message = "asks to ignore or to remove a route, and before the first boot there is none";
             report.warning("route-left-out", &path.index(index).key("state"), message);
         } else if !there("next-hop-interface") && !there("route-type") {
             let message = "has no next-hop-interface, so no profile can hold it; add next-hop-interface";
@@ -84,7 +84,8 @@ pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &Doc
             && let Some(first) = seen.insert(key, index)
         {
             let message = format!(
-                "differs from [{first}] in its metric at most, and nmstate keeps one of the two; remove one of them"
+                "differs from [{first}] only in its metric, or not at all, and nmstate keeps one of the two; remove \
+                 one of them"
             );
             report.warning("route-lost", &path.index(index), message);
         }

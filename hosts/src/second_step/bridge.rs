@@ -51,12 +51,12 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
         (
             bridge,
             "ovs-bridge",
-            "OVN-Kubernetes would find no bridge to the network outside, and the node is never ready",
+            "OVN-Kubernetes would find no bridge to the external network, and the node would never be ready",
         ),
         (interface, "ovs-interface", "nothing would have the host's addresses once its NIC is a port of the bridge"),
     ] {
         if found.is_none() {
-            let message = format!("have none that is called {BRIDGE} and has the type {kind}: {why}");
+            let message = format!("have none with the name {BRIDGE} and the type {kind}: {why}");
             report.error("br-ex-missing", &path.key("interfaces"), message);
         }
     }
@@ -69,19 +69,19 @@ pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report
         entries.iter().filter(|entry| entry.kind == "ovs-interface").map(|entry| entry.name).collect();
     let at = bridge.path.key("bridge").key("port");
     if !ports.iter().any(|port| port.name == BRIDGE) {
-        let message =
-            format!("lacks {BRIDGE} itself: an interface of Open vSwitch exists as a port of its bridge only");
+        let message = format!("lacks {BRIDGE} itself: an Open vSwitch interface exists only as a port of its bridge");
         report.error("br-ex-not-a-port", &at, message);
     }
     let uplinks: Vec<Uplink> = ports.into_iter().filter(|port| !internal.contains(&port.name.as_str())).collect();
     match uplinks.as_slice() {
         [] => {
-            let message = "names no NIC, bond or VLAN: the bridge would lead nowhere";
+            let message = "names no NIC, bond or VLAN: the bridge would have no uplink";
             report.error("br-ex-without-uplink", &at, message);
         }
         [_] => {}
         [_, second, ..] => {
-            let message = "is a second way out, and OVN-Kubernetes uses one: make a bond of them, and that the port";
+            let message = "is a second uplink, and OVN-Kubernetes uses one: make a bond of them, and make the bond \
+                           the port";
             report.warning("br-ex-several-uplinks", &second.path, message);
         }
     }
@@ -137,13 +137,13 @@ fn check_interface(interface: &Entry<'_>, entries: &[Entry<'_>], report: &mut Re
         is_true(ip.get("enabled")) && some
     });
     if !has_addresses {
-        let message = "has neither an address nor DHCP: the host would lose its address to nobody";
+        let message = "has neither an address nor DHCP: the host would lose its address";
         report.error("br-ex-without-address", &interface.path, message);
     }
     match text(interface.map, "copy-mac-from") {
         None if text(interface.map, "mac-address").is_none() => {
-            let message = "has neither copy-mac-from nor mac-address: Open vSwitch chooses a MAC address, which may change, \
-                           and with it what DHCP and switches know of the host";
+            let message = "has neither copy-mac-from nor mac-address: Open vSwitch chooses a MAC address, which may \
+                           change, and DHCP servers and switches know the host by it";
             report.warning("br-ex-mac", &interface.path, message);
         }
         Some(source) if !entries.iter().any(|entry| entry.name == source || profile(entry) == Some(source)) => {

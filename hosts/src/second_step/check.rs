@@ -27,7 +27,7 @@ pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Repor
         if let Some(name) = name {
             *own.entry(name).or_default() += 1;
             if own.get(name) == Some(&2) {
-                let message = format!("is of a second host that is called {name} up to the first dot");
+                let message = format!("belongs to a second host whose name up to the first dot is {name}");
                 report.error("second-step-same-file", &host.network.path(), message);
             }
         }
@@ -42,7 +42,7 @@ pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Repor
         };
         let concerned: Vec<&HostSpec> = hosts.iter().filter(|(_, name)| is_for(name)).map(|(host, _)| *host).collect();
         if concerned.is_empty() && !first_step.is_empty() && document.target != Target::Cluster {
-            let message = format!("is for {}, which is not in the first step: no host would take it", document.target);
+            let message = format!("is for {}, which is not in the first step: no host would use it", document.target);
             report.warning("second-step-host-not-in-first-step", &document.network.path, message);
         }
         let Some(second) = second else { continue };
@@ -72,10 +72,10 @@ fn missing(hosts: &[&HostSpec], report: &mut Report) {
         let names = others.iter().take(NAMED).map(|host| host.name.as_deref().unwrap_or("one without a name"));
         let names: Vec<&str> = names.collect();
         let rest = if others.len() > NAMED { ", …" } else { "" };
-        further = format!("; so it is of {} more ({}{rest})", others.len(), names.join(", "));
+        further = format!("; the same applies to {} more ({}{rest})", others.len(), names.join(", "));
     }
     let message = format!(
-        "is of a host without a document for the second step: its br-ex is left to OpenShift's own script{further}"
+        "belongs to a host without a document for the second step: OpenShift's own script creates its br-ex{further}"
     );
     report.warning("second-step-missing", &first.network.path(), message);
 }
@@ -109,8 +109,8 @@ fn read(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork>
     };
     for key in ["capture", "desiredState"] {
         if map.contains_key(key) {
-            let message = "belongs to nmpolicy, which is filled in from the live state of a node, so that nothing of it can \
-                           be known before; write the interfaces out, at the top of the document";
+            let message = "belongs to nmpolicy, which needs the live state of a node, so dayone cannot know its \
+                           result; write the interfaces out at the top of the document";
             report.error("nmpolicy", &path.key(key), message);
         }
     }

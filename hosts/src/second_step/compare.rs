@@ -21,8 +21,8 @@ pub(super) fn check(host: &HostSpec, first: &HostNetwork, second: &SecondNetwork
     let first = &first.topology;
     let Some(before) = before(first, bridge) else {
         let message = format!(
-            "gives {BRIDGE} addresses of which the first step of {} has none, and that has no default route either: \
-             what becomes of the host's address cannot be told",
+            "gives {BRIDGE} addresses, none of which the first step of {} has, and the first step has no default \
+             route either: dayone cannot tell what happens to the host's address",
             name(host)
         );
         report.warning("second-step-address", &bridge.path, message);
@@ -93,8 +93,7 @@ fn check_names(host: &HostSpec, first: &HostNetwork, report: &mut Report) {
     names.dedup();
     for name in names {
         let path = first.topology.interface(name).map_or_else(|| host.network.path(), |found| found.path.clone());
-        let message =
-            format!("is called {name}, as is what the second step makes: the one would be in the other's way");
+        let message = format!("has the name {name}, which the second step also uses: the two would conflict");
         report.error("second-step-name-taken", &path, message);
     }
 }
@@ -108,8 +107,8 @@ fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, re
             && described != Some(&before.device)
         {
             let message = format!(
-                "stands on {}, which is only what the first step calls the NIC with the MAC address {mac}: it must be the \
-                 name that the kernel gives it",
+                "is on {}, which is the first step's own name for the NIC with the MAC address {mac}: it must be the \
+                 name that the kernel gives the NIC",
                 before.name
             );
             report.warning("second-step-nic-by-mac", &uplink.path, message);
@@ -118,8 +117,8 @@ fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, re
     }
     if let Device::Mac(mac) = before.device {
         let message = format!(
-            "is {}, and the first step knows its NIC by the MAC address {mac} and calls it {}: whether they are the same \
-             cannot be told",
+            "is {}, and the first step identifies its NIC by the MAC address {mac} and calls it {}: dayone cannot \
+             tell whether they are the same",
             uplink.name, before.name
         );
         report.warning("second-step-nic-by-mac", &uplink.path, message);
@@ -152,22 +151,22 @@ fn check_addresses(before: &Ip, after: &Ip, nic: &Interface, report: &mut Report
             Some(same) if same.network == network => {}
             Some(same) => {
                 let message = format!(
-                    "is {}, and in the first step {} has {network}: the host would see another network around it",
+                    "is {}, and in the first step {} has {network}: the host would have another network",
                     same.network, nic.name
                 );
                 report.error("second-step-address", &same.path, message);
             }
             None if is_dynamic(after) => {
                 let message = format!(
-                    "takes its address from the network, and in the first step {} has {network}: the host changes its \
-                     address unless it is given that one",
+                    "gets its address from the network, and in the first step {} has {network}: the host's address \
+                     changes unless the network gives it that one",
                     nic.name
                 );
                 report.warning("second-step-address", &after.path, message);
             }
             None => {
                 let message = format!(
-                    "lacks {network}, which {} has in the first step: the host would change its address",
+                    "lacks {network}, which {} has in the first step: the host's address would change",
                     nic.name
                 );
                 report.error("second-step-address", &after.path, message);
@@ -194,14 +193,14 @@ fn check_default_route(
         routes.filter(|route| route.interface.as_deref() == Some(name)).map(|route| route.gateway).collect()
     };
     let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
-    let offered = is_dynamic(ip(bridge, family)) && ip(bridge, family).automatic_gateway;
+    let offered = is_dynamic(ip(bridge, family)) && ip(bridge, family).takes_gateway();
     let path = second.path.key("routes");
     let Some(gateway) = had.first() else { return };
     let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());
     if has.is_empty() && !offered {
         let message = format!(
-            "have no default route by {BRIDGE}, and in the first step there is one by {} to {shown}, which goes with its \
-             addresses: the host would be cut off",
+            "have no default route through {BRIDGE}, and the first step has one through {} to {shown}, which \
+             disappears with its addresses: the host would be cut off",
             before.name
         );
         report.error("second-step-default-route", &path, message);
@@ -224,7 +223,8 @@ fn check_other_routes(
         let mut kept = second.topology.routes.iter().filter(|other| by(other, &bridge.name));
         if !kept.any(|other| other.destination == route.destination && other.table == route.table) {
             let message = format!(
-                "lack the way to {} by {BRIDGE} (table {}), which the first step has by {}: it goes with the addresses",
+                "lack the route to {} through {BRIDGE} (table {}), which the first step has through {}: it disappears \
+                 with the addresses",
                 route.destination, route.table, before.name
             );
             report.warning("second-step-route-lost", &second.path.key("routes"), message);

@@ -5,7 +5,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::check::first_network;
 use super::{BRIDGE, SecondStepDocument, ShortName, Target};
-use crate::model::{Device, Interface, Kind, MAIN_TABLE, Topology};
+use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Topology};
 use crate::nmstate_document::{elements, is_true, mapping, number, text};
 use crate::yaml_text;
 use vocabulary::host::{HostSpec, NetworkDocument, NmstateDocument};
@@ -32,7 +32,7 @@ pub fn derive(
     let mut derived = Vec::new();
     first_step.retain(|host| {
         let Some(name) = ShortName::of(host) else {
-            let message = "is of a host without a name, by which the file on the host would be called";
+            let message = "belongs to a host without a name, which the file on the host needs";
             report.error("second-step-host-unknown", &host.network.path(), message);
             return false;
         };
@@ -52,7 +52,7 @@ fn document(host: &HostSpec, target: &Target, real_names: bool, report: &mut Rep
     let first = match &host.network {
         NetworkDocument::Nmstate(first) => first,
         NetworkDocument::Keyfiles(_) => {
-            let message = "is a keyfile; the second step is NMState, and is derived of NMState only";
+            let message = "is a keyfile; the second step is NMState, and dayone derives it only from NMState";
             report.error("second-step-keyfiles", &host.network.path(), message);
             return None;
         }
@@ -77,15 +77,15 @@ fn uplink<'a>(topology: &'a Topology, path: &DocumentPath, report: &mut Report) 
     let offered = topology
         .interfaces
         .iter()
-        .filter(|interface| [&interface.ipv4, &interface.ipv6].into_iter().any(|ip| ip.automatic_gateway));
+        .filter(|interface| [&interface.ipv4, &interface.ipv6].into_iter().any(Ip::takes_gateway));
     names.extend(offered.map(|interface| interface.name.as_str()));
     names.sort_unstable();
     names.dedup();
     let [name] = names.as_slice() else {
         let message = if names.is_empty() {
-            "has no default route, so it cannot be told what the bridge is to stand on".to_owned()
+            "has no default route, so dayone cannot tell which interface is the bridge's uplink".to_owned()
         } else {
-            format!("has default routes by several interfaces ({}), and br-ex stands on one", names.join(", "))
+            format!("has default routes through several interfaces ({}), and br-ex has one uplink", names.join(", "))
         };
         report.error("derive-uplink", path, format!("{message}; write the document of the second step yourself"));
         return None;
@@ -93,7 +93,7 @@ fn uplink<'a>(topology: &'a Topology, path: &DocumentPath, report: &mut Report) 
     let interface = topology.interface(name)?;
     if !matches!(interface.kind, Kind::Ethernet | Kind::Bond(_) | Kind::Vlan(_)) {
         let message = format!(
-            "is of type {} and has the default route; a bridge of Open vSwitch stands on a NIC, a bond or a VLAN",
+            "is of type {} and has the default route; the uplink of an Open vSwitch bridge is a NIC, a bond or a VLAN",
             interface.kind.name()
         );
         report.error("derive-uplink", &interface.path, message);
@@ -111,8 +111,8 @@ fn is_known_by_name(topology: &Topology, interface: &Interface, real_names: bool
         };
         if !real_names {
             let message = format!(
-                "finds {} by its address, and Open vSwitch needs the name that the kernel gives it; where that is {} as \
-                 well, --real-names says so",
+                "finds {} by its address, and Open vSwitch needs the name that the kernel gives it; if that is {} as \
+                 well, add --real-names",
                 interface.name, interface.name
             );
             report.error("derive-nic-by-mac", &interface.path, message);

@@ -119,8 +119,8 @@ pub fn machine_configs(
         let yaml = yaml_text::document(&serde_yaml::to_value(object).unwrap_or_default());
         if yaml.len() > MAX_BYTES {
             let message = format!(
-                "has {} bytes with its {} files, and Kubernetes stores at most {MAX_BYTES}: give groups of hosts roles \
-                 (pools) of their own",
+                "has {} bytes with its {} files, and Kubernetes stores at most {MAX_BYTES}: split the hosts into \
+                 several roles (pools)",
                 yaml.len(),
                 files.len()
             );

@@ -87,7 +87,7 @@ fn stem(file_name: &str) -> &str {
 
 /// For whom the NMState in a file is.
 fn target(file_name: Option<&str>) -> Result<Target, String> {
-    const CALL: &str = "call its file <host>.yml, or cluster.yml for all hosts";
+    const CALL: &str = "name its file <host>.yml, or cluster.yml for all hosts";
     let Some(name) = file_name else { return Err(format!("is NMState, which names no host: {CALL}")) };
     let stem = stem(name);
     if stem == Target::CLUSTER {
@@ -95,7 +95,7 @@ fn target(file_name: Option<&str>) -> Result<Target, String> {
     }
     stem.parse()
         .map(Target::Host)
-        .map_err(|error| format!("is NMState in a file that is not called after a host: {error}; {CALL}"))
+        .map_err(|error| format!("is NMState in a file that is not named after a host: {error}; {CALL}"))
 }
 
 /// The document that a host's own documents hold.
@@ -112,7 +112,7 @@ fn of_host(host: HostSpec, report: &mut Report) -> Option<SecondStepDocument> {
             Some(SecondStepDocument { target: Target::Host(name), role: host.role, content, network })
         }
         NetworkDocument::Keyfiles(_) => {
-            let message = "is a keyfile; the second step is applied by nmstate, and takes NMState only";
+            let message = "is a keyfile; nmstate applies the second step, and reads only NMState";
             report.error("second-step-keyfiles", &path, message);
             None
         }
@@ -127,15 +127,14 @@ fn only_one_for_each(documents: &mut Vec<SecondStepDocument>, report: &mut Repor
         if let Target::Host(name) = target
             && name.as_str() == Target::CLUSTER
         {
-            let message =
-                "is for a host called cluster, whose file would be taken by every host that has none of its own";
+            let message = "is for a host called cluster: every host without a file of its own would use its file";
             report.error("second-step-same-file", &network.path, message);
             return false;
         }
         if let Some(first) = taken.get(target) {
             let message = format!(
-                "is for {target}, as is {first}: both would be the file {}; hosts are told apart by the part of their \
-                 names before the first dot",
+                "is for {target}, like {first}: both would be the file {}; a host's file has the part of its name \
+                 before the first dot",
                 target.file_name()
             );
             report.error("second-step-same-file", &network.path, message);

@@ -81,8 +81,8 @@ pub(super) fn by_role<'a>(
     }
     for document in without {
         let message = format!(
-            "is for {}, and nothing says the role, by which the MachineConfig finds its hosts: --role worker, or the \
-             install-config or agent-config of the first step",
+            "is for {}, whose role is unknown, and the role selects the hosts of a MachineConfig: add --role worker, \
+             or the install-config or agent-config of the first step",
             document.target
         );
         report.error("second-step-role", &document.network.path, message);

@@ -226,11 +226,12 @@ fn hosts_without_a_document_and_documents_without_a_host_are_mentioned() {
     assert_eq!(codes(&check(&all, &first_step())), [""; 0]);
     let many: Vec<HostSpec> = (0..12).map(|number| first_step_called(&format!("n{number}"))).collect();
     let found = check(&documents(&[("other.yml", &text)]).0, &many);
-    let said =
-        lines(&found).into_iter().filter(|line| line.contains("second-step-missing") || line.contains("so it is of"));
+    let said = lines(&found)
+        .into_iter()
+        .filter(|line| line.contains("second-step-missing") || line.contains("the same applies to"));
     let said: Vec<String> = said.collect();
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].ends_with("; so it is of 11 more (n1, n2, n3, n4, n5, n6, n7, n8, …)"), "{said:?}");
+    assert!(said[0].ends_with("; the same applies to 11 more (n1, n2, n3, n4, n5, n6, n7, n8, …)"), "{said:?}");
     let mut two = first_step();
     two.push(first_step_called("b"));
     assert!(codes(&check(&all, &two)).contains(&"second-step-shared-address"));

@@ -27,8 +27,21 @@ impl Serialize for Topology {
 
 impl Topology {
     fn interface_json(&self, interface: &Interface) -> Value {
-        let Interface { name, path, device: found_by, kind: what, active, mac, mtu, controller, ipv4, ipv6 } =
-            interface;
+        let Interface {
+            name,
+            label: _,
+            path,
+            device: found_by,
+            kind: what,
+            active,
+            mac,
+            mtu,
+            controller,
+            ports: _,
+            ipv4,
+            ipv6,
+        } = interface;
+        // By their names, whatever order the document has.
         let ports: Vec<&str> = self.ports(name).map(|port| port.name.as_str()).collect();
         let mut object = present([
             ("name", json!(name)),
@@ -70,7 +83,7 @@ fn kind(kind: &Kind) -> Map<String, Value> {
         Kind::Bond(Bond { mode, options }) => present([("mode", json!(mode)), ("options", json!(options))]),
         Kind::Vlan(Vlan { parent: _, id }) => present([("id", json!(id))]),
         Kind::Vxlan { id, parent: _ } => present([("id", json!(id))]),
-        Kind::LinuxBridge(Bridge { stp, vlan_filtering }) => {
+        Kind::LinuxBridge(Bridge { stp, forward_delay: _, hello_time: _, max_age: _, priority: _, vlan_filtering }) => {
             present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))])
         }
         Kind::Vrf(table) => present([("table", json!(table))]),
@@ -87,7 +100,16 @@ fn kind(kind: &Kind) -> Map<String, Value> {
 
 fn ip(ip: &Ip) -> Value {
     // Its path is in no member: the addresses have theirs.
-    let Ip { method, addresses, automatic_dns, automatic_gateway, automatic_metric, automatic_table, path: _ } = ip;
+    let Ip {
+        method,
+        addresses,
+        automatic_dns,
+        automatic_routes: _,
+        automatic_gateway: _,
+        automatic_metric,
+        automatic_table,
+        path: _,
+    } = ip;
     let method = match method {
         Method::Disabled => "disabled",
         Method::Static => "static",
@@ -101,7 +123,7 @@ fn ip(ip: &Ip) -> Value {
         ("method", json!(method)),
         ("addresses", json!(addresses.collect::<Vec<_>>())),
         ("automatic_dns", json!(automatic_dns)),
-        ("automatic_gateway", json!(automatic_gateway)),
+        ("automatic_gateway", json!(ip.takes_gateway())),
         ("automatic_metric", json!(automatic_metric)),
     ]);
     if *automatic_table != MAIN_TABLE {
@@ -111,13 +133,13 @@ fn ip(ip: &Ip) -> Value {
 }
 
 fn route(route: &Route) -> Value {
-    let Route { destination, kind, interface, gateway, gateway_path: _, source: _, metric, table, path } = route;
+    let Route { destination, kind, interface, gateway, gateway_path: _, source: _, metric: _, table, path } = route;
     let object = present([
         ("destination", json!(destination.to_string())),
         ("type", json!(kind.name())),
         ("gateway", json!(gateway)),
         ("interface", json!(interface)),
-        ("metric", json!(metric)),
+        ("metric", json!(route.unusual_metric())),
         ("table", json!(table)),
         ("path", json!(path)),
     ]);
@@ -136,7 +158,8 @@ fn rule(rule: &Rule) -> Value {
 }
 
 fn dns(dns: &Dns) -> Value {
-    let Dns { servers, search, options } = dns;
-    let servers = servers.iter().map(|NameServer { address, path }| json!({"address": address, "path": path}));
+    let Dns { servers, search, search_path: _, options } = dns;
+    let servers =
+        servers.iter().map(|NameServer { address, interface: _, path }| json!({"address": address, "path": path}));
     json!({"servers": servers.collect::<Vec<_>>(), "search": search, "options": options})
 }

@@ -40,9 +40,9 @@ impl Topology {
 
     fn route_table(&self) -> Table {
         let mut routes: Vec<&Route> = self.routes.iter().collect();
-        routes.sort_by_key(|route| (route.table, !route.is_default(), route.destination, route.metric));
+        routes.sort_by_key(|route| (route.table, !route.is_default(), route.destination, route.unusual_metric()));
         let written = routes.into_iter().map(|route| {
-            let metric = route.metric.map(|metric| metric.to_string());
+            let metric = route.unusual_metric().map(|metric| metric.to_string());
             let via = match (route.kind, route.gateway) {
                 (RouteKind::Unicast, Some(gateway)) => gateway.to_string(),
                 (RouteKind::Unicast, None) => "on the link".to_owned(),
@@ -54,9 +54,9 @@ impl Topology {
         let offered = self.interfaces.iter().flat_map(|interface| {
             let has_place = |ip: &Ip| ip.automatic_metric.is_some() || ip.automatic_table != MAIN_TABLE;
             // Other routes that are offered may go to a table of their own, too.
-            let offers = interface.offers().filter(move |(ip, _)| ip.automatic_gateway || has_place(ip));
+            let offers = interface.offers().filter(move |(ip, _)| ip.takes_gateway() || has_place(ip));
             offers.map(|(ip, by)| {
-                let what = if ip.automatic_gateway { "default" } else { "others offered" };
+                let what = if ip.takes_gateway() { "default" } else { "others offered" };
                 let metric = ip.automatic_metric.map(|metric| metric.to_string()).unwrap_or_default();
                 let (what, by) = (what.to_owned(), format!("from {by}"));
                 vec![what, by, interface.name.clone(), metric, table(ip.automatic_table)]

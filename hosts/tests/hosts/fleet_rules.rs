@@ -61,16 +61,12 @@ fn interface() -> impl Strategy<Value = Interface> {
         let ip = |addresses| Ip { method, addresses, ..Ip::disabled(DocumentPath::root()) };
         let (active, mac_of, controller) = rest;
         Interface {
-            name: String::new(),
-            path: DocumentPath::root(),
-            device: Device::Name,
-            kind,
             active,
             mac: mac_of.map(mac),
-            mtu: None,
             controller: controller.map(|number| number.to_string()),
             ipv4: ip(of_v4),
             ipv6: ip(of_v6),
+            ..Interface::bare("", kind, DocumentPath::root())
         }
     })
 }
@@ -107,7 +103,7 @@ fn host() -> impl Strategy<Value = Host> {
             table: MAIN_TABLE,
             path: DocumentPath::root(),
         });
-        let servers = servers.into_iter().map(|address| NameServer { address, path: DocumentPath::root() });
+        let servers = servers.into_iter().map(name_server);
         let topology = Topology {
             hostname: hostname.map(|number| format!("host-{number}").parse().unwrap()),
             routes: routes.collect(),
@@ -170,16 +166,9 @@ fn worst(report: &Report) -> BTreeMap<(&'static str, Option<String>), bool> {
 fn plain(number: u8) -> Host {
     let address = Address { network: ipnet([192, 0, 2, number].into(), 24), path: DocumentPath::root() };
     let interface = Interface {
-        name: "eth0".to_owned(),
-        path: DocumentPath::root(),
         device: Device::Mac(mac(number)),
-        kind: Kind::Ethernet,
-        active: true,
-        mac: None,
-        mtu: None,
-        controller: None,
         ipv4: Ip { method: Method::Static, addresses: vec![address], ..Ip::disabled(DocumentPath::root()) },
-        ipv6: Ip::disabled(DocumentPath::root()),
+        ..Interface::bare("eth0", Kind::Ethernet, DocumentPath::root())
     };
     let route = Route {
         destination: "0.0.0.0/0".parse().unwrap(),
@@ -304,6 +293,10 @@ proptest! {
     }
 }
 
+fn name_server(address: IpAddr) -> NameServer {
+    NameServer { address, interface: None, path: DocumentPath::root() }
+}
+
 fn server(last: u8) -> NameServer {
-    NameServer { address: [198, 51, 100, last].into(), path: DocumentPath::root() }
+    name_server([198, 51, 100, last].into())
 }

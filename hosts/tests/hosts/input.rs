@@ -163,10 +163,10 @@ fn all_ways_of_writing_a_host_are_the_same_host() {
 #[test]
 fn what_cannot_be_a_file_of_text_is_refused() {
     let cases: [(&[u8], &str); 8] = [
-        (b"", "error: the input holds no document"),
-        (b"\xef\xbb\xbf", "error: the input holds no document"),
+        (b"", "error: the input contains no document"),
+        (b"\xef\xbb\xbf", "error: the input contains no document"),
         (b"a: \xff", "error: the input is not UTF-8 text: byte 3 (line 1, column 4)"),
-        (b"interfaces: []\nb: \0\n", "error: the input holds the control character U+0000 (line 2, column 4)"),
+        (b"interfaces: []\nb: \0\n", "error: the input contains the control character U+0000 (line 2, column 4)"),
         (b"\xff\xfea\0", "error: the input is not UTF-8 text"),
         (
             b"interfaces:\n\t- name: eth0\n",
@@ -267,8 +267,8 @@ fn findings_name_the_text_that_they_are_about() {
     assert_eq!(
         findings(&input),
         "error: c.yaml: document 2: is a number without quotes; a document is a mapping\n\
-         error: b.yaml: is a second NMState document; having no names, the two hosts cannot be told apart\n\
-         warning: c.yaml: document 1: has neither a kind nor members of NMState; keys found: a\n"
+         error: b.yaml: is a second NMState document; without names, dayone cannot tell the two hosts apart\n\
+         warning: c.yaml: document 1: has neither a kind nor keys of NMState; keys found: a\n"
     );
     let input = read_files(&[("a.yaml", nmstate), ("b.yaml", "a: [")]);
     assert_eq!(input.hosts.len(), 0);

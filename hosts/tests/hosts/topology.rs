@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestRng, TestRunner};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
 
-/// Without the places, which differ, and in one order.
+/// Without the places, which differ, without what profiles say nothing of, and in one order.
 fn bare(mut topology: Topology) -> Topology {
     let ip = |ip: &mut Ip| {
         ip.path = DocumentPath::root();
@@ -24,14 +24,19 @@ fn bare(mut topology: Topology) -> Topology {
     };
     for interface in &mut topology.interfaces {
         interface.path = DocumentPath::root();
+        interface.label.clone_from(&interface.name);
+        interface.ports.iter_mut().for_each(|port| port.path = DocumentPath::root());
+        interface.ports.sort_by(|a, b| a.name.cmp(&b.name));
         ip(&mut interface.ipv4);
         ip(&mut interface.ipv6);
     }
     for route in &mut topology.routes {
         route.path = DocumentPath::root();
         route.gateway_path = DocumentPath::root();
+        route.metric = route.unusual_metric();
     }
     topology.rules.iter_mut().for_each(|rule| rule.path = DocumentPath::root());
+    topology.dns.search_path = DocumentPath::root();
     topology.dns.servers.iter_mut().for_each(|server| server.path = DocumentPath::root());
     topology.routes.sort_by_key(|route| format!("{route:?}"));
     topology

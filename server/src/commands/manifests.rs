@@ -14,7 +14,8 @@ pub(super) fn run(arguments: &ManifestsArguments) -> Result<(), Failure> {
     for name in &arguments.host_names {
         if !converted.hosts.iter().any(|(host, _)| is_called(host, name)) {
             let names: Vec<&str> = converted.hosts.iter().filter_map(|(host, _)| host.name.as_deref()).collect();
-            let message = format!("no host in the documents is called {name:?}; there are: {}", names.join(", "));
+            let message =
+                format!("no host in the documents has the name {name:?}; the names are: {}", names.join(", "));
             return Err(Failure::Input(message));
         }
     }

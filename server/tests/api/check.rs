@@ -56,7 +56,7 @@ async fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has(
     let assumed = check("").await.ok();
     assert_eq!(assumed["network_manager"], json!({"version": "1.42.4", "assumed": true}));
     let message = assumed["findings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("1.42, which is assumed, ignores it"), "{message}");
+    assert!(message.contains("1.42, which dayone assumes, ignores it"), "{message}");
 
     let newer = check("?network_manager=1:1.54.0-1.fc43").await.ok();
     assert_eq!(newer["network_manager"], json!({"version": "1.54.0", "assumed": false}));

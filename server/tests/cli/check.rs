@@ -114,7 +114,7 @@ fn a_finding_says_where_what_will_happen_and_how_to_mend_it() {
     let check = |arguments: &[&str]| {
         super::ended(dayone().current_dir(directory.path()).arg("check").args(arguments).output().unwrap())
     };
-    let line = "worker-0.yaml:15:7: error: Secret/net: stringData.nmstate: interfaces[0].ipv4 says nothing of enabled, and \
+    let line = "worker-0.yaml:15:7: error: Secret/net: stringData.nmstate: interfaces[0].ipv4 does not set enabled, and \
                 without it nmstate disables ipv4; add enabled: true [ip-not-enabled]\n";
     let summary = "1 host: 1 error, no warnings\n";
     assert_eq!(check(&["--short", "worker-0.yaml"]).out, format!("{line}{summary}"));
@@ -200,7 +200,7 @@ fn what_is_wrong_with_a_whole_file_names_it() {
     let latin = check("latin.yaml", Some(b"a: 1\nb: \xe9\n"));
     assert!(latin.out.starts_with("latin.yaml:2:4: error: the input is not UTF-8 text: byte 8"), "{}", latin.out);
     let empty = check("empty.yaml", Some(b""));
-    assert!(empty.out.starts_with("empty.yaml:1:1: error: the input holds no document"), "{}", empty.out);
+    assert!(empty.out.starts_with("empty.yaml:1:1: error: the input contains no document"), "{}", empty.out);
     assert!(!empty.out.contains("data-binary") && !run(&["explain", "no-document"]).out.contains("data-binary"));
     let packed = check("packed.yaml.gz", Some(b"\x1f\x8b\x08 broken"));
     assert!(packed.out.starts_with("packed.yaml.gz:1:1: error: the input "), "{}", packed.out);
@@ -252,7 +252,7 @@ fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
     let check = |arguments: &[&str]| run(&[&["check", "--short"], arguments, &[document]].concat());
     let assumed = check(&[]);
     assert!(
-        assumed.out.contains("1.42, which is assumed, ignores it") && !assumed.out.contains("(for "),
+        assumed.out.contains("1.42, which dayone assumes, ignores it") && !assumed.out.contains("(for "),
         "{}",
         assumed.out
     );

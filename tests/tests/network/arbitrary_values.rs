@@ -37,7 +37,7 @@ const STRICTER: &[(&str, &str)] = &[
     ("-priority-map", "NetworkManager leaves out what is no pair, and writes no line about it"),
     ("separated by semicolons", "NetworkManager ignores lists that it cannot read, and writes no line about it"),
     ("bond.mode is missing", "1.52 takes balance-rr for it, and 1.42 refuses it"),
-    ("this partition can be called", "1.52 gives partitions any name, and 1.42 refuses it"),
+    ("this partition can only have the name", "1.52 gives partitions any name, and 1.42 refuses it"),
     ("is manual", "1.52 takes routes alone, and 1.42 refuses it"),
 ];
 

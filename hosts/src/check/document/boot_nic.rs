@@ -39,7 +39,7 @@ pub(crate) fn check(
     let elsewhere = |mac: Option<MacAddress>| mac.is_some_and(|mac| mac != boot_mac);
     if !by_name_only && !nics.is_empty() && nics.iter().all(|nic| elsewhere(nic.own)) {
         let message = format!(
-            "has no NIC with the MAC address {boot_mac}, from which the host boots (bootMACAddress): that NIC gets no \
+            "has no NIC with the MAC address {boot_mac}, which the host boots from (bootMACAddress): that NIC gets no \
              profile"
         );
         report.warning("boot-nic-not-in-network", &at, message);

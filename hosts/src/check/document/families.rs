@@ -30,7 +30,7 @@ fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, r
     if !is_true(get(ip, "enabled")) {
         if wanted && get(ip, "enabled").is_none() {
             let message =
-                format!("says nothing of enabled, and without it nmstate disables {}; add enabled: true", family.key());
+                format!("does not set enabled, and without it nmstate disables {}; add enabled: true", family.key());
             report.error("ip-not-enabled", path, message);
         } else if !addresses.is_empty() {
             let message = "is not used: enabled is false";
@@ -44,27 +44,31 @@ fn check_one(ip: &Mapping, family: Family, carries: bool, path: &DocumentPath, r
     if family == Family::V6 {
         check_automatic(ip, path, report);
     } else if !wanted && !carries {
-        report.warning("ip-without-address", path, "is enabled and has neither an address nor dhcp: it stays without");
+        report.warning(
+            "ip-without-address",
+            path,
+            "is enabled and has neither an address nor dhcp: the interface gets no IPv4 address",
+        );
     }
     for (index, address) in addresses.iter().filter_map(Value::as_mapping).enumerate() {
         check_address(address, &path.key("address").index(index), report);
     }
 }
 
-/// What steers DHCP of IPv6 and router advertisements. Without either it is in no keyfile, and of no use.
+/// Settings of `DHCPv6` and router advertisements. Without either, they are in no keyfile and have no effect.
 fn check_automatic(ip: &Mapping, path: &DocumentPath, report: &mut Report) {
     if !is_true(get(ip, "dhcp")) && !is_true(get(ip, "autoconf")) {
         return;
     }
     if is_true(get(ip, "autoconf")) && !is_true(get(ip, "dhcp")) {
-        let message = "is true and dhcp is not, which nmstate cannot write down; set dhcp: true as well (DHCPv6 is then \
-                       used where the routers announce it), or autoconf: false with a static address";
+        let message = "is true and dhcp is not, which nmstate cannot write to a keyfile; set dhcp: true as well (the \
+                       host uses DHCPv6 only if the routers announce it), or autoconf: false with a static address";
         report.error("autoconf-without-dhcp", &path.key("autoconf"), message);
     }
     if text(ip, "token").is_some_and(|token| !matches!(token, "" | "::"))
         && text(ip, "addr-gen-mode").is_some_and(|mode| !mode.eq_ignore_ascii_case("eui64"))
     {
-        let message = "needs addr-gen-mode eui64: with any other NetworkManager refuses the profile";
+        let message = "needs addr-gen-mode eui64: with any other mode, NetworkManager refuses the profile";
         report.error("token-without-eui64", &path.key("token"), message);
     }
     if let Some(duid) = text(ip, "dhcp-duid").filter(|duid| ["en", "uuid"].iter().any(|d| duid.eq_ignore_ascii_case(d)))
@@ -76,7 +80,7 @@ fn check_automatic(ip: &Mapping, path: &DocumentPath, report: &mut Report) {
 
 fn check_address(address: &Mapping, path: &DocumentPath, report: &mut Report) {
     if text(address, "valid-life-time").is_some_and(|time| time != "forever") {
-        let message = "has a limited valid-life-time, so nmstate takes it as one that DHCP gave, and drops it; remove \
+        let message = "has a limited valid-life-time, so nmstate assumes that DHCP gave it, and drops it; remove \
                        valid-life-time";
         report.error("address-lost", &path.key("valid-life-time"), message);
     }

@@ -37,38 +37,39 @@ const fn newer(at: Pattern, message: &'static str) -> Feature {
     Feature { at, severity: Severity::Warning, code: NEEDS_NEWER, message }
 }
 
-const OTHER_FAMILY: &str = "is a setting of the other family of addresses, and is not carried into the keyfiles";
+const OTHER_FAMILY: &str = "is a setting of the other address family, and is missing from the keyfiles";
 const CERTIFICATE: &str = "names a file that dayone does not put into the image: it must be in the ramdisk already";
 
 #[rustfmt::skip]
 const FEATURES: &[Feature] = &[
     // The whole document.
     refused(&["capture"], "nmpolicy", "belongs to nmpolicy: it needs the live state of a node, which does not exist \
-        before first boot; write the interfaces out"),
-    refused(&["desiredState"], "nmpolicy", "belongs to nmpolicy: it is filled in from the live state of a node, which \
-        does not exist before first boot; put its content at the top of the document"),
+                                       before the first boot; write the interfaces out"),
+    refused(&["desiredState"], "nmpolicy", "belongs to nmpolicy: it needs the live state of a node, which does not \
+                                            exist before the first boot; put its content at the top of the document"),
     refused(&["ovs-db"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
     refused(&["ovn"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
-    lost(&["description"], "is not carried into the keyfiles"),
+    lost(&["description"], "is missing from the keyfiles"),
     reported_only(&["dns-resolver", "running"]),
     reported_only(&["routes", "running"]),
     // Every interface.
     refused(&["interfaces", "*", "ovs-db"], OPENVSWITCH, OPENVSWITCH_REASON_IS),
-    refused(&["interfaces", "*", "dispatch"], "dispatch-script", "is refused: keyfiles cannot carry dispatcher \
-        scripts; put them into the image's Ignition or run them after the installation"),
-    lost(&["interfaces", "*", "alt-names"], "is not carried into the keyfiles; nothing gives the interface these names"),
+    refused(&["interfaces", "*", "dispatch"], "dispatch-script", "is refused: keyfiles cannot contain dispatcher \
+                                                                  scripts; put them into the image's Ignition config, \
+                                                                  or run them after the installation"),
+    lost(&["interfaces", "*", "alt-names"], "is missing from the keyfiles; nothing gives the interface these names"),
     reported_only(&["interfaces", "*", "driver"]),
-    Feature { message: "has no effect but that copy-mac-from takes it: NMState only reports it, and does not set it",
+    Feature { message: "only has an effect on copy-mac-from: NMState reports it, and does not set it",
         ..reported_only(&["interfaces", "*", "permanent-mac-address"]) },
     reported_only(&["interfaces", "*", "min-mtu"]),
     reported_only(&["interfaces", "*", "max-mtu"]),
     reported_only(&["interfaces", "*", "lldp", "neighbors"]),
     lost(&["interfaces", "*", "ipv4", "allow-extra-address"], NO_VERIFICATION),
     lost(&["interfaces", "*", "ipv6", "allow-extra-address"], NO_VERIFICATION),
-    lost(&["interfaces", "*", "ipv4", "address", "*", "mptcp-flags"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ipv6", "address", "*", "mptcp-flags"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ipv4", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ipv6", "address", "*", "preferred-life-time"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ipv4", "address", "*", "mptcp-flags"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ipv6", "address", "*", "mptcp-flags"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ipv4", "address", "*", "preferred-life-time"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ipv6", "address", "*", "preferred-life-time"], "is missing from the keyfiles"),
     lost(&["interfaces", "*", "ipv4", "dhcp-duid"], OTHER_FAMILY),
     lost(&["interfaces", "*", "ipv4", "token"], OTHER_FAMILY),
     lost(&["interfaces", "*", "ipv4", "addr-gen-mode"], OTHER_FAMILY),
@@ -83,24 +84,25 @@ const FEATURES: &[Feature] = &[
     reported_only(&["interfaces", "*", "ethtool", "ring", "rx-jumbo-max"]),
     reported_only(&["interfaces", "*", "ethtool", "ring", "rx-mini-max"]),
     reported_only(&["interfaces", "*", "ethtool", "ring", "tx-max"]),
-    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-high"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-irq"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-low"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ethtool", "coalesce", "sample-interval"], "is not carried into the keyfiles"),
-    lost(&["interfaces", "*", "ethtool", "coalesce", "stats-block-usecs"], "is not carried into the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-high"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-irq"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "tx-usecs-low"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "sample-interval"], "is missing from the keyfiles"),
+    lost(&["interfaces", "*", "ethtool", "coalesce", "stats-block-usecs"], "is missing from the keyfiles"),
     reported_only(&["interfaces", "*", "bridge", "options", "gc-timer"]),
     reported_only(&["interfaces", "*", "bridge", "options", "hello-timer"]),
     lost(&["interfaces", "*", "bridge", "allow-extra-ports"], NO_VERIFICATION),
-    // Mended in a release that is not known; see newer.rs for all others.
+    // Fixed in an unknown release; see newer.rs for all others.
     newer(&["interfaces", "*", "vlan", "ingress-qos-map"], VLAN_MAPS),
     newer(&["interfaces", "*", "vlan", "egress-qos-map"], VLAN_MAPS),
 ];
 
 const OPENVSWITCH_REASON_IS: &str =
     "is refused: openvswitch does not run in the ramdisk; configure it in the second step, after the installation";
-const VLAN_MAPS: &str = "takes effect with a later NetworkManager only: of what 1.42 hands over, kernels of 2024 and later \
-    take one entry at most";
-const NO_VERIFICATION: &str = "has no effect: it steers a check against a running system, and none runs yet";
+const VLAN_MAPS: &str = "takes effect only with a later NetworkManager: kernels of 2024 and later accept at most one \
+                         entry from 1.42";
+const NO_VERIFICATION: &str = "has no effect: it controls a check against the running system, and no system is \
+                               running yet";
 
 /// Structures of the schema in which nmstate ignores unknown keys: where they are, and the keys they know.
 const LENIENT: &[(Pattern, &[&str])] = &[
@@ -173,7 +175,7 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
         document.each(at, &mut |steps, value| {
             let keys = value.as_mapping().into_iter().flat_map(Mapping::keys).filter_map(Value::as_str);
             for key in keys.filter(|key| !known.contains(key)) {
-                let message = format!("is not known to NMState; known are {}", known.join(", "));
+                let message = format!("is not known to NMState, which knows {}", known.join(", "));
                 report.error("unknown-key", &descend(path, steps).key(key), message);
             }
         });
@@ -181,7 +183,7 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
     for at in SEMICOLON_LISTS {
         document.each(at, &mut |steps, value| {
             if value.as_str().is_some_and(|item| item.contains(';')) {
-                let message = "holds ';', which separates the items of this list in a keyfile; write two items";
+                let message = "contains ';', which separates the items of this list in a keyfile; write two items";
                 report.error("semicolon-in-list", &descend(path, steps), message);
             }
         });
@@ -189,7 +191,7 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
     for (at, most) in LENGTHS {
         document.each(at, &mut |steps, value| {
             if let Some(length) = value.as_sequence().map(Vec::len).filter(|length| length > most) {
-                let message = format!("has {length} entries; more than {most} are not taken");
+                let message = format!("has {length} entries; dayone accepts at most {most}");
                 report.error("list-too-long", &descend(path, steps), message);
             }
         });
@@ -197,7 +199,7 @@ pub(crate) fn check(document: &Searched<'_>, path: &DocumentPath, report: &mut R
     for (at, least, greatest) in RANGES {
         document.each(at, &mut |steps, value| {
             if number(Some(value)).is_some_and(|number| number < *least || number > *greatest) {
-                let message = format!("is not within {least} and {greatest}, and NetworkManager refuses the profile");
+                let message = format!("is not between {least} and {greatest}, and NetworkManager refuses the profile");
                 report.error("out-of-range", &descend(path, steps), message);
             }
         });

@@ -14,7 +14,7 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
         && get(ethernet, "auto-negotiation").is_none_or(|value| is_true(Some(value)))
     {
         for key in ["speed", "duplex"].into_iter().filter(|key| ethernet.contains_key(*key)) {
-            let message = "is not carried into the keyfiles unless auto-negotiation is false";
+            let message = "is missing from the keyfiles unless auto-negotiation is false";
             report.warning("not-in-keyfiles", &path.key("ethernet").key(key), message);
         }
     }
@@ -22,25 +22,25 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
         && get(pause, "autoneg").is_none_or(|value| is_true(Some(value)))
     {
         for key in ["rx", "tx"].into_iter().filter(|key| pause.contains_key(*key)) {
-            let message = "is not carried into the keyfiles unless autoneg is false";
+            let message = "is missing from the keyfiles unless autoneg is false";
             report.warning("not-in-keyfiles", &path.key("ethtool").key("pause").key(key), message);
         }
     }
     let flags = mapping(map, "mptcp").and_then(|mptcp| mptcp.get("address-flags")).and_then(Value::as_sequence);
     if flags.is_some_and(|flags| !flags.is_empty()) {
-        let message = "is refused: nmstate writes it or not by the sysctl net.mptcp.enabled of the machine it runs on, \
-                       which is not the host; set it after the installation";
+        let message = "is refused: nmstate writes it depending on the sysctl net.mptcp.enabled of the machine that it \
+                       runs on, which is not the host; set it after the installation";
         report.error("mptcp", &path.key("mptcp").key("address-flags"), message);
     }
     if *kind == "loopback" && get(map, "mtu").is_some() {
-        report.warning("not-in-keyfiles", &path.key("mtu"), "is not carried into the keyfiles for the loopback");
+        report.warning("not-in-keyfiles", &path.key("mtu"), "is missing from the keyfiles for the loopback interface");
     }
     if get(map, "copy-mac-from").is_some() && !matches!(*kind, "bond" | "linux-bridge") {
         let message = format!("has no effect on an interface of type {kind}; write mac-address instead");
         report.error("copy-mac-from", &path.key("copy-mac-from"), message);
     }
     if matches!(*kind, "infiniband" | "loopback") && is_true(get(map, "accept-all-mac-addresses")) {
-        let message = format!("is not carried into the keyfiles for an interface of type {kind}");
+        let message = format!("is missing from the keyfiles for an interface of type {kind}");
         report.warning("not-in-keyfiles", &path.key("accept-all-mac-addresses"), message);
     }
     check_section(interface, report);
@@ -48,19 +48,18 @@ pub(crate) fn check(interface: &Interface<'_>, report: &mut Report) {
     check_bridge_ports(interface, report);
 }
 
-/// Types that are nothing without a section of the same name.
+/// Types that need a section of the same name.
 const WITH_SECTION: [&str; 7] = ["infiniband", "mac-vlan", "mac-vtap", "macsec", "veth", "vlan", "vxlan"];
 
 fn check_section(Interface { map, path, kind, .. }: &Interface<'_>, report: &mut Report) {
     if WITH_SECTION.contains(kind) && mapping(map, kind).is_none() {
-        let message =
-            format!("is of type {kind} and has no section {kind}, without which the profile says nothing of it");
+        let message = format!("is of type {kind} and has no section {kind}, which its profile needs");
         report.error("interface-section-missing", path, message);
     }
     let mode = mapping(map, "link-aggregation").and_then(|bond| text(bond, "mode"));
     if *kind == "bond" && mode == Some("unknown") {
         let message =
-            "is unknown, which NetworkManager ignores: the bond would be balance-rr; write the mode that is meant";
+            "is unknown, which NetworkManager ignores: the bond would use balance-rr; write the mode that you want";
         report.error("bond-mode-invalid", &path.key("link-aggregation").key("mode"), message);
     }
 }
@@ -71,11 +70,11 @@ fn check_virtual_functions(Interface { map, path, .. }: &Interface<'_>, report: 
     let at = path.key("ethernet").key("sr-iov");
     let there = |map: &Mapping, key: &str| get(map, key).is_some_and(|value| !value.is_null());
     let lost = |at: &DocumentPath, key: &str, without: &str, report: &mut Report| {
-        report.warning("not-in-keyfiles", &at.key(key), format!("is not carried into the keyfiles {without}"));
+        report.warning("not-in-keyfiles", &at.key(key), format!("is missing from the keyfiles {without}"));
     };
     if number(get(functions, "total-vfs")) == Some(0) {
         for key in ["vfs", "drivers-autoprobe"].into_iter().filter(|key| there(functions, key)) {
-            lost(&at, key, "where total-vfs is 0", report);
+            lost(&at, key, "if total-vfs is 0", report);
         }
         return;
     }
@@ -95,13 +94,13 @@ fn check_bridge_ports(Interface { map, path, .. }: &Interface<'_>, report: &mut 
         let at = at.index(index).key("vlan");
         let there = |key: &&str| get(vlan, key).is_some_and(|value| !value.is_null());
         if !there(&"mode") && ["tag", "trunk-tags", "enable-native"].iter().any(there) {
-            let message = "has no mode, without which nmstate leaves its VLANs out, and the bridge filters all others: add mode, \
+            let message = "has no mode, so nmstate leaves its VLANs out, and the bridge filters all others; add mode, \
                            access or trunk";
             report.error("bridge-port-vlan-lost", &at, message);
         }
         for (index, tag) in elements(vlan, &["trunk-tags"]).iter().enumerate() {
             if tag.get("id").is_some() && tag.get("id-range").is_some() {
-                let message = "has id and id-range, of which nmstate takes id only; write two entries";
+                let message = "has id and id-range, and nmstate uses only id; write two entries";
                 report.error("bridge-port-vlan-lost", &at.key("trunk-tags").index(index), message);
             }
         }

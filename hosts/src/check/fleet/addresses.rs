@@ -42,7 +42,7 @@ impl<'a> Holders<'a> {
     /// Reports that one more host has the address. On whose link it is does not depend on the order of the hosts, and so
     /// neither does whether there is an error.
     fn add(&mut self, new: Holder<'a>, report: &mut Report) {
-        // What a host has twice, its own checks say.
+        // The checks of a single host report addresses that it has twice.
         let mut others = self.known.iter().filter(|other| !std::ptr::eq(other.host, new.host)).peekable();
         let Some(first) = others.peek().copied() else {
             if self.known.len() < LINKS {
@@ -92,7 +92,8 @@ fn gateways(hosts: &[CheckedHost<'_>], seen: &BTreeMap<IpAddr, Holders<'_>>, rep
             }
             *count += 1;
             let message = format!(
-                "names the gateway {gateway}, which is {}'s own address ({}); if that is no router, one of the two is wrong",
+                "names the gateway {gateway}, which is {}'s own address ({}); if that host is not a router, one of \
+                 the two is wrong",
                 name_of(other),
                 address.path
             );

@@ -48,8 +48,8 @@ fn gateways(hosts: &[CheckedHost<'_>], by_address: &BTreeMap<IpAddr, &CheckedHos
             if passed.insert(gateway) {
                 let path = other.host.places.bmc.key("address");
                 let message = format!(
-                    "names the gateway {gateway}, which is the BMC of {} ({path}); if that is no router as well, one of the \
-                     two is wrong",
+                    "names the gateway {gateway}, which is the BMC of {} ({path}); if there is no router at that \
+                     address as well, one of the two is wrong",
                     name_of(other)
                 );
                 report.warning("gateway-is-bmc", &route.gateway_path, message);
@@ -64,7 +64,7 @@ pub(super) fn by_address<'a>(hosts: &'a [CheckedHost<'a>]) -> BTreeMap<IpAddr, &
     bmcs.collect()
 }
 
-/// What a BMC is told by, however its URL is written: host, port and path.
+/// What identifies a BMC, however its URL is written: host, port and path.
 type Identity<'a> = (Result<IpAddr, String>, String, &'a str);
 
 fn identity(url: &str) -> Identity<'_> {

@@ -1,9 +1,9 @@
-//! What is said of a cluster: its machine networks, and the host that installs the others.
+//! Checks of a cluster: its machine networks, and the host that installs the others.
 
 use ipnet::IpNet;
 
 use super::{CheckedHost, name_of};
-use crate::model::{Address, Ip, Method};
+use crate::model::Address;
 use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -61,9 +61,8 @@ pub(super) fn own<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = &'a Addres
 
 /// Whether the network may give the host an address of a family.
 fn takes_any(host: &CheckedHost<'_>, is_v4: bool) -> bool {
-    let automatic = |ip: &Ip| matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
     let mut interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
-    interfaces.any(|interface| automatic(if is_v4 { &interface.ipv4 } else { &interface.ipv6 }))
+    interfaces.any(|interface| if is_v4 { &interface.ipv4 } else { &interface.ipv6 }.is_automatic())
 }
 
 /// Where a host's addresses of a family are, or would be.
@@ -81,7 +80,7 @@ fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, repo
         Some(host) if host.host.role.as_deref().is_some_and(|role| role != "master") => {
             let role = host.host.role.as_deref().unwrap_or_default();
             let message = format!(
-                "is {ip}, the address of {}, whose role is {role}: the others are installed by a master",
+                "is {ip}, the address of {}, whose role is {role}: a master installs the others",
                 name_of(host)
             );
             report.error("rendezvous-ip-of-worker", path, message);
@@ -90,15 +89,16 @@ fn rendezvous(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, repo
         // A host without a network in these documents, or one with DHCP, may have it.
         None if hosts.is_empty() => {}
         None if hosts.iter().any(|host| takes_any(host, ip.is_ipv4())) => {
-            let message = format!("is {ip}, which no host has written down; a host with DHCP must be given it");
+            let message =
+                format!("is {ip}, which is in no host's documents; a DHCP server must give it to one of the hosts");
             report.warning("rendezvous-ip-of-no-host", path, message);
         }
         None if !all_read => {
-            let message = format!("is {ip}, which none of the hosts has that could be read; mend the others first");
+            let message = format!("is {ip}, which none of the hosts without errors has; fix the other hosts first");
             report.warning("rendezvous-ip-of-no-host", path, message);
         }
         None => {
-            let message = format!("is {ip}, which no host has: nobody installs the others");
+            let message = format!("is {ip}, which no host has: no host installs the others");
             report.error("rendezvous-ip-of-no-host", path, message);
         }
     }

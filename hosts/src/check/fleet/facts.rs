@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use super::{CheckedHost, addresses};
-use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Method, Route, RouteKind, Topology};
+use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Route, RouteKind, Topology};
 
-/// What a NIC has that nobody gives another.
+/// The MTU of a NIC by default.
 const USUAL_MTU: u32 = 1500;
 /// How many interfaces that stand on each other are looked through for an MTU.
 const DEPTH: usize = 8;
@@ -68,7 +68,7 @@ fn defaults(topology: &Topology) -> impl Iterator<Item = &Route> {
 
 /// Whether the network gives the interface a default route.
 fn learns(interface: &Interface) -> bool {
-    let gives = |ip: &Ip| matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements) && ip.automatic_gateway;
+    let gives = |ip: &Ip| ip.takes_gateway();
     gives(&interface.ipv4) || gives(&interface.ipv6)
 }
 

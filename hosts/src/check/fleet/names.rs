@@ -16,7 +16,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
         match seen.get_mut(&key) {
             None => drop(seen.insert(key, Holders::new(host, path))),
             Some(holders) => {
-                let says = |other: &str, first: &DocumentPath| format!("is called {name}, as {other} is ({first})");
+                let says = |other: &str, first: &DocumentPath| format!("has the name {name}, like {other} ({first})");
                 holders.shared(Severity::Error, "hostname-duplicate", &path, says, report);
             }
         }

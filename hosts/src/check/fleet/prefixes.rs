@@ -56,10 +56,10 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
         });
         if let Some(((one, other), is_inside)) = found {
             let (own, theirs) = (one.address.network, other.address.network);
-            let why = if is_inside { "is in this network" } else { "leaves by the same gateway" };
+            let why = if is_inside { "is in this network" } else { "uses the same gateway" };
             let (name, path) = (name_of(other.host), &other.address.path);
             let message = format!(
-                "is {own}, and {name}, which {why}, has {theirs} ({path}): they do not agree on how large it is"
+                "is {own}, and {name}, which {why}, has {theirs} ({path}): they disagree on the size of the network"
             );
             report.warning("prefixes-differ", &one.address.path, message);
         }

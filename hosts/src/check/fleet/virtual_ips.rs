@@ -58,7 +58,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
     }
 }
 
-/// That a host can have them, in the smallest machine network that they are in.
+/// Checks that a host can have them, in the smallest machine network that they are in.
 fn usable(cluster: &Cluster, report: &mut Report) {
     for VirtualIp { address, path, .. } in &cluster.virtual_ips {
         let networks = cluster.machine_networks.iter().map(|(network, _)| network);
@@ -103,7 +103,8 @@ fn among_themselves(cluster: &Cluster, report: &mut Report) {
         && api != ingress
     {
         let message = format!(
-            "is one of {api} API and {ingress} ingress addresses; a cluster has as many of the one as of the other"
+            "is one of {api} API and {ingress} ingress addresses; a cluster has as many API addresses as ingress \
+             addresses"
         );
         report.error("virtual-ips-uneven", &last.path, message);
     }

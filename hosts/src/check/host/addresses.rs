@@ -22,13 +22,13 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
                 && network.is_nmstate()
                 && interface.kind != Kind::Loopback
             {
-                let message = "has static routes and no address, with which NetworkManager refuses the whole profile; \
-                               give an address or dhcp: true";
+                let message = "has static routes and no address, so NetworkManager refuses the whole profile; add an \
+                               address or dhcp: true";
                 report.error("static-without-address", &ip.path, message);
             }
-            if matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements) && !ip.addresses.is_empty() {
+            if ip.is_automatic() && !ip.addresses.is_empty() {
                 let others = if ip.method == Method::Dhcp { "DHCP" } else { "router advertisements" };
-                let message = format!("has static addresses, and takes others from {others} as well");
+                let message = format!("has static addresses, and gets others from {others} as well");
                 report.warning("static-and-automatic", &ip.path, message);
             }
         }
@@ -62,11 +62,7 @@ fn twice(network: &Network<'_>, report: &mut Report) {
             continue;
         };
         if other.name == interface.name {
-            report.warning(
-                "address-repeated",
-                &address.path,
-                format!("is {ip}, which stands at {} already", first.path),
-            );
+            report.warning("address-repeated", &address.path, format!("is {ip}, which is already at {}", first.path));
             continue;
         }
         let message = format!("is {ip}, which {} has as well ({})", other.name, first.path);
@@ -100,9 +96,9 @@ fn overlaps(network: &Network<'_>, report: &mut Report) {
             && first.network.addr() != address.network.addr()
             && !leave_apart(network, first, address)
         {
-            let which = if *other == net { "whichever comes up first" } else { "that with the longer prefix" };
+            let which = if *other == net { "whichever comes up first" } else { "the one with the longer prefix" };
             let message = format!(
-                "is in {net}, and {} is in {other} ({}): what the host sends there leaves by one of the two only, {which}",
+                "is in {net}, and {} is in {other} ({}): the host sends there through only one of the two, {which}",
                 holder.name, first.path
             );
             report.warning("networks-overlap", &address.path, message);

@@ -29,11 +29,12 @@ pub(super) fn check(network: &Network<'_>, interface: &Interface, bond: &Bond, r
         && !ports.iter().any(|port| port.name == primary)
     {
         let message =
-            format!("is {primary}, which is no port of {}; its ports are {}", interface.name, names.join(", "));
+            format!("is {primary}, which is not a port of {}; its ports are {}", interface.name, names.join(", "));
         report.warning("bond-primary-unknown", &place(network, interface, "primary"), message);
     }
     if let ([only], LACP) = (names.as_slice(), bond.mode.as_str()) {
-        let message = format!("has the mode {LACP} and one port only, {only}: nothing is left when its link fails");
+        let message =
+            format!("has the mode {LACP} and only one port, {only}: when its link fails, the bond has no other");
         report.warning("bond-of-one-port", &interface.path, message);
     }
 }

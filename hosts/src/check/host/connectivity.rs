@@ -1,4 +1,4 @@
-//! That a host can be reached at all.
+//! Checks that a host has an address at all.
 
 use super::{Network, families};
 use crate::model::{Device, Interface, Method};
@@ -7,7 +7,7 @@ use vocabulary::report::Report;
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     if !network.active().any(has_address) {
         let path = network.host.network.path();
-        let message = "gives no interface an address, static or automatic: the host comes up and cannot be reached";
+        let message = "gives no interface an address, static or automatic: the host comes up, and nothing can reach it";
         report.warning("no-address", &path, message);
         return;
     }
@@ -15,8 +15,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let boots = network.active().find(|interface| interface.device == Device::Mac(boot_mac));
     if let Some(nic) = boots.filter(|nic| is_idle(network, nic)) {
         let message = format!(
-            "is {}, the NIC that the host boots from ({boot_mac}), and gets neither an address nor anything that stands \
-             on it",
+            "is {}, the NIC that the host boots from ({boot_mac}), and has no address and no interface on it",
             nic.name
         );
         report.warning("boot-nic-unused", &nic.path, message);

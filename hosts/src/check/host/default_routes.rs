@@ -25,16 +25,16 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             let names: Vec<&str> = others.take(4).map(|(_, other)| other.name.as_str()).collect();
             let does = if names.len() > 1 { "do" } else { "does" };
             let message = format!(
-                "takes a default route from the network, and so {does} {}: which one the host uses depends on which is up \
-                 first; set {instead} where it is not wanted",
+                "gets a default route from the network, and so {does} {}: the host uses the one that comes up first; \
+                 set {instead} where you do not want it",
                 names.join(", ")
             );
             report.warning("default-routes-learned", &family(best, is_v4).path, message);
         }
         for (own, route) in written(network, is_v4).filter(|(own, _)| own > metric) {
             let message = format!(
-                "has metric {own}, and the default route that {} takes from the network has {metric}, which wins; write \
-                 {instead} there, or a lower metric here",
+                "has metric {own}, and the default route that {} gets from the network has {metric}, which wins; \
+                 write {instead} there, or a lower metric here",
                 best.name
             );
             report.warning("default-route-unused", &route.path, message);
@@ -48,7 +48,7 @@ fn family(interface: &Interface, is_v4: bool) -> &Ip {
 
 /// Whether the network gives a default route of the main table. DHCP of IPv6 never does.
 fn learns(ip: &Ip, is_v4: bool) -> bool {
-    ip.automatic_gateway && ip.automatic_table == MAIN_TABLE && (is_v4 || ip.method == Method::RouterAdvertisements)
+    ip.takes_gateway() && ip.automatic_table == MAIN_TABLE && (is_v4 || ip.method == Method::RouterAdvertisements)
 }
 
 fn learned_metric(interface: &Interface, is_v4: bool) -> u32 {
@@ -76,6 +76,6 @@ fn written<'a>(network: &Network<'a>, is_v4: bool) -> impl Iterator<Item = (u32,
     };
     routes.filter(wanted).filter_map(move |route| {
         by_name.iter().find(|interface| Some(&interface.name) == route.interface.as_ref())?;
-        Some((route.metric.unwrap_or(kernels_own(is_v4)), route))
+        Some((route.unusual_metric().unwrap_or(kernels_own(is_v4)), route))
     })
 }

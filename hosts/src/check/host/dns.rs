@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::{Network, families, gateways, rules};
 use crate::check::address::{self, Unusable};
-use crate::model::{Interface, Kind, MAIN_TABLE, Method, RouteKind};
+use crate::model::{Interface, Kind, MAIN_TABLE, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -35,7 +35,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             .any(|ip| ip.addresses.iter().any(|own| own.network.addr().is_ipv4() == address.is_ipv4()));
         let why = match reach {
             Reach::Apart => {
-                "and the only way there is in a VRF or in a table that no rule leads to, which the host itself does not take"
+                "and the only route there is in a VRF or in a table without a rule, which the host itself does not use"
                     .to_owned()
             }
             Reach::WithoutGateway => "and the only route there is a default route without a gateway".to_owned(),
@@ -43,8 +43,8 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             _ => "which is in no network of the host, and no route leads there".to_owned(),
         };
         let unless = if network.announces_addresses() { "unless a routing protocol brings a route, " } else { "" };
-        let message = format!("is {address}, {why}: {unless}it is never reached");
-        // Who starts its programs in a VRF may have them ask there.
+        let message = format!("is {address}, {why}: {unless}the host never reaches it");
+        // Programs that run in a VRF may ask there.
         if is_certain && reach == Reach::Nowhere {
             report.error("dns-server-unreachable", &server.path, message);
         } else {
@@ -69,15 +69,15 @@ fn search(network: &Network<'_>, report: &mut Report) {
         let mut parts = domain.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty());
         let are_domains = parts.clone().next().is_some() && parts.all(is_domain);
         let what = if are_domains {
-            "which holds a blank or a comma; write each domain as an entry of its own"
+            "which contains a blank or a comma; write each domain as an entry of its own"
         } else {
-            "which is no name of a domain"
+            "which is not a domain name"
         };
         report.warning("search-domain-invalid", &path, format!("is {domain:?}, {what}"));
     }
 }
 
-/// Whether names may be looked for in it. With a tilde before it, it says only where to ask for its names.
+/// Whether the resolver may search it. A tilde before it makes it a routing domain, which only selects the server.
 fn is_domain(text: &str) -> bool {
     let name = text.strip_prefix('~').unwrap_or(text);
     let name = name.strip_suffix('.').unwrap_or(name);
@@ -111,8 +111,7 @@ fn reach(network: &Network<'_>, address: IpAddr) -> Reach {
     let connected = network.active().filter_map(|interface| {
         let ip = if address.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
         // What the network gives may lead anywhere.
-        let is_there = matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
-            || ip.addresses.iter().any(|own| own.network.contains(&address));
+        let is_there = ip.is_automatic() || ip.addresses.iter().any(|own| own.network.contains(&address));
         is_there.then(|| looked_up(interface, ip.automatic_table))
     });
     let routed = network.topology.routes.iter().filter_map(|route| {

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use super::{Network, families};
 use crate::check::address;
-use crate::model::{Address, Interface, Kind, Method, Route, RouteKind};
+use crate::model::{Address, Interface, Kind, Route, RouteKind};
 use vocabulary::report::Report;
 
 /// The host's own addresses, each by itself in its VRF.
@@ -62,7 +62,7 @@ fn check_one(
         return;
     }
     let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
-    let is_given = matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements);
+    let is_given = ip.is_automatic();
     if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
         let there = IpNet::new(gateway, link.network.prefix_len()).ok();
         if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
@@ -89,11 +89,12 @@ fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &I
     match elsewhere {
         // There are providers that route a prefix to each host, and have their own router outside of it.
         None if gateway.is_ipv6() => {
-            let message = format!("{message}: unless the router answers there even so, nobody does");
+            let message =
+                format!("{message}: unless the router answers outside of its network, the host finds no router there");
             report.warning("gateway-off-link", &route.gateway_path, message);
         }
         elsewhere => {
-            let message = format!("{message}{}: nobody there answers", elsewhere.unwrap_or_default());
+            let message = format!("{message}{}: the host finds no router there", elsewhere.unwrap_or_default());
             report.error("gateway-off-link", &route.gateway_path, message);
         }
     }

@@ -8,7 +8,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let Some(name) = network.topology.hostname.as_ref().map(ToString::to_string) else { return };
     if stands_for_any_host(&name.to_ascii_lowercase()) {
         let host = CheckedHost { host: network.host, topology: network.topology };
-        let message = format!("is {name}, which NetworkManager and clusters take for no name at all");
+        let message = format!("is {name}, which NetworkManager and clusters treat as no name");
         report.error("hostname-localhost", &place_of_name(&host), message);
     }
 }

@@ -1,4 +1,4 @@
-//! What interfaces are made of.
+//! Checks of what interfaces consist of: their ports, peers, parents and addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut tables: BTreeMap<u32, &Interface> = BTreeMap::new();
     for interface in &network.topology.interfaces {
         if let Some(mac) = interface.mac.filter(|mac| mac.is_group() || mac.is_zero()) {
-            let message = format!("is to have the MAC address {mac}, which no single interface can have");
+            let message = format!("sets the MAC address {mac}, which no single interface can have");
             report.error("mac-address-unusable", &interface.path, message);
         }
         match interface.kind {
@@ -26,11 +26,12 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             Kind::Ethernet => of_another_type(network, interface, report),
             Kind::Vrf(table) if interface.active => {
                 if let Some(first) = tables.insert(table, interface) {
-                    let message = format!("looks in table {table}, as {} does ({})", first.name, first.path);
-                    report.warning("vrf-table-shared", &interface.path, message + ": they are not apart");
+                    let message = format!("uses table {table}, like {} ({})", first.name, first.path);
+                    report.warning("vrf-table-shared", &interface.path, message + ": the two are not separate");
                 }
                 if matches!(table, 253..=255) {
-                    let message = format!("looks in table {table}, which the host outside of it uses: it is not apart");
+                    let message =
+                        format!("uses table {table}, which the rest of the host uses as well: the VRF is not separate");
                     report.warning("vrf-table-shared", &interface.path, message);
                 }
             }
@@ -38,7 +39,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         }
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
         if let Some(parent) = parent.filter(|parent| interface.active && !parent.active) {
-            let message = format!("stands on {}, which is down and stays so ({})", parent.name, parent.path);
+            let message = format!("is on {}, which stays down ({})", parent.name, parent.path);
             report.warning("parent-down", &interface.path, message);
         }
     }
@@ -82,7 +83,7 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
         return;
     }
     let Some(made) = references::made_by(&interface.name) else { return };
-    // Of a port without an entry of its own, or without a type, it is said where it is named.
+    // A port without an entry, or without a type, gets its finding where the document names it.
     let path = match network.host.network.as_nmstate() {
         None => interface.path.key("connection").key("type"),
         Some(document) => {
@@ -96,7 +97,7 @@ fn of_another_type(network: &Network<'_>, interface: &Interface, report: &mut Re
         }
     };
     let message = format!(
-        "is ethernet, and only an interface of type {made} has a name like {}; is type: {made} meant?",
+        "is ethernet, and only an interface of type {made} has a name like {}; did you mean type: {made}?",
         interface.name
     );
     report.warning("type-unlike-name", &path, message);
@@ -113,7 +114,7 @@ fn bond(network: &Network<'_>, bond: &Interface, report: &mut Report) {
         || bond.controller.is_some()
         || network.children(&bond.name).iter().any(|child| child.active);
     if needed {
-        let message = format!("{what}: it never has a link, and neither has what stands on it");
+        let message = format!("{what}: it never has a link, and neither do the interfaces on it");
         report.error("bond-without-ports", &bond.path, message);
     } else {
         report.warning("bond-without-ports", &bond.path, format!("{what}: it never has a link"));

@@ -6,12 +6,12 @@ use super::Network;
 use crate::model::Interface;
 use vocabulary::report::Report;
 
-/// What stands on what: a VLAN on its parent, a bond on its ports.
+/// The interfaces below each interface: a VLAN's parent, a bond's ports.
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     for interface in &network.topology.interfaces {
         if let Some(ring) = ring(network, interface, &mut done) {
-            let message = format!("stands on itself: {}", ring.join(" on "));
+            let message = format!("depends on itself: {}", ring.join(" on "));
             report.error("interface-loop", &interface.path, message);
         }
     }

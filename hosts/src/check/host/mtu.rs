@@ -6,7 +6,7 @@ use super::Network;
 use crate::model::{Interface, Kind};
 use vocabulary::report::{DocumentPath, Report};
 
-/// What a NIC has that nobody gives another.
+/// The MTU of a NIC by default.
 const USUAL: u32 = 1500;
 /// What a VXLAN adds to a packet over IPv4; over IPv6 it is 20 more.
 const VXLAN: u32 = 50;
@@ -43,7 +43,7 @@ fn by_itself(network: &Network<'_>, interface: &Interface, report: &mut Report) 
     // NetworkManager takes 0 for an MTU that nobody says.
     let Some(mtu) = interface.mtu.filter(|mtu| *mtu != 0) else { return };
     if !(68..=most).contains(&mtu) {
-        let message = format!("is {mtu}, and the kernel takes 68 to {most} for an interface of this type");
+        let message = format!("is {mtu}, and the kernel accepts 68 to {most} for an interface of this type");
         report.error("mtu-unusable", &place(network, interface), message);
     }
 }
@@ -72,7 +72,7 @@ impl<'a> Mtus<'_, 'a> {
         if depth == DEPTH {
             return usual;
         }
-        // Of those that stand on themselves.
+        // Interfaces that depend on themselves.
         self.known.insert(&interface.name, usual);
         let network = self.network;
         let parent = interface.kind.parent().and_then(|parent| network.interface(parent));
@@ -105,7 +105,7 @@ fn on_parent(
     report: &mut Report,
 ) {
     let (header, header_said) = match interface.kind {
-        Kind::Vxlan { .. } => (VXLAN, format!(", of which a VXLAN takes {VXLAN}")),
+        Kind::Vxlan { .. } => (VXLAN, format!(", of which VXLAN needs {VXLAN}")),
         _ => (0, String::new()),
     };
     if mtu <= below.bytes.saturating_sub(header) {
@@ -115,7 +115,8 @@ fn on_parent(
     if let Some(said_of) = below.said_of {
         let of = if said_of.name == parent.name { String::new() } else { format!(" from {}", said_of.name) };
         let message = format!(
-            "is {mtu}, and {name}, on which {own} stands, has {bytes}{of} ({}){header_said}: the kernel refuses more than that",
+            "is {mtu}, and {name}, the base interface of {own}, has {bytes}{of} ({}){header_said}: the kernel refuses \
+             more than that",
             said_of.path
         );
         report.error("mtu-above-parent", &place(network, interface), message);
@@ -123,8 +124,8 @@ fn on_parent(
         let needed = mtu.saturating_add(header);
         let given = if needed == mtu { "as well" } else { "at least" };
         let message = format!(
-            "is {mtu}, and {name}, on which {own} stands, is given none ({path}), which is {USUAL} as a rule{header_said}; give \
-             it {needed} {given}"
+            "is {mtu}, and {name}, the base interface of {own}, sets no MTU ({path}), so it usually has \
+             {USUAL}{header_said}; give it {needed} {given}"
         );
         report.warning("mtu-above-parent", &place(network, interface), message);
     }
@@ -136,8 +137,8 @@ fn on_unlisted(network: &Network<'_>, interface: &Interface, mtu: u32, parent: &
     let needed = mtu.saturating_add(header);
     if needed > USUAL {
         let message = format!(
-            "is {mtu}, and {parent}, on which {} stands, has no entry that gives it an MTU, so it has {USUAL} as a rule; add an \
-             entry for {parent} with mtu: {needed}",
+            "is {mtu}, and {parent}, the base interface of {}, has no entry with an MTU, so it usually has {USUAL}; \
+             add an entry for {parent} with mtu: {needed}",
             interface.name
         );
         report.warning("mtu-above-parent", &place(network, interface), message);
@@ -149,9 +150,9 @@ fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 
         // A bond sets its own MTU on its ports.
         (Kind::Bond(_), bond) if port.mtu.is_some_and(|own| own != bond.unwrap_or(USUAL)) => {
             let own = port.mtu.unwrap_or(USUAL);
-            let bond = bond.map_or_else(|| format!("{USUAL} unless told otherwise"), |mtu| mtu.to_string());
+            let bond = bond.map_or_else(|| format!("{USUAL} by default"), |mtu| mtu.to_string());
             let message = format!(
-                "is {own}, and as a port {} gets that of {}, which is {bond} ({})",
+                "is {own}, and as a port {} gets the MTU of {}, which is {bond} ({})",
                 port.name, controller.name, controller.path
             );
             report.warning("mtu-of-port", &place(mtus.network, port), message);
@@ -163,12 +164,12 @@ fn on_port<'a>(port: &'a Interface, controller: &Interface, mtus: &mut Mtus<'_, 
             }
             let says = if port.mtu.is_some() { "is" } else { "has MTU" };
             let own = match own.said_of {
-                None => format!("{} as a rule", own.bytes),
+                None => format!("{} by default", own.bytes),
                 Some(said_of) if said_of.name == port.name => own.bytes.to_string(),
                 Some(said_of) => format!("{} from {} ({})", own.bytes, said_of.name, said_of.path),
             };
             let message = format!(
-                "{says} {own}, and {}, of which {} is a port, has {bridge} ({}): larger packets are dropped here",
+                "{says} {own}, and {}, of which {} is a port, has {bridge} ({}): the port drops larger packets",
                 controller.name, port.name, controller.path
             );
             report.warning("mtu-of-port", &place(mtus.network, port), message);

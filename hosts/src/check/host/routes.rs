@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Network;
-use crate::model::{Interface, Kind, Method, Route, RouteKind};
+use crate::model::{Interface, Kind, Route, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -46,14 +46,14 @@ fn sources(network: &Network<'_>, report: &mut Report) {
         };
         let may_have = |interface: &Interface| {
             let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
-            has(interface) || matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
+            has(interface) || ip.is_automatic()
         };
         if is_local || network.active().any(may_have) {
             continue;
         }
         let down = network.topology.interfaces.iter().find(|interface| has(interface));
         let but = down.map_or_else(String::new, |down| format!(" while {} is down ({})", down.name, down.path));
-        let message = format!("is {source}, which is no address of the host{but}: the kernel refuses the route");
+        let message = format!("is {source}, which is not an address of the host{but}: the kernel refuses the route");
         report.error("route-source-not-own", &path, message);
     }
 }
@@ -72,8 +72,8 @@ fn unread_tables(network: &Network<'_>, report: &mut Report) {
         let comes_up = network.interface(route.interface.as_deref().unwrap_or_default()).is_some_and(|i| i.active);
         if comes_up && read.insert(table) {
             let message = format!(
-                "is a default route in table {table}, and no rule leads there, so the host never looks at it; add a rule \
-                 with route-table: {table}, or remove table-id"
+                "is a default route in table {table}, and no rule names that table, so the host never uses it; add a \
+                 rule with route-table: {table}, or remove table-id"
             );
             report.warning("route-table-without-rule", &route.path, message);
         }
@@ -91,17 +91,18 @@ fn compete(network: &Network<'_>, report: &mut Report) {
         if interface.is_none_or(|interface| !interface.active) {
             continue;
         }
-        let first = *seen.entry((route.destination, network.table_of(route), route.metric)).or_insert(route);
+        let first = *seen.entry((route.destination, network.table_of(route), route.unusual_metric())).or_insert(route);
         if std::ptr::eq(first, route) || (first.interface == route.interface && first.gateway == route.gateway) {
             continue;
         }
         let both = "the kernel makes one route of the two and divides connections between them";
-        let one = "the host takes whichever is set first, and the other one only when that is gone";
+        let one = "the host uses the one that it sets first, and the other one only when that is gone";
         let is_shared = route.destination.addr().is_ipv6() && route.gateway.and(first.gateway).is_some();
         let message = format!(
-            "leads to {} with {}, as does the route by {} ({}): {}; give the one that is second best a greater metric",
+            "leads to {} with {}, like the route through {} ({}): {}; give the route that you prefer less a higher \
+             metric",
             route.destination,
-            route.metric.map_or("no metric".to_owned(), |metric| format!("metric {metric}")),
+            route.unusual_metric().map_or("no metric".to_owned(), |metric| format!("metric {metric}")),
             first.interface.as_deref().unwrap_or_default(),
             first.path,
             if is_shared { both } else { one },

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::check::{self, CheckedHost};
-use crate::model::{Bond, Bridge, Device, Interface, Ip, Kind, Topology, Vlan};
+use crate::model::{Bond, Bridge, Interface, Kind, Topology, Vlan};
 use crate::network;
 use vocabulary::host::{HostSpec, KeyfileDocument, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
@@ -73,24 +73,19 @@ fn routes_of_keyfiles_have_the_metrics_that_networkmanager_gives_them() {
 fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, active: bool) -> Interface {
     let parent = below.to_string();
     let path = DocumentPath::root();
+    let kind_of = match kind {
+        0 => Kind::Ethernet,
+        1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap() }),
+        2 => Kind::Bond(Bond::default()),
+        3 => Kind::LinuxBridge(Bridge::default()),
+        4 => Kind::MacVlan { parent, tap: false },
+        _ => Kind::Vrf(u32::try_from(below).unwrap()),
+    };
     Interface {
-        name: name.to_string(),
-        device: Device::Name,
-        kind: match kind {
-            0 => Kind::Ethernet,
-            1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap() }),
-            2 => Kind::Bond(Bond::default()),
-            3 => Kind::LinuxBridge(Bridge::default()),
-            4 => Kind::MacVlan { parent, tap: false },
-            _ => Kind::Vrf(u32::try_from(below).unwrap()),
-        },
         active,
-        mac: None,
         mtu: kind.is_multiple_of(2).then_some(9000),
         controller: controller.map(|controller| controller.to_string()),
-        ipv4: Ip::disabled(path.clone()),
-        ipv6: Ip::disabled(path.clone()),
-        path,
+        ..Interface::bare(&name.to_string(), kind_of, path)
     }
 }
 

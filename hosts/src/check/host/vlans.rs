@@ -11,7 +11,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for interface in network.active() {
         let Kind::Vlan(vlan) = &interface.kind else { continue };
         if vlan.id == 0 {
-            let message = "has id 0, which is no VLAN: its frames are those of the parent, with a priority";
+            let message = "has id 0, which is not a VLAN: its frames are those of the base interface, with a priority";
             report.warning("vlan-id-zero", &interface.path, message);
         }
         named_otherwise(network, interface, vlan, report);
@@ -20,7 +20,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             && matches!(controller.kind, Kind::Bond(_))
         {
             let message = format!(
-                "stands on {}, which is a port of {} ({}); put it on {}",
+                "is on {}, which is a port of {} ({}); put it on {}",
                 parent.name, controller.name, controller.path, controller.name
             );
             report.warning("vlan-on-port", &interface.path, message);
@@ -28,10 +28,10 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         let key = (vlan.parent.as_str(), vlan.id, protocol(network, &interface.name));
         if let Some(first) = seen.insert(key, interface) {
             let message = format!(
-                "is VLAN {} of {}, as {} is ({}): the kernel makes one of the two only",
+                "is VLAN {} of {}, like {} ({}): the kernel creates only one of the two",
                 vlan.id, vlan.parent, first.name, first.path
             );
-            // Of a user's own profiles it is not known which tags they have.
+            // dayone does not know the tags in a user's own profiles.
             if network.is_nmstate() {
                 report.error("vlan-twice", &interface.path, message);
             } else {
@@ -58,7 +58,7 @@ fn named_otherwise(network: &Network<'_>, interface: &Interface, vlan: &Vlan, re
     }
 }
 
-/// What the name of a VLAN says: the interface below, and the identifier. Small numbers behind `vlan` may count the VLANs.
+/// The base interface and the id in the name of a VLAN. Small numbers behind `vlan` may count the VLANs.
 fn said_by(name: &str) -> Option<(Option<&str>, u16)> {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (parent, id) = match name.rsplit_once('.') {

@@ -33,7 +33,7 @@ const FAMILIES: [Family; 2] = [
 const WITHOUT_ADDRESSES: [&str; 4] = ["bond", "bridge", "team", "ovs-bridge"];
 
 pub(crate) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
-    // What cannot be read of these has been said.
+    // Values that cannot be read have been reported.
     let said = |key: &str| reader.keys().get("connection", key).map(|entry| entry.raw().trim_end());
     let is_port = ["master", "controller"].into_iter().any(|key| said(key).is_some());
     let mut kinds = ["slave-type", "port-type"].into_iter().filter_map(said);
@@ -46,7 +46,7 @@ pub(crate) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
             let of_network = is_address_key(entry.key) || entry.key == "gateway" || is_route_key(entry.key);
             if let Some(controller) = controller.filter(|_| of_network) {
                 let message = format!(
-                    "is that of a port of a {controller}, and NetworkManager takes it out; put it on the {controller}"
+                    "belongs to a port of a {controller}, and NetworkManager removes it; put it on the {controller}"
                 );
                 report.error("keyfile-address-on-port", &at, message);
             }
@@ -59,7 +59,7 @@ pub(crate) fn check(reader: &Reader<'_, '_>, report: &mut Report) {
         if let Some(gateway) = reader.text(family.group, "gateway", report)
             && !family.is_address(&gateway)
         {
-            let message = format!("is {}, which is no {} address", quoted(&gateway), family.group);
+            let message = format!("is {}, which is not an {} address", quoted(&gateway), family.group);
             report.error("keyfile-address-invalid", &reader.at(family.group, "gateway"), message);
         }
         check_method(reader, &family, addresses, report);
@@ -80,7 +80,7 @@ fn check_method(reader: &Reader<'_, '_>, family: &Family, addresses: usize, repo
         }
         Some(method) if !family.methods.contains(&method) => {
             let message = format!(
-                "is {}: NetworkManager refuses the profile; known are {}",
+                "is {}: NetworkManager refuses the profile; it knows {}",
                 quoted(method),
                 family.methods.join(", ")
             );
@@ -125,11 +125,11 @@ fn check_addresses(value: &str, family: &Family, at: &DocumentPath, report: &mut
     let is_length = |text: &str| text.trim().parse().is_ok_and(|length: u8| length <= family.length);
     let gateway = gateway.map(|gateway| gateway.split(',').next().unwrap_or_default().trim());
     let wrong = if !family.is_address(ip) {
-        Some(format!("is {}, which is no {} address with the length of its prefix", quoted(value), family.group))
+        Some(format!("is {}, which is not an {} address with a prefix length", quoted(value), family.group))
     } else if length.is_some_and(|length| !is_length(length)) {
-        Some(format!("is {}: behind the slash belongs a number up to {}", quoted(value), family.length))
+        Some(format!("is {}: write a number up to {} behind the slash", quoted(value), family.length))
     } else if gateway.is_some_and(|gateway| !gateway.is_empty() && !family.is_address(gateway)) {
-        Some(format!("is {}: behind the comma belongs the address of a gateway", quoted(value)))
+        Some(format!("is {}: write the address of a gateway behind the comma", quoted(value)))
     } else {
         None
     };
@@ -137,7 +137,7 @@ fn check_addresses(value: &str, family: &Family, at: &DocumentPath, report: &mut
         report.error("keyfile-address-invalid", at, format!("{wrong}; NetworkManager ignores it"));
     } else if length.is_none() {
         let message = format!(
-            "says no length of its prefix, and NetworkManager takes {}; write it",
+            "has no prefix length, and NetworkManager assumes {}; write it",
             if family.is_v6 { 64 } else { 24 }
         );
         report.warning("keyfile-prefix-missing", at, message);

@@ -1,4 +1,4 @@
-//! What profiles can ask for that not every release of NetworkManager since 1.30 knows.
+//! Settings of profiles that not every release of NetworkManager since 1.30 knows.
 //!
 //! Sources: the versions of properties in libnm's `GObject` introspection (1.30.6, 1.42.4, 1.52.1, 1.58.1), `NEWS`, and
 //! libnm itself, of which the acceptance tests ask three releases about every line here that they can judge. What is Open
@@ -53,8 +53,8 @@ impl Key {
     }
 }
 
-const NO_PORT: Effect = Effect::Does("ignores it, so that the interface is no port");
-const STABLE_PRIVACY: Effect = Effect::Does("takes stable-privacy for it");
+const NO_PORT: Effect = Effect::Does("ignores it, so the interface is not a port");
+const STABLE_PRIVACY: Effect = Effect::Does("uses stable-privacy instead");
 const ORDINARY_ROUTE: Effect = Effect::Does("ignores it and makes an ordinary route");
 const NO_SERVER: Effect = Effect::Does("leaves the server out");
 
@@ -204,7 +204,7 @@ pub(crate) fn check(keys: &GroupedKeys<'_>, release: Release, path: &DocumentPat
         let name = groups::canonical(group.name);
         let newer = newer_keys(name, group, release);
         let of = |known: &[(&str, Since)]| known.iter().find(|(known, _)| *known == name).map(|(_, since)| *since);
-        // Who needs the type, or the group, for the sake of a key that came later needs the later release.
+        // A key that came later than its type or group needs the later release.
         let with_keys = |since: Since| newer.iter().map(|(_, since, _)| *since).chain([since]).max().unwrap_or(since);
         if let Some(since) = of(TYPES).filter(|since| release.lacks(*since)) {
             if kind(keys).is_none_or(|kind| kind == name) {
@@ -243,7 +243,7 @@ fn kind<'a>(keys: &GroupedKeys<'a>) -> Option<&'a str> {
 fn newer_keys<'g, 'a>(name: &str, group: &'g Group<'a>, release: Release) -> Vec<(&'g Entry<'a>, Since, Effect)> {
     let mut newer = Vec::new();
     for entry in group.entries() {
-        // Of entries with one key, the last one counts.
+        // The last entry with a key counts.
         if group.get(entry.key).is_some_and(|last| last.line != entry.line) {
             continue;
         }
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(
             findings("[connection]\ntype=hsr\n[hsr]\ninterlink=a\n", None),
             [
-                "warning: a: connection.type needs NetworkManager 1.56 or later: 1.42, which is assumed, refuses the whole \
+                "warning: a: connection.type needs NetworkManager 1.56 or later: 1.42, which dayone assumes, refuses the whole \
               profile"
             ]
         );

@@ -15,11 +15,11 @@ pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
     let reader = Reader { keys, path };
     for group in keys.groups() {
         if !groups::is_group(group.name) {
-            let message = "is no group that NetworkManager knows, and is ignored with all its keys";
+            let message = "is not a group that NetworkManager knows: it ignores the group with all its keys";
             report.warning("keyfile-group-unknown", &path.key(group.name), message);
         }
         for entry in group.overridden() {
-            let message = format!("is there twice: what line {} says comes to nothing", entry.line);
+            let message = format!("appears twice: NetworkManager ignores line {}", entry.line);
             report.warning("keyfile-key-twice", &path.key(group.name).key(entry.key), message);
         }
         // Secrets that are to be asked for (1, 2), where nobody is there to ask.
@@ -27,7 +27,7 @@ pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
             if entry.raw().trim_end().parse().is_ok_and(|flags: u32| flags & 3 != 0 && flags < 8)
                 && is_secret(entry.key)
             {
-                let message = "says that the secret is not in the file: nobody is there to be asked for it at boot";
+                let message = "says that the secret is not in the file: at boot, there is no user to ask for it";
                 report.warning("keyfile-secret-not-stored", &path.key(group.name).key(entry.key), message);
             }
         }
@@ -68,7 +68,7 @@ fn kind(reader: &Reader<'_, '_>, report: &mut Report) -> Option<String> {
     }
     if !groups::is_type(kind) {
         let message =
-            format!("is {}, which is no type of a connection: NetworkManager refuses the profile", quoted(kind));
+            format!("is {}, which is not a connection type: NetworkManager refuses the profile", quoted(kind));
         report.error("keyfile-type-unknown", &at, message);
         return None;
     }
@@ -92,12 +92,12 @@ fn check_name(reader: &Reader<'_, '_>, report: &mut Report) {
 
 fn check_activation(reader: &Reader<'_, '_>, report: &mut Report) {
     if reader.flag("connection", "autoconnect", report) == Some(false) {
-        let message = "is false: the profile is there, and nothing activates it";
+        let message = "is false: nothing activates the profile";
         report.warning("keyfile-not-activated", &reader.at("connection", "autoconnect"), message);
     }
     let permissions = reader.text("connection", "permissions", report);
     if permissions.is_some_and(|users| !users.trim_matches([';', ' ']).is_empty()) {
-        let message = "names users: the profile is not activated before one of them has logged in";
+        let message = "names users: NetworkManager does not activate the profile before one of them logs in";
         report.warning("keyfile-not-activated", &reader.at("connection", "permissions"), message);
     }
 }
@@ -118,16 +118,16 @@ fn check_controller(reader: &Reader<'_, '_>, report: &mut Report) {
         (Some(_), None) if PORT_GROUPS.iter().any(|group| reader.keys.group(group).is_some()) => {}
         (Some((key, _)), None) => {
             let message =
-                "is there without slave-type: NetworkManager refuses the profile; add slave-type=bond or bridge";
+                "is set without slave-type: NetworkManager refuses the profile; add slave-type=bond or bridge";
             report.error("keyfile-port-incomplete", &reader.at("connection", key), message);
         }
         (None, Some((key, _))) => {
             let message =
-                "is there without master: NetworkManager refuses the profile; add the controller's name or UUID";
+                "is set without master: NetworkManager refuses the profile; add the controller's name or UUID";
             report.error("keyfile-port-incomplete", &reader.at("connection", key), message);
         }
         (Some(_), Some((key, kind))) if !PORT_TYPES.contains(&&*kind) => {
-            let message = format!("is {}, which is no type of a controller", quoted(&kind));
+            let message = format!("is {}, which is not a controller type", quoted(&kind));
             report.error("keyfile-port-incomplete", &reader.at("connection", key), message);
         }
         _ => {}
@@ -148,7 +148,7 @@ fn check_device(reader: &Reader<'_, '_>, kind: &str, report: &mut Report) {
             mac.split(';').filter(|byte| !byte.is_empty()).filter_map(|byte| byte.parse::<u8>().ok()).count() == 6;
         if !is_list && mac.parse::<MacAddress>().is_err() {
             let message = format!(
-                "is {}, which is not a MAC address: it is ignored, and the profile matches any NIC",
+                "is {}, which is not a MAC address: NetworkManager ignores it, and the profile matches any NIC",
                 quoted(&mac)
             );
             report.error("mac-address-invalid", &reader.at(group, "mac-address"), message);

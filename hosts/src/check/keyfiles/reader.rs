@@ -34,7 +34,7 @@ impl<'a> Reader<'_, 'a> {
             "true" | "1" => Some(true),
             "false" | "0" => Some(false),
             other => {
-                let message = format!("is {}, which is ignored: write true or false", quoted(other));
+                let message = format!("is {}, which NetworkManager ignores: write true or false", quoted(other));
                 report.error("keyfile-value-invalid", &self.at(group, key), message);
                 None
             }

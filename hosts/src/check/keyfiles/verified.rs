@@ -47,14 +47,15 @@ pub(crate) fn check(keys: &GroupedKeys<'_>, path: &DocumentPath, report: &mut Re
     let group = names.find(|name| NOT_VERIFIED.contains(&groups::canonical(name)));
     if let Some((kind, at)) = at_type.or_else(|| Some((groups::canonical(group?), path.key(group?)))) {
         let message = format!(
-            "is {kind}, of which dayone does not know all that NetworkManager refuses; try the profile on a host"
+            "is {kind}, and dayone does not know everything that NetworkManager refuses in this type; try the profile \
+             on a host"
         );
         report.warning("keyfile-not-verified", &at, message);
     }
     for group in keys.groups().iter().filter(|group| groups::is_group(group.name)) {
         for entry in group.entries() {
             if !profile::is_known_key(group.name, entry.key) && !newer::is_known_key(group.name, entry.key) {
-                let message = "is no key that NetworkManager knows there, and is ignored";
+                let message = "is not a key that NetworkManager knows there: it ignores the key";
                 report.warning("keyfile-key-unknown", &path.key(group.name).key(entry.key), message);
             }
         }

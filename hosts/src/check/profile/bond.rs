@@ -101,7 +101,7 @@ impl Form {
         match self {
             Number(least, greatest) => format!("a number from {least} to {greatest}"),
             Word(words) => format!("one of {}", words.join(", ")),
-            Targets(_) => "addresses of the right family, between commas".to_owned(),
+            Targets(_) => "addresses of the right family, separated by commas".to_owned(),
             Mac => "a MAC address".to_owned(),
             Name => "the name of an interface".to_owned(),
         }
@@ -133,7 +133,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     for entry in group.entries() {
         let Some((_, form)) = OPTIONS.iter().find(|(name, _)| *name == entry.key) else {
             if entry.key != "interface-name" {
-                let message = "is no option of a bond that NetworkManager knows, and is ignored".to_owned();
+                let message = "is not a bond option that NetworkManager knows: it ignores the option".to_owned();
                 profile.problem("bond", Some(entry.key), Effect::Ignored, message);
             }
             continue;
@@ -145,8 +145,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     }
     let mut options = Options(profile);
     let Some(mode) = options.get("mode") else {
-        let message = "is missing, without which there is no bond";
-        return options.refuse("mode", message, "add the mode that is meant, such as active-backup or 802.3ad");
+        let message = "is missing, and a bond needs it";
+        return options.refuse("mode", message, "add the mode that you want, such as active-backup or 802.3ad");
     };
     let by_number = decimal_within(&mode, 0, 6).and_then(|number| MODES.get(usize::try_from(number).ok()?).copied());
     let mode = by_number.map_or(mode, str::to_owned);
@@ -154,7 +154,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     check_monitors(&mut options, &mode);
     for (key, modes) in MODES_OF {
         if options.get(key).is_some() && !modes.contains(&mode.as_str()) {
-            let why = format!("NetworkManager leaves it out where the mode is {mode}");
+            let why = format!("NetworkManager leaves it out in mode {mode}");
             options.0.dropped("bond", key, &why);
         }
     }
@@ -178,7 +178,7 @@ fn check_mode(options: &mut Options<'_, '_, '_>, mode: &str) {
         options.refuse("lacp_active", &what, "remove it, or set the mode to 802.3ad");
     }
     if options.0.has("infiniband") && mode != "active-backup" {
-        let what = format!("is {mode}, and a bond of InfiniBand can be active-backup only");
+        let what = format!("is {mode}, and an InfiniBand bond supports only active-backup");
         options.refuse("mode", &what, "set the mode to active-backup");
     }
     if options.number("balance-slb") > 0 {
@@ -215,7 +215,7 @@ fn check_monitors(options: &mut Options<'_, '_, '_>, mode: &str) {
     if delay > 0 && miimon == 0 {
         options.refuse("peer_notif_delay", "is set, and miimon is 0", "set miimon, such as 100, or remove it");
     } else if delay > 0 && interval == 0 && delay % miimon != 0 {
-        let what = format!("is {delay}, which is no multiple of miimon ({miimon})");
+        let what = format!("is {delay}, which is not a multiple of miimon ({miimon})");
         options.refuse("peer_notif_delay", &what, "write a multiple of miimon");
     }
     let targets = ["arp_ip_target", "ns_ip6_target"];

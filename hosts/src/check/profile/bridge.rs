@@ -34,7 +34,7 @@ fn check_vlans(profile: &mut Profile<'_, '_>, group: &str) {
     let mut untagged = 0_usize;
     for item in vlans.split(',').filter(|item| !item.trim().is_empty()) {
         let Some((range, is_untagged)) = vlan(item) else {
-            let expected = "VLANs from 1 to 4094 between commas, such as 10 pvid untagged, 20-29";
+            let expected = "VLANs from 1 to 4094, separated by commas, such as 10 pvid untagged, 20-29";
             return profile.must_be(group, "vlans", Effect::Ignored, expected);
         };
         untagged += usize::from(is_untagged);

@@ -85,7 +85,7 @@ fn check_port(profile: &mut Profile<'_, '_>) {
     let (controller, kind) = profile.port();
     if profile.kind() == "loopback" && (controller.is_some() || kind.is_some()) {
         let key = if controller.is_some() { "master" } else { "slave-type" };
-        profile.refuse("connection", key, "is there, and a loopback cannot be a port", "remove it");
+        profile.refuse("connection", key, "is set, and a loopback interface cannot be a port", "remove it");
     }
     for (key, expected) in [("controller", "the controller's name or UUID"), ("port-type", "the controller's type")] {
         if profile.text("connection", key).is_some_and(|name| name.is_empty()) {

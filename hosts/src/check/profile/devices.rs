@@ -140,7 +140,7 @@ fn check_infiniband(profile: &mut Profile<'_, '_>) {
     }
     let Some(parent) = parent else {
         if profile.entry("infiniband", "mac-address").is_none() {
-            let what = "is there, and nothing says of which interface it is a partition";
+            let what = "is set, and nothing names the interface of the partition";
             let fix = "name the interface below (base-iface in NMState, parent in a keyfile)";
             profile.refuse("infiniband", "p-key", what, fix);
         }
@@ -151,7 +151,7 @@ fn check_infiniband(profile: &mut Profile<'_, '_>) {
     if let Some(found) =
         profile.text("connection", "interface-name").filter(|found| **found != name && **found != plain)
     {
-        let what = format!("is {}, and this partition can be called {} only", quoted(&found), quoted(&name));
+        let what = format!("is {}, and this partition can only have the name {}", quoted(&found), quoted(&name));
         profile.refuse("connection", "interface-name", &what, "give it this name");
     }
 }
@@ -225,7 +225,7 @@ fn check_user(profile: &mut Profile<'_, '_>) {
             && entry.key.contains('.')
             && entry.key.split('.').all(|part| !part.is_empty() && part.chars().all(is_regular));
         if !is_key {
-            let what = "is no key of user data, which has a dot between words of letters and digits";
+            let what = "is not a key of user data, which is words of letters and digits with dots between them";
             profile.refuse("user", entry.key, what, "write it as NAMESPACE.KEY");
         } else if profile.text("user", entry.key).is_some_and(|value| value.len() > 8192) {
             profile.refuse("user", entry.key, "is longer than 8192 bytes", "shorten it");

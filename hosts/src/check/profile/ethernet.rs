@@ -32,14 +32,14 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let is_mask =
             mask.is_empty() || (words.peek().is_some() && words.all(|mac| hardware_address(mac, 6).is_some()));
         if !is_mask {
-            profile.must_be(GROUP, "generate-mac-address-mask", Effect::Refused, "MAC addresses between blanks");
+            profile.must_be(GROUP, "generate-mac-address-mask", Effect::Refused, "MAC addresses separated by blanks");
         }
     }
     let speed = profile.number(GROUP, "speed").is_some_and(|speed| speed != 0);
     let duplex = profile.entry(GROUP, "duplex").is_some();
     for (key, is_alone, other) in [("speed", speed && !duplex, "duplex"), ("duplex", duplex && !speed, "speed")] {
         if is_alone {
-            profile.dropped(GROUP, key, &format!("NetworkManager takes it with {other} only"));
+            profile.dropped(GROUP, key, &format!("NetworkManager accepts it only with {other}"));
         }
     }
 }

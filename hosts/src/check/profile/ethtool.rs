@@ -8,7 +8,7 @@ const GROUP: &str = "ethtool";
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     let Some(group) = profile.group(GROUP) else { return };
     for entry in group.entries().iter().filter(|entry| property(GROUP, entry.key).is_none()) {
-        let message = "is no option of ethtool that NetworkManager knows, and is ignored".to_owned();
+        let message = "is not an ethtool option that NetworkManager knows: it ignores the option".to_owned();
         profile.problem(GROUP, Some(entry.key), Effect::Ignored, message);
     }
     for key in ["coalesce-adaptive-rx", "coalesce-adaptive-tx"] {

@@ -28,8 +28,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         return profile.refuse(GROUP, "eap", "is missing", "write the method, such as tls or peap");
     }
     if let Some(unknown) = methods.iter().find(|method| !METHODS.contains(&method.as_str())) {
-        let what = format!("has {}, which is no method", quoted(unknown));
-        return profile.refuse(GROUP, "eap", &what, &format!("known are {}", METHODS.join(", ")));
+        let what = format!("has {}, which is not a method", quoted(unknown));
+        return profile.refuse(GROUP, "eap", &what, &format!("use one of {}", METHODS.join(", ")));
     }
     for method in &methods {
         check_method(profile, method);
@@ -75,7 +75,7 @@ fn check_method(profile: &mut Profile<'_, '_>, method: &str) {
                         "add one, such as mschapv2",
                     ),
                     1 => return,
-                    _ => ("stands beside phase2-autheap".to_owned(), "remove one of the two"),
+                    _ => ("is set together with phase2-autheap".to_owned(), "remove one of the two"),
                 };
                 profile.refuse(GROUP, "phase2-auth", &problem, fix);
             }

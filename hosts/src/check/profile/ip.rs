@@ -76,7 +76,7 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
         if count == 0 {
             profile.refuse(group, key, "is set, and there is no address", "add address1=, or remove the gateway");
         } else if !is_address(&gateway, is_v6) {
-            let what = format!("has the gateway {}, which is no {family} address", quoted(&gateway));
+            let what = format!("has the gateway {}, which is not an {family} address", quoted(&gateway));
             profile.refuse(group, key, &what, "correct it");
         } else if profile.flag(group, "never-default") == Some(true) {
             profile.dropped(group, key, "never-default is true, and NetworkManager leaves the gateway out");
@@ -163,7 +163,7 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
     }
     let is_loopback = profile.kind() == "loopback";
     if is_loopback && !matches!(&*method, "auto" | "manual") {
-        let what = format!("is {method}, and a loopback has auto or manual only");
+        let what = format!("is {method}, and a loopback interface supports only auto or manual");
         profile.refuse(group, "method", &what, "write auto or manual");
     }
 }
@@ -172,7 +172,7 @@ fn check_servers(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool
     let servers = profile.list(group, "dns");
     if let Some(server) = servers.iter().find(|server| !is_server(server, is_v6)) {
         let what = format!(
-            "has {}, which is no {} address of a name server",
+            "has {}, which is not an {} address of a name server",
             quoted(server),
             if is_v6 { "IPv6" } else { "IPv4" }
         );
@@ -298,7 +298,7 @@ fn check_ipv4(profile: &mut Profile<'_, '_>) {
         if !name.contains('.') {
             profile.must_be(GROUP, "dhcp-fqdn", Effect::Refused, "a name with a dot");
         } else if profile.entry(GROUP, "dhcp-hostname").is_some() {
-            profile.refuse(GROUP, "dhcp-fqdn", "is set, and dhcp-hostname is, too", "remove one of the two");
+            profile.refuse(GROUP, "dhcp-fqdn", "is set, and so is dhcp-hostname", "remove one of the two");
         }
     } else if profile.number(GROUP, "dhcp-hostname-flags").is_some_and(|flags| flags & 0xf != 0) {
         let what = "is set, and dhcp-fqdn is not";

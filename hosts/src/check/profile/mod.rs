@@ -192,7 +192,7 @@ impl<'k, 'a> Profile<'k, 'a> {
     fn check_values(&mut self) {
         for (name, group) in self.groups.clone() {
             for entry in group.entries() {
-                // Of entries with one key, the last one counts.
+                // The last entry with a key counts.
                 let counts = group.get(entry.key).is_some_and(|last| last.line == entry.line);
                 let Some(property) = property(name, entry.key).filter(|_| counts) else { continue };
                 if (name, entry.key) == ("connection", "read-only") {

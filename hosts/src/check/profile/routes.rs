@@ -69,7 +69,7 @@ fn check_options(profile: &mut Profile<'_, '_>, group: &str, key: &str, route: &
         let (name, value) = item.split_once('=').unwrap_or((item, ""));
         if option(name, value, is_v6) != Some(true) {
             let message =
-                format!("has {}, which is no option of such a route: NetworkManager ignores it", quoted(item));
+                format!("has {}, which is not an option of such a route: NetworkManager ignores it", quoted(item));
             return profile.problem(group, Some(key), Effect::Ignored, message);
         }
         options.push((name, value));
@@ -151,11 +151,11 @@ fn rule(text: &str, is_v6: bool) -> Result<(), String> {
                 action = Some(name);
                 continue;
             }
-            _ => return Err(format!("has {}, which is no part of a rule", quoted(word))),
+            _ => return Err(format!("has {}, which is not part of a rule", quoted(word))),
         };
         let value = words.next().ok_or_else(|| format!("has {} without a value", quoted(word)))?;
         if !takes(value) {
-            return Err(format!("has {} with {}, which is no value of it", quoted(word), quoted(value)));
+            return Err(format!("has {} with {}, which is not a value for it", quoted(word), quoted(value)));
         }
         if seen.contains(&name) || (name == "type" && action.is_some()) {
             return Err(format!("has {} twice", quoted(word)));

@@ -15,12 +15,12 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let Some(index) = entry.key.strip_prefix("vf.") else { continue };
         let Some(index) = decimal_within(index, 0, GREATEST).filter(|_| index.bytes().all(|b| b.is_ascii_digit()))
         else {
-            let message = "is no function: NetworkManager ignores it; write vf. and a number".to_owned();
+            let message = "is not a function: NetworkManager ignores it; write vf. and a number".to_owned();
             profile.problem(GROUP, Some(entry.key), Effect::Ignored, message);
             continue;
         };
         let Some(attributes) = profile.text(GROUP, entry.key) else {
-            profile.must_be(GROUP, entry.key, Effect::Ignored, "attributes between blanks");
+            profile.must_be(GROUP, entry.key, Effect::Ignored, "attributes separated by blanks");
             continue;
         };
         match problem(&attributes) {
@@ -34,7 +34,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
                 );
             }
             None if index >= total => {
-                let what = format!("is a function behind the last one: total-vfs is {total}, and the first is 0");
+                let what = format!("is a function after the last one: total-vfs is {total}, and the first is 0");
                 profile.refuse(GROUP, entry.key, &what, "raise total-vfs, or count from 0");
             }
             None => {}
@@ -54,10 +54,10 @@ fn problem(attributes: &str) -> Option<Wrong> {
         let (name, value) = attribute.split_once('=').map_or((attribute, None), |(name, value)| (name, Some(value)));
         match (name, value) {
             ("mac", Some(mac)) if hardware_address(mac, 6).is_none() => {
-                return Some(Wrong::Refused(format!("has {}, which is no MAC address", quoted(mac))));
+                return Some(Wrong::Refused(format!("has {}, which is not a MAC address", quoted(mac))));
             }
             ("min-tx-rate" | "max-tx-rate", Some(rate)) => {
-                let Some(rate) = decimal_within(rate, 0, GREATEST) else { return ignored("which is no number") };
+                let Some(rate) = decimal_within(rate, 0, GREATEST) else { return ignored("which is not a number") };
                 *(if name == "min-tx-rate" { &mut rates.0 } else { &mut rates.1 }) = Some(rate);
             }
             ("spoof-check" | "trust", Some(value)) => {
@@ -68,7 +68,7 @@ fn problem(attributes: &str) -> Option<Wrong> {
             ("vlans", Some(vlans)) => {
                 if !vlans.split(';').all(is_vlan) {
                     return ignored(
-                        "which is no VLAN from 0 to 4095 with a priority from 0 to 4294967295 and a protocol",
+                        "which is not a VLAN from 0 to 4095 with a priority from 0 to 4294967295 and a protocol",
                     );
                 }
             }
@@ -76,7 +76,7 @@ fn problem(attributes: &str) -> Option<Wrong> {
             ("mac" | "min-tx-rate" | "max-tx-rate" | "spoof-check" | "trust" | "vlans", None) => {
                 return ignored("which has no value");
             }
-            _ => return ignored("which is no attribute of a function"),
+            _ => return ignored("which is not an attribute of a function"),
         }
     }
     if let (Some(least), Some(greatest)) = rates

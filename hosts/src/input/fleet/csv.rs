@@ -47,12 +47,12 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             Ok(cells) if cells.len() != table.columns.len() => {
                 let (found, wanted) = (cells.len(), table.columns.len());
                 wrong(format!(
-                    "has {found} values where there are {wanted} columns; a value with a comma is put in quotes"
+                    "has {found} values, and the table has {wanted} columns; put a value with a comma in quotes"
                 ));
             }
             Ok(cells) => {
                 if table.rows.len() == MAX_ROWS {
-                    report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; divide it"));
+                    report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
                     return Err(Reported);
                 }
                 let named = table.columns.iter().zip(&cells);
@@ -69,7 +69,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
         return Err(Reported);
     }
     if table.columns.is_empty() {
-        report.error("fleet-table-empty", path, "is empty; the names of the columns belong into the first line");
+        report.error("fleet-table-empty", path, "is empty; write the column names into the first line");
         return Err(Reported);
     }
     Ok(table)
@@ -106,11 +106,11 @@ fn cells(record: &ByteRecord) -> Result<Vec<&str>, String> {
         let cell = cell.trim();
         if let Some(c) = cell.chars().find(|c| c.is_control()) {
             let message = format!("has a value with the control character U+{:04X}", u32::from(c));
-            return Err(message + "; a quotation mark that is never closed makes one value of many lines");
+            return Err(message + "; an unclosed quotation mark turns many lines into one value");
         }
-        // What stands behind a blank is no quotation to RFC 4180.
+        // RFC 4180 does not treat a quotation mark behind a blank as one.
         if cell.starts_with('"') {
-            return Err("has a blank before a quotation mark, so that it does not quote; remove the blank".to_owned());
+            return Err("has a blank before a quotation mark, which then does not quote; remove the blank".to_owned());
         }
         cells.push(cell);
     }

@@ -109,7 +109,7 @@ impl Fleet {
             None => Err(spec.wrong("hosts", "fleet-hosts-missing", source::WANTED, report)),
         };
         let Some(template) = spec.whole_mapping("template", report)? else {
-            let message = "is missing; what all hosts have in common belongs there: name, network, …";
+            let message = "is missing; write what all hosts have in common there: name, network, …";
             return Err(spec.wrong("template", "fleet-template-missing", message, report));
         };
         let unknown = unknown | source::unknown_keys(&template, &MEMBERS, report);
@@ -127,7 +127,7 @@ impl Fleet {
         let text = text + variables.uses * table.longest();
         let hosts = table.rows.len();
         if values.saturating_mul(hosts) > MAX_VALUES || text.saturating_mul(hosts) > MAX_TEXT {
-            wrong.error("fleet-too-large", &template.path, format!("is too large for {hosts} hosts; divide the fleet"));
+            wrong.error("fleet-too-large", &template.path, format!("is too large for {hosts} hosts; split the fleet"));
         }
         let unused = variables.known.iter().zip(&variables.used).filter(|(_, used)| !**used);
         let unused: Vec<&str> = unused.map(|(name, _)| name.as_str()).collect();
@@ -151,7 +151,7 @@ impl Fleet {
             faulty += usize::from(done.is_err() && is_new);
             let more = self.table.rows.len() - index - 1;
             if faulty == MAX_FAULTY && more > 0 {
-                let message = format!("has {MAX_FAULTY} hosts with errors; {more} more have not been looked at");
+                let message = format!("has {MAX_FAULTY} hosts with errors; dayone did not check {more} more");
                 report.error("fleet-not-read-on", &DocumentPath::document(&format!("{KIND}/{}", self.object)), message);
                 break;
             }
@@ -207,7 +207,7 @@ fn part(mut filled: Filled, object: &Object, secrets: &Secrets, budget: &mut Bud
     let network = members.take(match network {
         Some(network @ Value::Mapping(_)) => Ok(Some(network)),
         None | Some(Value::Null) => {
-            let message = "is missing; the NMState of every host belongs there";
+            let message = "is missing; write the NMState of every host there";
             Err(fields.wrong("network", "fleet-network-missing", message, report))
         }
         Some(other) => {

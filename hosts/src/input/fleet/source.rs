@@ -17,7 +17,7 @@ use vocabulary::report::{DocumentPath, Report};
 const SOURCES: [&str; 5] = ["values", "csv", "csvFile", "inventory", "inventoryFile"];
 /// What is said where there is none, or more than one.
 pub(super) const WANTED: &str =
-    "says not where the hosts are: one of values, csv, csvFile, inventory and inventoryFile belongs there";
+    "does not say where the hosts are; add one of values, csv, csvFile, inventory and inventoryFile";
 
 /// The files that fleets may name.
 #[derive(Default)]
@@ -84,14 +84,14 @@ impl<'a> NamedTables<'a> {
                 (Some(first), Some(second)) => {
                     let both = listed([first.name.as_str(), second.name.as_str()].into_iter());
                     let message =
-                        format!("is {name:?}, and several files are called so: {both}; write more of the path");
+                        format!("is {name:?}, and several files have this name: {both}; write more of the path");
                     return Err(fields.wrong(key, "fleet-file-ambiguous", message, report));
                 }
             }
         }
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(
-            "is {name:?}, and no such file was handed over with the fleet; there are: {there} (tables end in .csv, \
+            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv, \
              inventories in .ini, .inventory, .yaml or .json)"
         );
         Err(fields.wrong(key, "fleet-file-missing", message, report))
@@ -100,7 +100,7 @@ impl<'a> NamedTables<'a> {
     /// Warns of files that no fleet names.
     pub(in crate::input) fn report_unused(&self, report: &mut Report) {
         for file in self.files.iter().filter(|file| !file.used.load(Ordering::Relaxed)) {
-            report.warning("fleet-file-unused", &file.path, "is named by no HostFleet, and is not read");
+            report.warning("fleet-file-unused", &file.path, "belongs to no HostFleet, and dayone does not read it");
         }
     }
 
@@ -130,7 +130,7 @@ pub(super) fn table(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut R
             let keys = listed(several.iter().map(|(key, _)| *key));
             return Err(hosts_wrong(
                 hosts,
-                format!("says in several ways where the hosts are: {keys}; one is enough"),
+                format!("says in several ways where the hosts are: {keys}; keep one"),
                 report,
             ));
         }
@@ -151,7 +151,7 @@ pub(super) fn table(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut R
     };
     let tables = match (key, value) {
         ("values", Value::Sequence(values)) if values.len() > MAX_ROWS => {
-            let message = format!("has more than {MAX_ROWS} hosts; divide it");
+            let message = format!("has more than {MAX_ROWS} hosts; split it");
             return Err(hosts.wrong(key, "fleet-too-large", message, report));
         }
         ("values", Value::Sequence(values)) => {
@@ -209,7 +209,7 @@ pub(super) fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Rep
     for key in fields.mapping.keys() {
         let name = key.as_str().unwrap_or("?");
         if !known.contains(&name) {
-            let message = format!("is not known here; known are {}", known.join(", "));
+            let message = format!("is not known here; the keys are {}", known.join(", "));
             report.error("fleet-key-unknown", &fields.path.key(name), message);
             any = true;
         }

@@ -60,7 +60,7 @@ impl Cell {
         }
         Some(match text.chars().find(|c| c.is_control()) {
             None => Self::Text(text.to_owned()),
-            Some(c) => Self::Unusable(format!("holds the control character U+{:04X}", u32::from(c))),
+            Some(c) => Self::Unusable(format!("contains the control character U+{:04X}", u32::from(c))),
         })
     }
 
@@ -71,9 +71,7 @@ impl Cell {
             Value::String(text) => Self::of_text(text),
             Value::Bool(value) => Some(Self::Text(value.to_string())),
             Value::Number(number) if number.is_u64() || number.is_i64() => Some(Self::Text(number.to_string())),
-            Value::Number(_) => {
-                Some(Self::Unusable("is a number with a fraction to YAML; put quotes around it".into()))
-            }
+            Value::Number(_) => Some(Self::Unusable("is a floating-point number in YAML; put quotes around it".into())),
             other => Some(Self::Unusable(wrong_type(other, "a text").1)),
         }
     }

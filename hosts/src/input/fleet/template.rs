@@ -120,7 +120,7 @@ impl Template {
                     let name = key.as_str().unwrap_or("?");
                     let path = path.key(name);
                     if name.contains("${") {
-                        let message = "is a key with a variable in it; variables stand in values only";
+                        let message = "is a key with a variable; use variables in values only";
                         report.error("fleet-variable-in-key", &path, message);
                     }
                     let part = Self::read(value, &path, variables, report).of_type_at(name);
@@ -146,7 +146,7 @@ impl Template {
                     literal = None;
                     if !variables.take(name) {
                         let known = listed(variables.known.iter().map(String::as_str));
-                        let message = format!("uses ${{{name}}}, which no row has; there are: {known}");
+                        let message = format!("uses ${{{name}}}, which no row has; the variables are: {known}");
                         report.error("fleet-variable-unknown", path, message);
                     }
                 }
@@ -242,15 +242,15 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
             rest = behind;
         } else if let Some(behind) = behind.strip_prefix("${") {
             let Some((name, behind)) = behind.split_once('}') else {
-                return Err("has ${ without a } behind it; a ${ that is meant as such is written $${".to_owned());
+                return Err("has ${ without a } behind it; write a literal ${ as $${".to_owned());
             };
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) {
                 let name: String = name.chars().take(64).collect();
                 let message = format!(
-                    "has {:?}, and a variable's name is of letters, digits, _, - and .",
+                    "has {:?}, and a variable's name has only letters, digits, _, - and .",
                     format!("${{{name}}}")
                 );
-                return Err(message + "; a ${ that is meant as such is written $${");
+                return Err(message + "; write a literal ${ as $${");
             }
             if !literal.is_empty() {
                 pieces.push(Piece::Literal(std::mem::take(&mut literal)));

@@ -10,7 +10,7 @@ use crate::input::flaw::{self, Reported};
 use crate::input::object::Fields;
 use vocabulary::report::{DocumentPath, Report};
 
-/// What a network mask looks like.
+/// An example of a network mask.
 fn example(family: Family) -> &'static str {
     match family {
         Family::V4 => "255.255.255.0, or 24",
@@ -27,7 +27,7 @@ pub(super) fn address(
     report: &mut Report,
 ) -> Result<Option<IpAddr>, Reported> {
     let Some(text) = fields.text(key, report)? else { return Ok(None) };
-    let wrong = || format!("is {text:?}, which is no {} address", family.name());
+    let wrong = || format!("is {text:?}, which is not an {} address", family.name());
     family.parse(text).map(Some).ok_or_else(|| fields.wrong(key, code, wrong(), report))
 }
 
@@ -40,17 +40,17 @@ pub(super) struct Placed {
     pub(super) length_path: DocumentPath,
 }
 
-/// What stands at `key` with the mask at `netmask`, or with a prefix of its own behind a slash.
+/// Reads the address at `key` with the mask at `netmask`, or with its own prefix length behind a slash.
 pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &mut Report) -> Result<Placed, Reported> {
     let name = family.name();
     let Some(text) = fields.text(key, report)? else {
-        return Err(fields.wrong(key, "member-missing", format!("is missing: an {name} address belongs here"), report));
+        return Err(fields.wrong(key, "member-missing", format!("is missing: write an {name} address here"), report));
     };
     let (address, own) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
         None => (text, None),
     };
-    let invalid = format!("is {text:?}, which is no {name} address");
+    let invalid = format!("is {text:?}, which is not an {name} address");
     let own = own.map(|length| length.parse().ok().filter(|length| *length <= family.length()));
     let (Some(address), false) = (family.parse(address), own == Some(None)) else {
         return Err(fields.wrong(key, "ip-address-invalid", invalid, report));
@@ -59,7 +59,7 @@ pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &m
     let (path, mask_path) = (fields.path.key(key), fields.path.key("netmask"));
     let (length, length_path) = match (own.flatten(), mask) {
         (Some(own), Some(mask)) if own != mask => {
-            let message = format!("is that of a prefix of {mask} bits, and {key} says {own}; leave one of the two out");
+            let message = format!("stands for a prefix of {mask} bits, and {key} says {own}; remove one of the two");
             return Err(fields.wrong("netmask", "netmask-contradicts-prefix", message, report));
         }
         (Some(own), _) => (own, path.clone()),
@@ -67,7 +67,10 @@ pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &m
         // Only what is no address at all means everything by itself.
         (None, None) if key == "network" && address.is_unspecified() => (0, path.clone()),
         (None, None) => {
-            let message = format!("is missing: without it the network is not known (such as {})", example(family));
+            let message = format!(
+                "is missing: without it, dayone does not know the network (write for example {})",
+                example(family)
+            );
             return Err(fields.wrong("netmask", "netmask-missing", message, report));
         }
     };
@@ -88,7 +91,8 @@ fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Opti
         }
     };
     length.filter(|length| *length <= family.length()).map(Some).ok_or_else(|| {
-        let message = format!("is no {} mask of ones followed by zeros, such as {}", family.name(), example(family));
+        let message =
+            format!("is not an {} mask of ones followed by zeros, such as {}", family.name(), example(family));
         fields.wrong("netmask", "netmask-invalid", message, report)
     })
 }

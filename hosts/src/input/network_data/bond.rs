@@ -107,12 +107,13 @@ fn mode(fields: &Fields<'_>, report: &mut Report) -> Result<String, Reported> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => fields.text("bond_mode", report)?.map(str::to_owned),
     };
-    let known = || format!("known are {}", MODES.join(", "));
+    let known = || format!("use one of {}", MODES.join(", "));
     let Some(found) = found else {
         return Err(fields.wrong("bond_mode", "member-missing", format!("is missing; {}", known()), report));
     };
     if found == SCHEMAS_802_3AD {
-        let message = "is 802.1ad, and taken as 802.3ad: OpenStack's schema has it so, and no bond is 802.1ad";
+        let message = "is 802.1ad, which dayone reads as 802.3ad: OpenStack's schema misspells it, and no bond mode \
+                       is 802.1ad";
         report.warning("bond-mode-misspelt", &fields.path.key("bond_mode"), message);
         return Ok("802.3ad".to_owned());
     }
@@ -120,6 +121,6 @@ fn mode(fields: &Fields<'_>, report: &mut Report) -> Result<String, Reported> {
     if let Some(mode) = by_number.or_else(|| MODES.iter().find(|mode| **mode == found)) {
         return Ok((*mode).to_owned());
     }
-    let message = format!("is {found:?}, which is no mode of a bond; {}", known());
+    let message = format!("is {found:?}, which is not a bond mode; {}", known());
     Err(fields.wrong("bond_mode", "bond-mode-unknown", message, report))
 }

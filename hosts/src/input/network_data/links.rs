@@ -22,7 +22,7 @@ const NIC_TYPES: [&str; 12] =
 pub(super) struct Link<'a> {
     pub(super) path: DocumentPath,
     pub(super) id: &'a str,
-    /// What it is to be called, where the document says so.
+    /// The name of the interface, if the document has one.
     pub(super) name: Option<&'a str>,
     /// For a NIC its own address, for others one that they are given; with its place.
     pub(super) mac: Option<(MacAddress, DocumentPath)>,
@@ -30,7 +30,7 @@ pub(super) struct Link<'a> {
     pub(super) kind: Kind<'a>,
 }
 
-/// What a link is.
+/// The kind of a link.
 #[derive(Debug)]
 pub(super) enum Kind<'a> {
     Nic,
@@ -97,7 +97,10 @@ pub(super) fn read<'a>(top: &Fields<'a>, report: &mut Report) -> Links<'a> {
             continue;
         };
         if let Some(first) = links.get(link.id) {
-            let message = format!("is {:?}, as is that of {}; a link is referred to by its id", link.id, first.path);
+            let message = format!(
+                "is {:?}, like the id of {}; networks and links refer to a link by its id",
+                link.id, first.path
+            );
             report.error("link-duplicate", &fields.path.key("id"), message);
             continue;
         }
@@ -123,7 +126,7 @@ fn read_one<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Link<'a>, Re
         other => {
             let known = NIC_TYPES.join(", ");
             let message =
-                format!("is {other:?}, which is no type of a link; known are bond, vlan and, for a NIC, {known}");
+                format!("is {other:?}, which is not a link type; write bond, vlan or, for a NIC, one of {known}");
             return Err(fields.wrong("type", "link-type-unknown", message, report));
         }
     };
@@ -133,12 +136,12 @@ fn read_one<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Link<'a>, Re
     report_unknown(fields, known, matches!(kind, Kind::Bond(_)), report);
     if mac.is_none() && matches!(kind, Kind::Nic) {
         let Some(name) = name else {
-            let message = "is missing: a NIC is found by its MAC address (or, with a warning, by a name)";
+            let message = "is missing: the host finds a NIC by its MAC address (or, with a warning, by a name)";
             return Err(fields.wrong("ethernet_mac_address", "nic-unidentified", message, report));
         };
         let message = format!(
-            "has no ethernet_mac_address, and is taken to be the NIC that the kernel calls {name:?}; names differ from \
-             kernel to kernel"
+            "has no ethernet_mac_address: dayone assumes that it is the NIC that the kernel calls {name:?}; names \
+             differ from kernel to kernel"
         );
         report.warning("nic-by-name", &path, message);
     }
@@ -155,7 +158,7 @@ fn kind_of_link<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<&'a str,
 }
 
 fn read_vlan<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Kind<'a>, Reported> {
-    let lower = members::required(fields, "vlan_link", "the id of the link that the VLAN is upon", report);
+    let lower = members::required(fields, "vlan_link", "the id of the link that the VLAN is on", report);
     let id = members::number(fields, "vlan_id", 0..=4094, report)?
         .ok_or_else(|| fields.wrong("vlan_id", "member-missing", "is missing: the number of the VLAN", report));
     Ok(Kind::Vlan { lower: lower?, id: id? })
@@ -193,7 +196,7 @@ fn check_references(links: &mut Links<'_>, report: &mut Report) {
                         report.error("link-not-found", path, not_found(port, links));
                     } else if let Some(other) = bonds.insert(*port, link.id) {
                         let message =
-                            format!("is {port:?}, which is a link of {other:?} already; a NIC is of one bond");
+                            format!("is {port:?}, which is a link of {other:?} already; a NIC belongs to one bond");
                         report.error("link-in-two-bonds", path, message);
                     }
                 }
@@ -202,7 +205,7 @@ fn check_references(links: &mut Links<'_>, report: &mut Report) {
                 if links.get(lower).is_none() {
                     report.error("link-not-found", &link.path.key("vlan_link"), not_found(lower, links));
                 } else if let Some(other) = vlans.insert((*lower, *id), link.id) {
-                    let message = format!("is {id}, as is that of {other:?} upon the same link");
+                    let message = format!("is {id}, like the vlan_id of {other:?} on the same link");
                     report.error("vlan-duplicate", &link.path.key("vlan_id"), message);
                 }
             }
@@ -213,7 +216,7 @@ fn check_references(links: &mut Links<'_>, report: &mut Report) {
 }
 
 fn not_found(id: &str, links: &Links<'_>) -> String {
-    format!("is {}, and no link has that id; ids are {}", listed([id].into_iter()), links.ids())
+    format!("is {}, and no link has that id; the ids are {}", listed([id].into_iter()), links.ids())
 }
 
 /// Refuses links that are made of themselves.
@@ -244,6 +247,6 @@ fn check_circles(links: &Links<'_>, report: &mut Report) {
         }
     }
     if let Some((link, _)) = links.all.iter().zip(settled).find(|(_, settled)| !settled) {
-        report.error("link-cycle", &link.path, "is made of itself, by way of its links or of vlan_link");
+        report.error("link-cycle", &link.path, "depends on itself, through its links or vlan_link");
     }
 }

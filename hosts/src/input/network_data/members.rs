@@ -16,7 +16,7 @@ fn list<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> &'a [Value] 
     match fields.mapping.get(key) {
         None | Some(Value::Null) => &[],
         Some(Value::Sequence(list)) if list.len() > LENGTH => {
-            let message = format!("has {} entries; more than {LENGTH} are not taken", list.len());
+            let message = format!("has {} entries; dayone accepts at most {LENGTH}", list.len());
             report.error("list-too-long", &fields.path.key(key), message);
             &[]
         }
@@ -101,7 +101,7 @@ fn whole(number: f64) -> Option<u64> {
 /// Warns of members that are not known: `known` are.
 pub(super) fn report_unknown(fields: &Fields<'_>, known: &[&str], report: &mut Report) {
     for key in unknown(fields.mapping, known) {
-        let message = "is not read: network_data.json has no such member here";
+        let message = "is ignored: network_data.json has no such key here";
         report.warning("member-not-read", &fields.path.key(key), message);
     }
 }

@@ -47,8 +47,7 @@ fn translated(document: &Mapping, path: &DocumentPath, report: &mut Report) -> N
     let untranslated = || NmstateDocument::new(Value::Null, path.clone());
     let other_forms: Vec<&str> = nmstate::MEMBERS.into_iter().filter(|key| document.contains_key(key)).collect();
     for key in &other_forms {
-        let message =
-            format!("belongs to NMState, and {MARK} beside it to network_data.json; leave one of the two out");
+        let message = format!("belongs to NMState, and {MARK} beside it to network_data.json; remove one of the two");
         report.error("document-ambiguous", &path.key(key), message);
     }
     if !other_forms.is_empty() {

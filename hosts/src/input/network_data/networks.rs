@@ -69,7 +69,7 @@ pub(super) fn read<'a>(top: &Fields<'a>, links: &Links<'a>, report: &mut Report)
         if let Ok(Some(id)) = fields.text("id", report)
             && let Some(first) = ids.insert(id, fields.path.clone())
         {
-            let message = format!("is {id:?}, as is that of {first}; both are read");
+            let message = format!("is {id:?}, like the id of {first}; dayone reads both");
             report.warning("network-id-duplicate", &fields.path.key("id"), message);
         }
         networks.extend(read_one(&fields, known_links.then_some(links), report));
@@ -78,11 +78,11 @@ pub(super) fn read<'a>(top: &Fields<'a>, links: &Links<'a>, report: &mut Report)
 }
 
 fn read_one<'a>(fields: &Fields<'a>, links: Option<&Links<'a>>, report: &mut Report) -> Result<Network<'a>, Reported> {
-    let link = members::required(fields, "link", "the id of the link that the network is upon", report);
+    let link = members::required(fields, "link", "the id of the link that the network is on", report);
     let found = members::required(fields, "type", "ipv4, ipv4_dhcp, ipv6, ipv6_dhcp or ipv6_slaac", report)?;
     let Some((_, family, automatic)) = TYPES.into_iter().find(|(name, ..)| *name == found) else {
         let known = TYPES.map(|(name, ..)| name).join(", ");
-        let message = format!("is {found:?}, which is no type of a network; known are {known}");
+        let message = format!("is {found:?}, which is not a network type; write one of {known}");
         return Err(fields.wrong("type", "network-type-unknown", message, report));
     };
     members::report_unknown(fields, &KNOWN, report);
@@ -111,7 +111,7 @@ fn check_link(network: &Network<'_>, links: &Links<'_>, report: &mut Report) {
     let path = network.path.key("link");
     let quoted = listed([network.link].into_iter());
     if links.get(network.link).is_none() {
-        let message = format!("is {quoted}, and no link has that id; ids are {}", links.ids());
+        let message = format!("is {quoted}, and no link has that id; the ids are {}", links.ids());
         report.error("link-not-found", &path, message);
     } else if let Some(bond) = links.bond_of(network.link) {
         let bond = listed([bond].into_iter());

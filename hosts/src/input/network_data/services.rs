@@ -23,7 +23,7 @@ pub(super) fn read(fields: &Fields<'_>, report: &mut Report) -> Vec<(IpAddr, Doc
                 servers.extend(found);
             }
             Ok(other) => {
-                let message = format!("is {}, and only dns is used", listed([other].into_iter()));
+                let message = format!("is {}, and dayone uses only dns", listed([other].into_iter()));
                 report.warning("service-not-used", &service.path.key("type"), message);
             }
             Err(_) => {}
@@ -39,7 +39,7 @@ pub(super) fn name_servers(fields: &Fields<'_>, key: &str, report: &mut Report) 
         if let Ok(address) = text.parse() {
             servers.push((address, path));
         } else {
-            let message = format!("is {}, which is no IP address", listed([text].into_iter()));
+            let message = format!("is {}, which is not an IP address", listed([text].into_iter()));
             report.error("name-server-invalid", &path, message);
         }
     }

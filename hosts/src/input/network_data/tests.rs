@@ -104,7 +104,7 @@ fn addresses_come_from_the_network_as_the_type_says_and_several_networks_of_a_li
     let addresses = [address("192.0.2.1", 24), address("192.0.2.2", 24)];
     assert_eq!(interface["ipv4"], json!({"enabled": true, "dhcp": true, "address": addresses}));
     assert_eq!(interface["ipv6"]["address"], json!([address("2001:db8::1", 32)]));
-    let mixed = "networks[0] has static addresses, and takes others from DHCP as well [static-and-automatic]";
+    let mixed = "networks[0] has static addresses, and gets others from DHCP as well [static-and-automatic]";
     assert_eq!(findings(&yaml), [mixed]);
 }
 
@@ -188,13 +188,13 @@ services: []
 version: 1";
     let (found, warnings) = nmstate(yaml);
     let starts = [
-        "version is not read",
-        "links[0] has no ethernet_mac_address, and is taken to be the NIC that the kernel calls \"eno1\"",
-        "links[1].bond_mode is 802.1ad, and taken as 802.3ad",
+        "version is ignored",
+        "links[0] has no ethernet_mac_address: dayone assumes that it is the NIC that the kernel calls \"eno1\"",
+        "links[1].bond_mode is 802.1ad, which dayone reads as 802.3ad",
         "links[1].bond_color is not used",
-        "networks[0].ipv4 is not read",
-        "networks[1].id is \"n\", as is that of networks[0]",
-        "networks[1].services[0].type is ntp, and only dns is used",
+        "networks[0].ipv4 is ignored",
+        "networks[1].id is \"n\", like the id of networks[0]",
+        "networks[1].services[0].type is ntp, and dayone uses only dns",
     ];
     assert_eq!(warnings.len(), starts.len(), "{warnings:#?}");
     for (warning, start) in warnings.iter().zip(starts) {
@@ -210,18 +210,22 @@ version: 1";
 fn what_is_wrong_is_refused_with_its_place() {
     for (right, wrong, said) in [
         ("links:", "interfaces: []\nlinks:", "interfaces belongs to NMState"),
-        ("type: vlan,", "type: vxlan,", "links[3].type is \"vxlan\", which is no type of a link"),
+        ("type: vlan,", "type: vxlan,", "links[3].type is \"vxlan\", which is not a link type"),
         ("vlan_id: 110,", "vlan_id: 4095,", "links[3].vlan_id is not a whole number from 0 to 4094"),
         ("vlan_id: 110,", "", "links[3].vlan_id is missing"),
-        ("vlan_link: bond0", "vlan_link: bond1", "links[3].vlan_link is bond1, and no link has that id; ids are nic0"),
-        ("vlan_link: bond0", "vlan_link: vlan110", "links[3] is made of itself"),
-        ("id: vlan110,", "id: nic0,", "links[3].id is \"nic0\", as is that of links[0]"),
+        (
+            "vlan_link: bond0",
+            "vlan_link: bond1",
+            "links[3].vlan_link is bond1, and no link has that id; the ids are nic0",
+        ),
+        ("vlan_link: bond0", "vlan_link: vlan110", "links[3] depends on itself"),
+        ("id: vlan110,", "id: nic0,", "links[3].id is \"nic0\", like the id of links[0]"),
         ("id: vlan110,", "", "links[3].id is missing"),
         ("mtu: 9000", "mtu: 0", "links[2].mtu is not a whole number from 1 to 65535"),
         ("[nic0, nic1]", "[nic0, nic0]", "links[2].bond_links[1] is \"nic0\", which is a link of \"bond0\" already"),
         ("[nic0, nic1]", "[nic0, nic2]", "links[2].bond_links[1] is nic2, and no link has that id"),
         ("[nic0, nic1]", "[]", "links[2].bond_links is missing or empty"),
-        ("bond_mode: 802.3ad", "bond_mode: lacp", "links[2].bond_mode is \"lacp\", which is no mode of a bond"),
+        ("bond_mode: 802.3ad", "bond_mode: lacp", "links[2].bond_mode is \"lacp\", which is not a bond mode"),
         ("'52:54:00:00:00:02'", "none", "links[1].ethernet_mac_address is refused: \"none\" is not a MAC address"),
         ("ethernet_mac_address: '52:54:00:00:00:02', ", "", "links[1].ethernet_mac_address is missing"),
         ("link: vlan110, network_id: prov,", "link: eth0,", "networks[0].link is eth0, and no link has that id"),
@@ -230,23 +234,23 @@ fn what_is_wrong_is_refused_with_its_place() {
             "link: nic1,",
             "networks[0].link is nic1, which is a link of the bond bond0",
         ),
-        ("type: ipv4,", "type: ipv5,", "networks[0].type is \"ipv5\", which is no type of a network"),
-        ("255.255.255.0", "255.0.255.0", "networks[0].netmask is no IPv4 mask of ones followed by zeros"),
+        ("type: ipv4,", "type: ipv5,", "networks[0].type is \"ipv5\", which is not a network type"),
+        ("255.255.255.0", "255.0.255.0", "networks[0].netmask is not an IPv4 mask of ones followed by zeros"),
         ("netmask: 255.255.255.0,", "", "networks[0].netmask is missing"),
         ("ip_address: 192.0.2.10,", "", "networks[0].ip_address is missing"),
-        ("192.0.2.10,", "'2001:db8::1',", "networks[0].ip_address is \"2001:db8::1\", which is no IPv4 address"),
+        ("192.0.2.10,", "'2001:db8::1',", "networks[0].ip_address is \"2001:db8::1\", which is not an IPv4 address"),
         ("'2001:db8::10/64'", "'2001:db8::10/640'", "networks[1].ip_address is \"2001:db8::10/640\""),
-        ("'2001:db8::10/64'", "'2001:db8::10/64', netmask: 48", "networks[1].netmask is that of a prefix of 48 bits"),
+        ("'2001:db8::10/64'", "'2001:db8::10/64', netmask: 48", "networks[1].netmask stands for a prefix of 48 bits"),
         (
             "gateway: 192.0.2.1,",
             "gateway: '::1',",
-            "networks[0].routes[0].gateway is \"::1\", which is no IPv4 address",
+            "networks[0].routes[0].gateway is \"::1\", which is not an IPv4 address",
         ),
         ("gateway: 192.0.2.1,", "", "networks[0].routes[0].gateway is missing"),
         (
             "address: 192.0.2.55",
             "address: dns",
-            "networks[0].routes[0].services[0].address is dns, which is no IP address",
+            "networks[0].routes[0].services[0].address is dns, which is not an IP address",
         ),
         ("address: 192.0.2.54", "x: y", "networks[0].services[0].address is missing"),
         // What nmstate and the checks before it say has the places of this document.
@@ -254,7 +258,7 @@ fn what_is_wrong_is_refused_with_its_place() {
         (
             "'52:54:00:00:00:02'",
             "'52:54:00:00:00:01'",
-            "links[1].ethernet_mac_address is 52:54:00:00:00:01, as is that",
+            "links[1].ethernet_mac_address is 52:54:00:00:00:01, like the address of",
         ),
     ] {
         let document = BOND.replacen(right, wrong, 1);
@@ -265,11 +269,13 @@ fn what_is_wrong_is_refused_with_its_place() {
     let links = "links: [{id: a, type: phy, name: eno1}, {id: v, type: vlan, vlan_link: a, vlan_id: 5}, {id: w, type: vlan, \
                  vlan_link: a, vlan_id: 5}]";
     let found = findings(links);
-    assert!(found.iter().any(|found| found.starts_with("links[2].vlan_id is 5, as is that of \"v\"")), "{found:#?}");
+    assert!(
+        found.iter().any(|found| found.starts_with("links[2].vlan_id is 5, like the vlan_id of \"v\"")),
+        "{found:#?}"
+    );
     assert_eq!(
         findings("links: []"),
-        ["links says nothing about any interface: the host would come up without a \
-                                        network [no-interfaces]"]
+        ["links describes no interface: the host would come up without a network [no-interfaces]"]
     );
 }
 

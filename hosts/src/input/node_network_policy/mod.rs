@@ -30,7 +30,7 @@ const HOST_LABEL: &str = "kubernetes.io/hostname";
 #[derive(Default)]
 pub(super) struct Policies(Vec<(usize, Object)>);
 
-/// Whom a policy is for.
+/// The hosts that a policy is for.
 enum Selected<'a> {
     All,
     Host(&'a str),
@@ -53,7 +53,7 @@ impl Policies {
     /// Adds a policy. They have no namespaces.
     pub(super) fn add(&mut self, order: usize, object: Object, report: &mut Report) {
         if self.0.iter().any(|(_, known)| known.name == object.name) {
-            report.error("duplicate-object", &object.path, "is there twice; which one counts cannot be known");
+            report.error("duplicate-object", &object.path, "appears twice; dayone cannot know which one counts");
             return;
         }
         self.0.push((order, object));
@@ -140,7 +140,8 @@ impl Applied<'_> {
         }
         if let Some((order, network)) = network("the host", &self.all, report) {
             let message = format!(
-                "names no host ({HOST_LABEL}), nor does another policy: what they want is taken for one host without a name"
+                "names no host ({HOST_LABEL}), nor does another policy: dayone combines them for one host without a \
+                 name"
             );
             if let Some((_, first)) = self.all.first() {
                 report.warning("policy-without-host", &first.path.key("spec").key("nodeSelector"), message);
@@ -158,7 +159,7 @@ fn with_all<'a>(mut own: Vec<(usize, &'a Object)>, all: &[(usize, &'a Object)]) 
 }
 
 fn leave_aside(object: &Object, why: &str, report: &mut Report) {
-    let message = format!("is left aside: {why}, and policies are applied when a host runs");
+    let message = format!("is ignored: {why}, and policies apply to running hosts");
     report.warning("policy-left-aside", &object.path, message);
 }
 
@@ -183,7 +184,7 @@ fn selected<'a>(object: &'a Object, report: &mut Report) -> Result<Selected<'a>,
         return Ok(Selected::Host(name));
     }
     let message = format!(
-        "selects nodes by labels ({}), which nobody knows before there are nodes; {HOST_LABEL} would say which host is meant",
+        "selects nodes by labels ({}), which do not exist before the nodes; name the host with {HOST_LABEL}",
         keys([selector.mapping])
     );
     Ok(Selected::Unknown(selector.path, message))
@@ -202,16 +203,15 @@ fn network(host: &str, policies: &[(usize, &Object)], report: &mut Report) -> Op
 }
 
 fn desired_state<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'a>, Reported> {
-    const LIVE: &str =
-        "what a policy captures is the state of a node that runs, and before its first boot there is none";
+    const LIVE: &str = "a policy captures the state of a running node, and before the first boot no node is running";
     let spec = spec(object, report)?;
     let capture = spec.mapping.get("capture").filter(|capture| !capture.is_null());
     if capture.is_some_and(|capture| capture.as_mapping().is_none_or(|members| !members.is_empty())) {
-        let message = format!("cannot be read: {LIVE}; write down what it would find");
+        let message = format!("cannot be read: {LIVE}; write the value that it would find");
         return Err(spec.wrong("capture", "policy-capture", message, report));
     }
     let Some(state) = spec.whole_mapping("desiredState", report)? else {
-        let message = "is missing: the network, as NMState, belongs there";
+        let message = "is missing: write the network there, as NMState";
         return Err(spec.wrong("desiredState", "network-missing", message, report));
     };
     let mut found = BTreeSet::new();
@@ -224,7 +224,7 @@ fn desired_state<'a>(object: &'a Object, report: &mut Report) -> Result<Fields<'
         report.error(
             "policy-capture",
             path,
-            format!("is an expression of nmpolicy: {LIVE}; write down what it stands for"),
+            format!("is an nmpolicy expression: {LIVE}; write the value that it stands for"),
         );
     }
     if found.is_empty() { Ok(state) } else { Err(Reported) }

@@ -1,4 +1,4 @@
-//! What is wrong with a text as a whole.
+//! Errors of a text as a whole.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use vocabulary::report::LineColumn;
 
 use crate::input::limits::Limits;
 
-/// What is wrong with a text, and where in it.
+/// An error in a text, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::input) struct Problem {
     pub(in crate::input) code: &'static str,
@@ -24,7 +24,7 @@ impl Problem {
     pub(super) fn too_much() -> Self {
         Self::new(
             "input-too-large",
-            "describes more than can be read at once (aliases count as what they stand for); hand over fewer hosts",
+            "describes more than dayone can read at once (aliases count as their content); hand over fewer hosts",
         )
     }
 

@@ -28,7 +28,7 @@ pub(in crate::input) fn readable(text: &[u8]) -> Result<&str, Problem> {
     };
     for (number, line) in text.split('\n').enumerate() {
         if let Some((column, c)) = line.chars().enumerate().find(|(_, c)| bad(*c)) {
-            let message = format!("holds the control character U+{:04X}", u32::from(c));
+            let message = format!("contains the control character U+{:04X}", u32::from(c));
             let position = Some(LineColumn { line: number + 1, column: column + 1 });
             return Err(Problem { position, ..Problem::new("invalid-yaml", message) });
         }

@@ -118,7 +118,7 @@ fn aliases_are_counted_before_they_are_copied() {
     let problem = values::documents(&text, &mut Budget::within(Limits::REQUEST)).unwrap_err();
     assert_eq!(problem.code, "input-too-large");
     let problem = read("a: &a [1, *a]\n").unwrap_err();
-    assert_eq!(problem.to_string(), "is not YAML: an alias stands in the value that it stands for (line 1, column 11)");
+    assert_eq!(problem.to_string(), "is not YAML: an alias is inside the value that it refers to (line 1, column 11)");
     let deep = format!("{}x{}", "[".repeat(100), "]".repeat(100));
     assert!(read(&format!("- &a {deep}\n- [*a]\n")).is_ok());
     let problem = read(&format!("- &a {deep}\n- {}*a{}\n", "[".repeat(50), "]".repeat(50))).unwrap_err();

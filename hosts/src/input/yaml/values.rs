@@ -49,7 +49,7 @@ struct Read {
     height: usize,
 }
 
-/// What an alias stands for.
+/// The value of an alias.
 struct Anchored {
     value: Value,
     height: usize,
@@ -135,7 +135,7 @@ impl<'t> Reader<'t, '_> {
 
     fn alias(&mut self, anchor: usize, depth: usize) -> Result<Read, Problem> {
         let Some(anchored) = self.anchors.get(&anchor) else {
-            return Err(Problem::new("invalid-yaml", "is not YAML: an alias stands in the value that it stands for"));
+            return Err(Problem::new("invalid-yaml", "is not YAML: an alias is inside the value that it refers to"));
         };
         let (nodes, bytes) = anchored.size;
         self.budget.take_nodes(nodes)?;

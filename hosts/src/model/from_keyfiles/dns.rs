@@ -21,14 +21,21 @@ impl Resolver {
                 continue;
             }
             let section = profile.section(name);
-            let servers = section.list("dns").iter().filter_map(|server| address(server)).collect::<Vec<_>>();
             let path = section.at("dns");
-            let servers = servers.into_iter().map(|address| NameServer { address, path: path.clone() }).collect();
+            let servers = section.list("dns");
+            let servers = servers.iter().filter_map(|server| {
+                let (address, interface) = address(server)?;
+                Some(NameServer { address, interface, path: path.clone() })
+            });
+            let servers = servers.collect();
             // With a tilde before it, a domain says only where to ask for its names.
             let search = section.list("dns-search").into_iter().filter(|domain| !domain.starts_with('~')).collect();
             let options = section.list("dns-options");
             let priority = section.parsed("dns-priority").filter(|priority| *priority != 0).unwrap_or(USUAL_PRIORITY);
-            self.0.push(((priority, interface.name.clone(), family), Dns { servers, search, options }));
+            self.0.push((
+                (priority, interface.name.clone(), family),
+                Dns { servers, search, search_path: section.at("dns-search"), options },
+            ));
         }
     }
 
@@ -40,6 +47,9 @@ impl Resolver {
                 if !all.servers.iter().any(|there| there.address == server.address) {
                     all.servers.push(server);
                 }
+            }
+            if all.search.is_empty() {
+                all.search_path = dns.search_path;
             }
             add(&mut all.search, dns.search);
             add(&mut all.options, dns.options);
@@ -56,14 +66,15 @@ fn add(all: &mut Vec<String>, new: Vec<String>) {
     }
 }
 
-/// The address in `192.0.2.53`, `fe80::1%eth0`, `192.0.2.53#name` or `dns+tls://[2001:db8::53]:853#name`.
-fn address(server: &str) -> Option<IpAddr> {
+/// The address, and the interface, in `192.0.2.53`, `fe80::1%eth0`, `192.0.2.53#name` or `dns+tls://[2001:db8::53]:853#name`.
+fn address(server: &str) -> Option<(IpAddr, Option<String>)> {
     let server = server.split_once("://").map_or(server, |(_, rest)| rest);
     let server = server.split_once('#').map_or(server, |(address, _)| address);
     let server = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.0,
         None => server,
     };
-    let bare = server.split_once('%').map_or(server, |(bare, _)| bare);
-    bare.parse().ok().or_else(|| bare.rsplit_once(':')?.0.parse().ok())
+    let (bare, interface) = server.split_once('%').map_or((server, None), |(bare, name)| (bare, Some(name.to_owned())));
+    let address = bare.parse().ok().or_else(|| bare.rsplit_once(':')?.0.parse().ok());
+    Some((address?, interface))
 }

@@ -32,8 +32,8 @@ pub(super) fn read(section: &Section<'_, '_>, family: Family, kind: &Kind, has_i
         method,
         addresses: addresses(section, family).filter(|address| !is_own_of_loopback(kind, address)).collect(),
         automatic_dns: automatic && kept("ignore-auto-dns"),
-        // The default route is one of the routes that the network gives.
-        automatic_gateway: automatic && kept("never-default") && kept("ignore-auto-routes"),
+        automatic_routes: automatic && kept("ignore-auto-routes"),
+        automatic_gateway: automatic && kept("never-default"),
         automatic_metric: section.parsed("route-metric").filter(|_| automatic),
         automatic_table: table(section).filter(|_| automatic).unwrap_or(MAIN_TABLE),
         path,

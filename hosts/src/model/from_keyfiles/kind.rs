@@ -20,7 +20,14 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
         "bridge" => {
             let bridge = section("bridge");
             let stp = bridge.flag("stp").unwrap_or(true);
-            Some(Kind::LinuxBridge(Bridge { stp, vlan_filtering: bridge.flag("vlan-filtering").unwrap_or(false) }))
+            Some(Kind::LinuxBridge(Bridge {
+                stp,
+                forward_delay: bridge.parsed("forward-delay"),
+                hello_time: bridge.parsed("hello-time"),
+                max_age: bridge.parsed("max-age"),
+                priority: bridge.parsed("priority"),
+                vlan_filtering: bridge.flag("vlan-filtering").unwrap_or(false),
+            }))
         }
         "vlan" => (|| Some(Kind::Vlan(Vlan { parent: parent("vlan")?, id: section("vlan").parsed("id")? })))(),
         "vrf" => section("vrf").parsed("table").map(Kind::Vrf),

@@ -13,7 +13,7 @@ mod section;
 
 use std::collections::BTreeMap;
 
-use super::{Interface, Kind, Topology};
+use super::{Interface, Kind, Port, Topology};
 use crate::family::Family;
 use dns::Resolver;
 use profile::Profile;
@@ -44,6 +44,7 @@ impl Topology {
             resolver.read(profile, &interface);
             interfaces.insert(profile.name.clone(), interface);
         }
+        join(&mut interfaces);
         topology.interfaces = interfaces.into_values().filter(|interface| !is_bare_loopback(interface)).collect();
         topology.routes.sort_by(|a, b| a.interface.cmp(&b.interface));
         topology.rules.sort_by_key(|rule| rule.priority);
@@ -78,18 +79,33 @@ impl Names {
     }
 }
 
+/// Gives every controller its ports, by their names.
+fn join(interfaces: &mut BTreeMap<String, Interface>) {
+    let ports = interfaces.values().filter_map(|port| {
+        let path = port.path.key("connection").key("controller");
+        Some((port.controller.clone()?, Port { name: port.name.clone(), path }))
+    });
+    for (controller, port) in ports.collect::<Vec<_>>() {
+        if let Some(controller) = interfaces.get_mut(&controller) {
+            controller.ports.push(port);
+        }
+    }
+}
+
 fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
     let kind = kind::read(profile, names);
     let has_ip = profile.has_ip(&kind);
     let hardware = profile.hardware();
     Interface {
         name: profile.name.clone(),
+        label: profile.name.clone(),
         path: profile.path.clone(),
         device: profile.device(),
         active: profile.active,
         mac: hardware.parsed("cloned-mac-address").or_else(|| profile.section("bridge").parsed("mac-address")),
         mtu: hardware.parsed("mtu").filter(|mtu| *mtu != 0),
         controller: profile.controller.as_deref().map(|controller| names.resolve(controller)),
+        ports: Vec::new(),
         ipv4: ip::read(&profile.section("ipv4"), Family::V4, &kind, has_ip),
         ipv6: ip::read(&profile.section("ipv6"), Family::V6, &kind, has_ip),
         kind,

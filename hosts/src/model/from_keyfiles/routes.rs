@@ -8,9 +8,6 @@ use super::section::Section;
 use crate::family::Family;
 use crate::model::{Kind, MAIN_TABLE, Route, RouteKind, Rule, Topology};
 
-/// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
-const IPV6_METRIC: u32 = 1024;
-
 /// Adds a profile's routes and rules.
 pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) {
     if !profile.has_ip(kind) {
@@ -61,7 +58,7 @@ fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>,
         gateway: Some(gateway),
         gateway_path: section.at(&key),
         source: None,
-        metric: unusual(unsaid.metric, family),
+        metric: stated(unsaid.metric),
         table: unsaid.table,
         path: section.at(&key),
     })
@@ -93,7 +90,7 @@ fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>,
             gateway,
             gateway_path: section.at(key),
             source: option("src").and_then(|(_, source)| source.trim().parse().ok()),
-            metric: unusual(metric, family),
+            metric: stated(metric),
             table: own_table.filter(|table| *table != 0).unwrap_or(unsaid.table),
             path: section.at(key),
         })
@@ -101,9 +98,9 @@ fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>,
     routes.filter_map(route).collect()
 }
 
-/// A metric, where it is not the one that the kernel gives to routes which say none.
-fn unusual(metric: u32, family: Family) -> Option<u32> {
-    (metric != 0 && (family == Family::V4 || metric != IPV6_METRIC)).then_some(metric)
+/// A metric; none, where the kernel gives one.
+fn stated(metric: u32) -> Option<u32> {
+    (metric != 0).then_some(metric)
 }
 
 fn rules(section: &Section<'_, '_>) -> Vec<Rule> {

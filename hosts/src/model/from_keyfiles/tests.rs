@@ -68,7 +68,7 @@ fn routes_and_rules_have_the_tables_and_kinds_that_they_say() {
     let routes: Vec<_> = topology
         .routes
         .iter()
-        .map(|r| (r.destination.to_string(), r.kind, r.gateway.map(|g| g.to_string()), r.metric, r.table))
+        .map(|r| (r.destination.to_string(), r.kind, r.gateway.map(|g| g.to_string()), r.unusual_metric(), r.table))
         .collect();
     let via = |address: &str| Some(address.to_owned());
     assert_eq!(
@@ -104,7 +104,7 @@ fn what_nothing_is_said_about_is_as_networkmanager_has_it() {
         topology(&[("0", older), ("1", bridge), ("2", port), ("3", vrf_port), ("4", "[connection]\nid=x\n")]);
     assert_eq!(topology.interfaces.len(), 3);
     let br0 = topology.interface("br0").unwrap();
-    assert_eq!(br0.kind, Kind::LinuxBridge(Bridge { stp: true, vlan_filtering: false }));
+    assert_eq!(br0.kind, Kind::LinuxBridge(Bridge { stp: true, ..Bridge::default() }));
     assert_eq!((br0.ipv4.method, br0.ipv6.method), (Method::Dhcp, Method::RouterAdvertisements));
     assert!(br0.ipv4.automatic_gateway && br0.ipv6.automatic_dns);
     let port = topology.interface("p").unwrap();

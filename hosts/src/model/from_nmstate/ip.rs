@@ -50,8 +50,8 @@ pub(super) fn read(entry: &Entry<'_>, family: &str, routed: bool) -> Ip {
         method,
         addresses,
         automatic_dns: taken("auto-dns"),
-        // The default route is one of the routes that the network gives.
-        automatic_gateway: taken("auto-gateway") && taken("auto-routes"),
+        automatic_routes: taken("auto-routes"),
+        automatic_gateway: taken("auto-gateway"),
         automatic_metric: small("auto-route-metric"),
         automatic_table: small("auto-route-table-id").filter(|table| *table != 0).unwrap_or(MAIN_TABLE),
         path,

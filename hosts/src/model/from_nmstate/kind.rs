@@ -83,6 +83,9 @@ fn value(value: &Value) -> String {
     match value {
         Value::Bool(flag) => u8::from(*flag).to_string(),
         Value::Number(number) => number.to_string(),
+        Value::String(text) if text.starts_with("0x") => {
+            number(Some(value)).map_or_else(|| text.clone(), |number| number.to_string())
+        }
         Value::String(text) => text.clone(),
         Value::Sequence(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         _ => String::new(),
@@ -90,14 +93,19 @@ fn value(value: &Value) -> String {
 }
 
 fn bridge(section: Option<&Mapping>) -> Bridge {
-    let Some(section) = section else { return Bridge { stp: true, vlan_filtering: false } };
+    let Some(section) = section else { return Bridge { stp: true, ..Bridge::default() } };
     let stp = mapping(section, "options").and_then(|options| mapping(options, "stp"));
-    let stp = stp.and_then(|stp| get(stp, "enabled")).filter(|enabled| !enabled.is_null());
+    let amount = |key| stp.and_then(|stp| number(get(stp, key))).and_then(|number| u32::try_from(number).ok());
+    let enabled = stp.and_then(|stp| get(stp, "enabled")).filter(|enabled| !enabled.is_null());
     let mut settings =
         elements(section, &["port"]).iter().filter_map(|port| port.get("vlan").and_then(Value::as_mapping));
     Bridge {
         // NetworkManager has it on unless told otherwise.
-        stp: stp.is_none_or(|enabled| is_true(Some(enabled))),
+        stp: enabled.is_none_or(|enabled| is_true(Some(enabled))),
+        forward_delay: amount("forward-delay"),
+        hello_time: amount("hello-time"),
+        max_age: amount("max-age"),
+        priority: amount("priority"),
         vlan_filtering: settings.any(|settings| settings.values().any(|setting| !setting.is_null())),
     }
 }

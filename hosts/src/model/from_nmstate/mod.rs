@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::{Device, Interface, Ip, Kind, Topology};
+use super::{Device, Interface, Ip, Kind, Port, Topology};
 use crate::members::get;
 use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
 use crate::nmstate_document::other_names::Names;
@@ -42,16 +42,23 @@ pub(crate) fn read(
         // nmstate writes the other end of a pair as it writes the one that is described, up or down.
         let peer = kind::peer(entry).map(|(peer, path)| Interface {
             active: is_active(entry),
-            ..bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
+            ..Interface::bare(peer, Kind::Veth(names.name(entry.name).to_owned()), path)
         });
         let ports = ports::with_places(entry.map, &entry.path).into_iter().filter(|(port, _)| !left_out.contains(port));
-        let ports = ports.map(|(port, path)| bare(names.name(port), Kind::Ethernet, path));
+        let ports = ports.map(|(port, path)| Interface::bare(names.name(port), Kind::Ethernet, path));
         for implied in peer.into_iter().chain(ports) {
             interfaces.entry(implied.name.clone()).or_insert(implied);
         }
     }
     for entry in entries {
-        join(entry, &names, &mut interfaces);
+        for (port, path) in ports::with_places(entry.map, &entry.path) {
+            join(names.name(port), names.name(entry.name), path, &mut interfaces);
+        }
+    }
+    for entry in entries {
+        if let Some(controller) = text(entry.map, "controller").filter(|controller| !controller.is_empty()) {
+            join(names.name(entry.name), names.name(controller), entry.path.key("controller"), &mut interfaces);
+        }
     }
     // As it is on every host, the loopback is nothing that the document has made.
     interfaces.retain(|_, interface| {
@@ -81,12 +88,12 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
     let mac = match entry.identifier {
         Identifier::Mac(_) => None,
         Identifier::Name | Identifier::Pci if no_link => None,
-        Identifier::Name | Identifier::Pci => text(entry.map, "mac-address")
-            .or_else(|| {
-                let source = names.name(text(entry.map, "copy-mac-from")?);
-                let source = entries.iter().find(|other| names.name(other.name) == source)?;
+        Identifier::Name | Identifier::Pci => text(entry.map, "copy-mac-from")
+            .and_then(|source| {
+                let source = entries.iter().find(|other| names.name(other.name) == names.name(source))?;
                 text(source.map, "permanent-mac-address").or_else(|| text(source.map, "mac-address"))
             })
+            .or_else(|| text(entry.map, "mac-address"))
             .and_then(|mac| mac.parse().ok()),
     };
     let ip = |family, is_v4| match kind {
@@ -106,6 +113,8 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
         mac,
         mtu: number(get(entry.map, "mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
         controller: None,
+        ports: Vec::new(),
+        label: entry.name.to_owned(),
         kind,
         name,
     }
@@ -115,38 +124,22 @@ fn is_active(entry: &Entry<'_>) -> bool {
     text(entry.map, "state") != Some("down")
 }
 
-/// An interface that the document only mentions.
-fn bare(name: &str, kind: Kind, path: DocumentPath) -> Interface {
-    Interface {
-        name: name.to_owned(),
-        device: Device::Name,
-        kind,
-        active: true,
-        mac: None,
-        mtu: None,
-        controller: None,
-        ipv4: Ip::disabled(path.clone()),
-        ipv6: Ip::disabled(path.clone()),
-        path,
+/// Makes one interface a port of the other, as the document says at `path`. Ports have no addresses, but those of a VRF.
+fn join(name: &str, controller: &str, path: DocumentPath, interfaces: &mut BTreeMap<String, Interface>) {
+    if !interfaces.contains_key(name) {
+        return;
     }
-}
-
-/// Makes ports of those that the document calls so. Ports have no addresses, but those of a VRF.
-fn join(entry: &Entry<'_>, names: &Names<'_>, interfaces: &mut BTreeMap<String, Interface>) {
-    let own = names.name(entry.name);
-    let listed = ports::with_places(entry.map, &entry.path);
-    let listed = listed.into_iter().map(|(port, _)| (names.name(port), own));
-    let wanted = text(entry.map, "controller").filter(|controller| !controller.is_empty());
-    for (port, controller) in listed.chain(wanted.map(|controller| (own, names.name(controller)))) {
-        let of_vrf = match interfaces.get(controller) {
-            Some(controller) => matches!(controller.kind, Kind::Vrf(_)),
-            None => continue,
-        };
-        let Some(port) = interfaces.get_mut(port) else { continue };
-        port.controller = Some(controller.to_owned());
-        if !of_vrf {
-            port.ipv4 = Ip::disabled(port.ipv4.path.clone());
-            port.ipv6 = Ip::disabled(port.ipv6.path.clone());
-        }
+    let Some(of) = interfaces.get_mut(controller) else { return };
+    let of_vrf = matches!(of.kind, Kind::Vrf(_));
+    let port = Port { name: name.to_owned(), path };
+    // The port may say what its controller says.
+    if port.path.is_inside(&of.path) || of.ports.iter().all(|other| other.name != name) {
+        of.ports.push(port);
+    }
+    let Some(port) = interfaces.get_mut(name) else { return };
+    port.controller = Some(controller.to_owned());
+    if !of_vrf {
+        port.ipv4 = Ip::disabled(port.ipv4.path.clone());
+        port.ipv6 = Ip::disabled(port.ipv6.path.clone());
     }
 }

@@ -13,8 +13,6 @@ use crate::nmstate_document::routes::{self, RouteKey};
 use crate::nmstate_document::{elements, number, text};
 use vocabulary::report::DocumentPath;
 
-/// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
-const IPV6_METRIC: u32 = 1024;
 /// The priority that nmstate gives to the first rule that has none.
 const USUAL_PRIORITY: u32 = 30_000;
 
@@ -62,7 +60,6 @@ fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: Documen
     };
     let interface = text(route, "next-hop-interface").filter(|_| kind == RouteKind::Unicast);
     let gateway: Option<IpAddr> = text(route, "next-hop-address").and_then(|gateway| gateway.parse().ok());
-    let is_usual = |metric: &u32| *metric == 0 || (*metric == IPV6_METRIC && destination.addr().is_ipv6());
     let of_vrf = routes::vrf_table(route, entries).and_then(|table| u32::try_from(table).ok());
     Some(Route {
         destination,
@@ -71,7 +68,7 @@ fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: Documen
         gateway: gateway.filter(|gateway| !gateway.is_unspecified()),
         gateway_path: path.key("next-hop-address"),
         source: text(route, "source").and_then(|source| source.parse().ok()),
-        metric: small(get(route, "metric")).filter(|metric| !is_usual(metric)),
+        metric: small(get(route, "metric")),
         table: of_vrf.unwrap_or_else(|| table(get(route, "table-id"))),
         path,
     })
@@ -125,15 +122,21 @@ fn selector(rule: &Mapping) -> String {
 
 /// Whom the document asks for names.
 pub(super) fn dns(document: &Mapping, path: &DocumentPath) -> Dns {
-    let path = path.key("dns-resolver").key("config").key("server");
+    let path = path.key("dns-resolver").key("config");
     let list = |key| elements(document, &["dns-resolver", "config", key]);
     let texts = |key| list(key).iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let servers = list("server").iter().enumerate().filter_map(|(index, server)| {
         // One that is link-local names the interface behind a percent sign.
-        let address = server.as_str()?.split('%').next()?.parse().ok()?;
-        Some(NameServer { address, path: path.index(index) })
+        let mut parts = server.as_str()?.split('%');
+        let address = parts.next()?.parse().ok()?;
+        Some(NameServer { address, interface: parts.next().map(str::to_owned), path: path.key("server").index(index) })
     });
-    Dns { servers: servers.collect(), search: texts("search"), options: texts("options") }
+    Dns {
+        servers: servers.collect(),
+        search: texts("search"),
+        search_path: path.key("search"),
+        options: texts("options"),
+    }
 }
 
 fn small(value: Option<&Value>) -> Option<u32> {

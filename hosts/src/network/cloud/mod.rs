@@ -1,34 +1,26 @@
 //! From NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
 //! netplan's. For data images, where neither keyfiles nor units are read.
 //!
-//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: every member of
-//! the document is taken by the one function here that answers for it, and what nobody takes is an error. The checks of
+//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: [`sayable`] lists
+//! the keys that both can say, and what a writer finds no words for it refuses at its place in the model. The checks of
 //! [`super::convert`] come first, nmstate's own engine among them.
 
-mod interface;
-mod ip;
-mod kind;
 mod netplan;
+mod network;
 mod object;
 mod openstack;
-mod routes;
+mod sayable;
 
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
-
-use ipnet::IpNet;
-
-use self::interface::Interface;
-use super::fields::{Fields, Findings, Form};
+use self::network::Network;
+use self::sayable::{NETPLAN, OPENSTACK};
+use super::form::{Findings, Form};
 use super::{Attempt, Checked};
 use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
-
-const NETPLAN: Form = Form { code: "not-in-netplan", name: "cloud-init's network-config", reasons: &[] };
-const OPENSTACK: Form = Form { code: "not-in-network-data", name: "OpenStack's network_data.json", reasons: &[] };
 
 /// A host's network as cloud-init reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,22 +55,6 @@ pub(super) fn attempt_network_data(host: &HostSpec) -> (Attempt<(CloudNetwork, T
     attempt(host, &OPENSTACK, openstack::write)
 }
 
-/// What both forms are written from.
-struct Network<'a> {
-    interfaces: Vec<Interface<'a>>,
-    search: Vec<String>,
-    search_path: DocumentPath,
-}
-
-/// A route of the main table.
-#[derive(Debug)]
-struct Route {
-    path: DocumentPath,
-    destination: IpNet,
-    gateway: Option<IpAddr>,
-    metric: Option<u64>,
-}
-
 fn attempt(
     host: &HostSpec,
     form: &'static Form,
@@ -94,22 +70,13 @@ fn convert_into(
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
     report: &mut Report,
 ) -> Option<CloudNetwork> {
-    let interfaces = checked.interfaces(path);
+    let topology = checked.topology(&checked.interfaces(path), path);
     let mut findings = Findings::new(report, form);
-    let mut fields = Fields::of(&checked.document, path.clone());
-    // The host name stands in a file of its own, the interfaces are read as such.
-    fields.ignore(&["hostname", "interfaces"]);
-    let mut network = Network {
-        interfaces: interface::read_all(&interfaces, &mut findings),
-        search: Vec::new(),
-        search_path: path.clone(),
-    };
-    routes::read(&mut network, &mut fields, &mut findings);
-    routes::read_dns(&mut network, &mut fields, &mut findings);
-    fields.finish(&mut findings);
+    findings.refuse_what_is_unsayable(&checked.document, path);
+    let network = Network::of(&topology, path, &mut findings);
     if report.has_errors() {
         return None;
     }
     let content = write(&network, &mut Findings::new(report, form));
-    Some(CloudNetwork { content, hostname: checked.hostname.clone() })
+    Some(CloudNetwork { content, hostname: topology.hostname.clone() })
 }

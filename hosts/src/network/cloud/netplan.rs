@@ -2,28 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::interface::Interface;
-use super::ip::Automatic;
-use super::kind::{BondOptions, Kind, SpanningTree};
+use super::network::{Device, Network, section_of};
 use super::object::Object;
-use super::{Network, Route};
-use crate::network::fields::Findings;
+use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
+use crate::network::form::Findings;
 
 /// Writes the whole document, as far as it can be said.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
-    for interface in &network.interfaces {
-        if !interface.name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            findings.refuse(&interface.path.key("name"), "netplan takes letters, digits and punctuation of ASCII only");
+    for Device { interface, .. } in &network.devices {
+        if !interface.label.bytes().all(|byte| byte.is_ascii_graphic()) {
+            findings.refuse(&interface.path.key("name"), "netplan accepts only ASCII letters, digits and punctuation");
         }
     }
     let mut document = Object::default();
     document.set("version", 2);
     for section in ["ethernets", "bonds", "bridges", "vlans"] {
         let members: Map<String, Value> = network
-            .interfaces
+            .devices
             .iter()
-            .filter(|interface| section_of(&interface.kind) == section)
-            .map(|interface| (interface.name.to_owned(), device(interface, network).into()))
+            .filter(|device| section_of(&device.interface.kind) == Some(section))
+            .map(|device| (device.interface.label.clone(), device_of(device, network).into()))
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
@@ -31,49 +29,47 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
     serde_yaml::to_string(&Value::from(document)).unwrap_or_default()
 }
 
-fn section_of(kind: &Kind<'_>) -> &'static str {
+fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
+    let Device { interface, routes, servers } = device;
+    // The document says what it is called, and the list of what can be said what of the others there is.
+    let Interface { name: _, label: _, path: _, device, kind, active: _, mac, mtu, controller: _, ports, ipv4, ipv6 } =
+        interface.as_ref();
+    let mut written = Object::default();
+    if let FoundBy::Mac(mac) = device {
+        written.set("match", json!({"macaddress": mac.to_string()}));
+    }
+    let ports = || ports.iter().map(|port| network.label(&port.name)).collect::<Value>();
     match kind {
-        Kind::Ethernet => "ethernets",
-        Kind::Bond { .. } => "bonds",
-        Kind::Bridge { .. } => "bridges",
-        Kind::Vlan { .. } => "vlans",
+        Kind::Bond(options) => {
+            written.set("interfaces", ports());
+            written.set("parameters", bond(options, network));
+        }
+        Kind::LinuxBridge(options) => {
+            written.set("interfaces", ports());
+            written.set("parameters", bridge(options));
+        }
+        Kind::Vlan(Vlan { parent, id }) => {
+            written.set("id", *id);
+            written.set("link", network.label(parent));
+        }
+        _ => {}
     }
-}
-
-fn device(interface: &Interface<'_>, network: &Network<'_>) -> Object {
-    let mut device = Object::default();
-    device.set_some("match", interface.own_mac.map(|mac| json!({"macaddress": mac.to_string()})));
-    match &interface.kind {
-        Kind::Ethernet => {}
-        Kind::Bond { options, .. } => {
-            device.set("interfaces", interface.kind.ports().collect::<Value>());
-            device.set("parameters", bond(options));
-        }
-        Kind::Bridge { stp, .. } => {
-            device.set("interfaces", interface.kind.ports().collect::<Value>());
-            device.set("parameters", bridge(stp));
-        }
-        Kind::Vlan { lower: (lower, _), id } => {
-            device.set("id", *id);
-            device.set("link", *lower);
-        }
-    }
-    device.set_some("macaddress", interface.new_mac.map(|mac| mac.to_string()));
-    device.set_some("mtu", interface.mtu);
-    let (v4, v6) = (&interface.ip.v4, &interface.ip.v6);
-    device.set("dhcp4", v4.automatic == Automatic::Dhcp);
-    device.set("dhcp6", v6.automatic == Automatic::Dhcp);
-    device.set("accept-ra", v6.automatic != Automatic::None);
+    written.set_some("macaddress", mac.map(|mac| mac.to_string()));
+    written.set_some("mtu", *mtu);
+    written.set("dhcp4", ipv4.is_automatic());
+    written.set("dhcp6", ipv6.is_automatic());
+    written.set("accept-ra", ipv6.is_automatic());
     // By itself netplan gives every interface a link-local address of IPv6.
-    device.set_some("link-local", (!v6.enabled).then_some(json!([])));
-    let addresses: Vec<String> = interface.ip.addresses().map(ToString::to_string).collect();
-    device.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
-    let routes: Vec<Value> = interface.routes.iter().map(|route| route_of(route).into()).collect();
-    device.set_some("routes", (!routes.is_empty()).then_some(routes));
-    let servers: Vec<String> = interface.servers.iter().map(ToString::to_string).collect();
+    written.set_some("link-local", (ipv6.method == Method::Disabled).then_some(json!([])));
+    let addresses = [ipv4, ipv6].into_iter().flat_map(|Ip { addresses, .. }| addresses);
+    let addresses: Vec<String> = addresses.map(|address| address.network.to_string()).collect();
+    written.set_some("addresses", (!addresses.is_empty()).then_some(addresses));
+    let routes: Vec<Value> = routes.iter().map(|route| route_of(route).into()).collect();
+    written.set_some("routes", (!routes.is_empty()).then_some(routes));
+    let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
     let nameservers = json!({"addresses": servers, "search": network.search});
-    device.set_some("nameservers", (!servers.is_empty()).then_some(nameservers));
-    device
+    written.set_some("nameservers", (!servers.is_empty()).then_some(nameservers));
+    written
 }
 
 fn route_of(route: &Route) -> Object {
@@ -87,24 +83,26 @@ fn route_of(route: &Route) -> Object {
     entry
 }
 
-fn bond(options: &BondOptions<'_>) -> Object {
+fn bond(bond: &Bond, network: &Network<'_>) -> Object {
     let mut parameters = Object::default();
-    parameters.set("mode", options.mode);
-    parameters.set("mii-monitor-interval", options.miimon);
-    parameters.set_some("up-delay", options.updelay);
-    parameters.set_some("down-delay", options.downdelay);
-    parameters.set_some("lacp-rate", options.lacp_rate);
-    parameters.set_some("transmit-hash-policy", options.hash_policy);
-    parameters.set_some("primary", options.primary.as_ref().map(|(name, _)| *name));
+    parameters.set("mode", bond.mode.as_str());
+    parameters.set("mii-monitor-interval", bond.number("miimon").unwrap_or(Bond::USUAL_MIIMON));
+    parameters.set_some("up-delay", bond.number("updelay"));
+    parameters.set_some("down-delay", bond.number("downdelay"));
+    parameters.set_some("lacp-rate", bond.option("lacp_rate"));
+    parameters.set_some("transmit-hash-policy", bond.option("xmit_hash_policy"));
+    parameters.set_some("primary", bond.option("primary").map(|primary| network.label(primary)));
     parameters
 }
 
-fn bridge(stp: &SpanningTree) -> Object {
+fn bridge(bridge: &Bridge) -> Object {
+    // Without settings of a port's VLANs, which are refused, nothing keeps VLANs apart.
+    let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _ } = bridge;
     let mut parameters = Object::default();
-    parameters.set("stp", stp.enabled);
-    parameters.set_some("forward-delay", stp.forward_delay);
-    parameters.set_some("hello-time", stp.hello_time);
-    parameters.set_some("max-age", stp.max_age);
-    parameters.set_some("priority", stp.priority);
+    parameters.set("stp", *stp);
+    parameters.set_some("forward-delay", *forward_delay);
+    parameters.set_some("hello-time", *hello_time);
+    parameters.set_some("max-age", *max_age);
+    parameters.set_some("priority", *priority);
     parameters
 }

@@ -162,6 +162,18 @@ fn interfaces_upon_interfaces_come_in_order() {
     assert_eq!(ids, ["nic1", "nic2", "bond0", "a-vlan"]);
 }
 
+#[test]
+fn interfaces_are_found_by_their_other_names() {
+    let yaml = "interfaces: [{name: nic, profile-name: uplink, type: ethernet, identifier: mac-address, mac-address: \
+                '52:54:00:00:00:01'}, {name: storage, type: vlan, vlan: {base-iface: uplink, id: 7}, ipv4: {enabled: true, \
+                address: [{ip: 192.0.2.5, prefix-length: 24}]}}]\n\
+                routes: {config: [{destination: 10.0.0.0/8, next-hop-address: 192.0.2.1, next-hop-interface: storage}]}";
+    let found = value(network_config, yaml);
+    assert_eq!(found["vlans"]["storage"]["link"], "nic");
+    assert_eq!(found["ethernets"]["nic"]["match"]["macaddress"], "52:54:00:00:00:01");
+    assert_eq!(value(network_data, yaml)["links"][1]["vlan_link"], "nic");
+}
+
 /// A name of the document stays what the reader calls the interface, and the NIC is found by its address.
 #[test]
 fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {

@@ -20,7 +20,7 @@ pub(super) fn report_one(
         Refusal::Panic => report.error(
             "nmstate-defect",
             path,
-            "makes the nmstate library fail (a defect of the library); please report it with this document",
+            "makes the nmstate library fail (a defect in the library); please report it with this document",
         ),
         refusal => {
             let steps = locate(document, refusal, attempts);

@@ -38,7 +38,7 @@ fn keyfiles_are_taken_byte_by_byte_and_understood() {
 fn a_port_has_no_addresses() {
     let port = |of: &str| ETH0.replace("interface-name=eth0", &format!("interface-name=eth0\nmaster=c\n{of}"));
     for of in ["slave-type=bond", "port-type=bond", "slave-type=bridge", "slave-type=team"] {
-        let said = "error: eth0.nmconnection: ipv4.address1 is that of a port of a ";
+        let said = "error: eth0.nmconnection: ipv4.address1 belongs to a port of a ";
         let found = findings(&[("eth0.nmconnection", &port(of))]);
         assert!(found.iter().any(|finding| finding.starts_with(said)), "{of}: {found:?}");
     }
@@ -46,11 +46,11 @@ fn a_port_has_no_addresses() {
         .replace("address1=192.0.2.10/24,192.0.2.1\n", "route1=198.51.100.0/24\ngateway=192.0.2.1\n");
     let routed = findings(&[("eth0.nmconnection", &routed)]);
     for key in ["route1", "gateway"] {
-        let said = format!("error: eth0.nmconnection: ipv4.{key} is that of a port of a bond");
+        let said = format!("error: eth0.nmconnection: ipv4.{key} belongs to a port of a bond");
         assert!(routed.iter().any(|finding| finding.starts_with(&said)), "{routed:?}");
     }
     let of_vrf = findings(&[("eth0.nmconnection", &port("slave-type=vrf"))]);
-    assert!(!of_vrf.iter().any(|finding| finding.contains("is that of a port")), "{of_vrf:?}");
+    assert!(!of_vrf.iter().any(|finding| finding.contains("belongs to a port")), "{of_vrf:?}");
 }
 
 #[test]
@@ -58,22 +58,26 @@ fn what_networkmanager_would_refuse_or_ignore_is_an_error_with_its_place() {
     let at = |key: &str| format!("error: eth0.nmconnection: {key}");
     for (right, wrong, said) in [
         ("[connection]\n", "[connection\n", "error: eth0.nmconnection: has a line that is neither".to_owned()),
-        ("type=ethernet\n", "type=ethernt\n", at("connection.type is \"ethernt\", which is no type")),
+        ("type=ethernet\n", "type=ethernt\n", at("connection.type is \"ethernt\", which is not a connection type")),
         ("type=ethernet\n", "type=vlan\n", at("connection.type is vlan, and there is no group [vlan]")),
         ("type=ethernet\n", "type=ovs-bridge\n", at("connection.type is ovs-bridge: openvswitch")),
         ("interface-name=eth0", "interface-name=a-name-that-is-too-long", at("connection.interface-name is")),
         ("interface-name=eth0", "interface-name=a\\b", at("connection.interface-name has a backslash")),
         ("interface-name=eth0", "autoconnect=no\ninterface-name=eth0", at("connection.autoconnect is \"no\"")),
-        (
-            "interface-name=eth0",
-            "master=bond0\ninterface-name=eth0",
-            at("connection.master is there without slave-type"),
-        ),
-        ("interface-name=eth0", "slave-type=bond\ninterface-name=eth0", at("connection.slave-type is there without")),
+        ("interface-name=eth0", "master=bond0\ninterface-name=eth0", at("connection.master is set without slave-type")),
+        ("interface-name=eth0", "slave-type=bond\ninterface-name=eth0", at("connection.slave-type is set without")),
         ("[ethernet]\n", "[ethernet]\nmac-address=52:54:00\n", at("ethernet.mac-address is \"52:54:00\"")),
-        ("192.0.2.10/24", "192.0.2.10/33", at("ipv4.address1 is \"192.0.2.10/33,192.0.2.1\": behind the slash")),
-        ("192.0.2.10/24", "192.0.2/24", at("ipv4.address1 is \"192.0.2/24,192.0.2.1\", which is no ipv4 address")),
-        ("24,192.0.2.1", "24,gateway", at("ipv4.address1 is \"192.0.2.10/24,gateway\": behind the comma")),
+        (
+            "192.0.2.10/24",
+            "192.0.2.10/33",
+            at("ipv4.address1 is \"192.0.2.10/33,192.0.2.1\": write a number up to 32 behind the slash"),
+        ),
+        ("192.0.2.10/24", "192.0.2/24", at("ipv4.address1 is \"192.0.2/24,192.0.2.1\", which is not an ipv4 address")),
+        (
+            "24,192.0.2.1",
+            "24,gateway",
+            at("ipv4.address1 is \"192.0.2.10/24,gateway\": write the address of a gateway behind the comma"),
+        ),
         ("method=manual", "method=static", at("ipv4.method is \"static\"")),
         ("dns=192.0.2.53;\nmethod=manual", "method=disabled", at("ipv4.method is disabled, and there are addresses")),
         ("method=manual", "gateway=192.0.2.1", at("ipv4.method is missing")),
@@ -95,12 +99,12 @@ fn what_is_odd_is_a_warning() {
                identity=a\nphase2-auth=mschapv2\npassword-flags=1\n[ipv4]\nmethod=manual\naddress1=192.0.2.1\n";
     let found = findings(&[("a.nmconnection", any)]);
     for said in [
-        "connection.id is there twice: what line 2 says",
-        "ip4 is no group that NetworkManager knows",
+        "connection.id appears twice: NetworkManager ignores line 2",
+        "ip4 is not a group that NetworkManager knows",
         "802-1x.password-flags says that the secret is not in the file",
         "connection.permissions names users",
         "has neither interface-name nor mac-address",
-        "ipv4.address1 says no length of its prefix, and NetworkManager takes 24",
+        "ipv4.address1 has no prefix length, and NetworkManager assumes 24",
     ] {
         let line = format!("warning: a.nmconnection: {said}");
         assert!(found.iter().any(|found| found.starts_with(&line)), "{said}: {found:#?}");
@@ -116,11 +120,11 @@ fn profiles_of_one_host_must_not_be_in_each_others_way() {
     let found = findings(&[("a.nmconnection", &one), ("b.nmconnection", &other)]);
     assert_eq!(
         found,
-        ["error: b.nmconnection: connection.uuid is that of a.nmconnection: NetworkManager would load one of \
-                        the two only"]
+        ["error: b.nmconnection: connection.uuid is the same as in a.nmconnection: NetworkManager would load only \
+             one of the two"]
     );
     let found = findings(&[("a.nmconnection", ETH0), ("A.nmconnection", ETH0)]);
-    assert!(found[0].starts_with("error: A.nmconnection: has the name of a.nmconnection"), "{found:#?}");
+    assert!(found[0].starts_with("error: A.nmconnection: has the same name as a.nmconnection"), "{found:#?}");
     let found = findings(&[("a.nmconnection", ETH0), ("b.nmconnection", ETH0)]);
     assert!(
         found.iter().any(|found| found.starts_with("warning: b.nmconnection: connection.interface-name is \"eth0\""))

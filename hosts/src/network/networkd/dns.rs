@@ -7,64 +7,62 @@ use std::net::IpAddr;
 
 use super::plan::{Node, Plan};
 use super::routes::Way;
-use crate::network::fields::{Fields, Findings};
+use crate::model::{Dns, NameServer};
+use crate::network::form::Findings;
 use crate::nmstate_document::quoted;
+use vocabulary::report::DocumentPath;
 
-/// Reads `dns-resolver.config`.
-pub(super) fn read<'a>(plan: &mut Plan<'a>, ways: &[Way<'a>], document: &mut Fields<'a>, findings: &mut Findings<'_>) {
-    let mut resolver = document.section("dns-resolver");
-    let mut config = resolver.section("config");
+/// Writes whom to ask for names; `path` is that of the document.
+pub(super) fn write<'a>(
+    plan: &mut Plan<'a>,
+    ways: &[Way<'a>],
+    dns: &Dns,
+    path: &DocumentPath,
+    findings: &mut Findings<'_>,
+) {
+    let Dns { servers, search, search_path, options: _ } = dns;
     let mut holders: Vec<usize> = Vec::new();
-    let mut any = false;
-    for (path, server) in config.list("server") {
-        any = true;
-        let Some(address) = server.as_str().and_then(|server| server.parse::<IpAddr>().ok()) else {
-            findings.refuse(&path, "it is not an IP address, or names an interface");
+    for NameServer { address, interface, path } in servers {
+        if interface.is_some() {
+            findings.refuse(path, "it is not an IP address, or names an interface");
             continue;
-        };
-        match holder(plan, ways, address) {
+        }
+        match holder(plan, ways, *address) {
             Some((index, node)) => {
                 node.network.set("Network", "DNS", address.to_string());
                 if !holders.contains(&index) {
                     holders.push(index);
                 }
             }
-            None => findings.refuse(&path, "no interface of the document has a route to it"),
+            None => findings.refuse(path, "no interface of the document has a route to it"),
         }
     }
-    let search = read_search(&mut config, findings);
+    for (index, domain) in search.iter().enumerate().filter(|(_, domain)| !is_domain(domain)) {
+        findings.refuse(&search_path.index(index), &format!("{} is not a domain name", quoted(domain)));
+    }
+    let search: Vec<&str> = search.iter().map(String::as_str).filter(|domain| is_domain(domain)).collect();
     if holders.is_empty() {
         holders = (0..plan.nodes.len()).filter(|index| plan.nodes.get(*index).is_some_and(asks)).collect();
     }
-    if !search.is_empty() && holders.is_empty() && !any {
-        findings.refuse(&config.at("search"), "no interface has a name server to ask");
+    if !search.is_empty() && holders.is_empty() && servers.is_empty() {
+        findings.refuse(search_path, "no interface has a name server to ask");
     }
     for index in holders {
         if let Some(node) = plan.nodes.get_mut(index).filter(|_| !search.is_empty()) {
             node.network.set("Network", "Domains", search.join(" "));
         }
     }
-    if any || !search.is_empty() {
+    if !servers.is_empty() || !search.is_empty() {
         let message = "takes effect where systemd-resolved runs: networkd itself writes no resolv.conf";
-        findings.warn("needs-systemd-resolved", config.path(), message);
+        findings.warn("needs-systemd-resolved", &path.key("dns-resolver").key("config"), message);
     }
-    config.finish(findings);
-    resolver.finish(findings);
 }
 
-fn read_search(config: &mut Fields<'_>, findings: &mut Findings<'_>) -> Vec<String> {
-    let mut search = Vec::new();
-    for (path, domain) in config.list("search") {
-        let domain = domain.as_str().unwrap_or_default();
-        // `~` would make it a route for queries, `%` is a specifier, and blanks separate domains.
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if domain.chars().all(plain) && !domain.trim_matches('.').is_empty() {
-            search.push(domain.to_owned());
-        } else {
-            findings.refuse(&path, &format!("{} is not the name of a domain", quoted(domain)));
-        }
-    }
-    search
+/// Whether it is a domain's name and nothing else: `~` would make it a route for queries, `%` is a specifier, and blanks
+/// separate domains.
+fn is_domain(domain: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    domain.chars().all(plain) && !domain.trim_matches('.').is_empty()
 }
 
 /// Whether the network gives an interface name servers.

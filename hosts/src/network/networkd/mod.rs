@@ -1,8 +1,8 @@
 //! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
 //! have no effect.
 //!
-//! What a unit cannot say exactly is refused, with its place in the document: every member of the document is taken by
-//! the one function here that answers for it, and what nobody takes is an error. The checks of [`super::convert`] come
+//! What a unit cannot say exactly is refused, with its place in the document: [`sayable`] lists the keys that units can
+//! say, and a setting of which they cannot say every value is refused by who writes it. The checks of [`super::convert`] come
 //! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
 //! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
 //! what NetworkManager does with nmstate's keyfile.
@@ -18,32 +18,21 @@ mod interface;
 mod ip;
 mod plan;
 mod routes;
+mod sayable;
 mod stacked;
 mod unit;
 
 use serde_yaml::Mapping;
 
 use self::plan::Plan;
-use super::fields::{Fields, Findings, Form};
+use self::sayable::UNITS;
+use super::fields::Fields;
+use super::form::Findings;
 use super::{Attempt, Checked, NetworkdUnit};
 use crate::model::Topology;
 use crate::nmstate_document::interfaces::Interface;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
-
-const UNITS: Form = Form {
-    code: "not-in-networkd-units",
-    name: "systemd-networkd units",
-    reasons: &[
-        ("802.1x", "authentication needs wpa_supplicant, and its secrets"),
-        ("ethtool", LINK_FILE),
-        ("options", "systemd-resolved takes no options of resolv.conf"),
-        ("weight", "give one route, or set the others after the installation"),
-    ],
-};
-/// Why what is the hardware's is refused.
-const LINK_FILE: &str = "only a .link file could, and it would take the place of the system's own, by which the NIC gets its \
-                         name";
 
 /// A host's network in units of systemd-networkd.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,25 +64,24 @@ pub(super) fn attempt(host: &HostSpec) -> (Attempt<(HostUnits, Topology)>, Repor
 
 fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
     let interfaces = checked.interfaces(path);
-    let units = write(&checked.document, &interfaces, path, &mut Findings::new(report, &UNITS));
-    HostUnits { units, hostname: checked.hostname.clone() }
+    let topology = checked.topology(&interfaces, path);
+    let units = write(&checked.document, &topology, &interfaces, path, &mut Findings::new(report, &UNITS));
+    HostUnits { units, hostname: topology.hostname }
 }
 
 fn write<'a>(
     document: &'a Mapping,
+    topology: &'a Topology,
     interfaces: &'a [Interface<'a>],
     path: &DocumentPath,
     findings: &mut Findings<'_>,
 ) -> Vec<NetworkdUnit> {
-    let mut fields = Fields::of(document, path.clone());
-    // The host name stands in a file of its own, the interfaces are read as such.
-    fields.ignore(&["hostname", "interfaces"]);
+    findings.refuse_what_is_unsayable(document, path);
     let mut plan = Plan::new();
-    interface::read_all(&mut plan, interfaces, findings);
-    let ways = routes::read(&mut plan, &mut fields, findings);
-    routes::read_rules(&mut plan, document, interfaces, &mut fields, findings);
-    dns::read(&mut plan, &ways, &mut fields, findings);
-    fields.finish(findings);
+    interface::write_all(&mut plan, topology, interfaces, findings);
+    let ways = routes::read(&mut plan, &Fields::of(document, path.clone()), findings);
+    routes::read_rules(&mut plan, document, path, interfaces, findings);
+    dns::write(&mut plan, &ways, &topology.dns, path, findings);
     plan.units(path, findings)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ip::Ip;
 use super::unit::{Content, Setting, yes};
 use crate::network::NetworkdUnit;
-use crate::network::fields::Findings;
+use crate::network::form::Findings;
 use crate::network::names::Stems;
 use crate::nmstate_document::interfaces::{Identifier, Interface, kernel_name_problem};
 use crate::nmstate_document::quoted;
@@ -90,15 +90,21 @@ impl<'a> Plan<'a> {
         let node = self.names.get(name).and_then(|index| self.nodes.get_mut(*index));
         match node {
             Some(node) if node.down => {
-                findings.refuse(path, &format!("{} is down, and nothing of it comes up before it", quoted(name)));
+                findings
+                    .refuse(path, &format!("{} is down, and interfaces on it cannot come up before it", quoted(name)));
                 None
             }
             Some(node) => Some(node),
             None => {
-                findings.refuse(path, &format!("the document says nothing about {}", quoted(name)));
+                findings.refuse(path, &format!("the document does not describe {}", quoted(name)));
                 None
             }
         }
+    }
+
+    /// What units call the interface of this name.
+    pub(super) fn label(&self, name: &str) -> Option<&'a str> {
+        self.names.get(name).and_then(|index| self.nodes.get(*index)).map(|node| node.name)
     }
 
     /// The loopback, which is the document's only where routes lead nowhere.
@@ -167,7 +173,7 @@ impl Node<'_> {
             Identifier::Name => {
                 if let Some(problem) = name_problem(self.name) {
                     let path = self.interface.map_or_else(|| path.clone(), |i| i.path.key("name"));
-                    findings.refuse(&path, &format!("the name {} will not do: {problem}", quoted(self.name)));
+                    findings.refuse(&path, &format!("networkd cannot match the name {}: {problem}", quoted(self.name)));
                 }
                 self.network.set("Match", "Name", self.name);
                 for content in [&mut self.netdev, &mut self.link].into_iter().filter(|content| !content.is_empty()) {
@@ -204,7 +210,7 @@ pub(super) fn name_problem(name: &str) -> Option<&'static str> {
     } else if name.bytes().all(|b| b.is_ascii_digit()) {
         Some("it is a number")
     } else if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'+' | b'@')) {
-        Some("only letters, digits, '.', '_', '-', '+' and '@' mean themselves")
+        Some("only letters, digits, '.', '_', '-', '+' and '@' have no special meaning")
     } else {
         None
     }

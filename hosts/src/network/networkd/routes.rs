@@ -3,14 +3,16 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Mapping;
 
 use super::plan::{Node, Plan};
 use super::unit::Setting;
-use crate::network::fields::{Fields, Findings};
+use crate::network::fields::Fields;
+use crate::network::form::Findings;
 use crate::network::rules::{self, Routes};
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{elements, mapping, number, text};
+use vocabulary::report::DocumentPath;
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u64 = 254;
@@ -25,52 +27,47 @@ pub(super) struct Way<'a> {
 }
 
 /// Reads `routes.config`.
-pub(super) fn read<'a>(plan: &mut Plan<'a>, document: &mut Fields<'a>, findings: &mut Findings<'_>) -> Vec<Way<'a>> {
-    let mut routes = document.section("routes");
+pub(super) fn read<'a>(plan: &mut Plan<'a>, document: &Fields<'a>, findings: &mut Findings<'_>) -> Vec<Way<'a>> {
     let mut ways = Vec::new();
-    for mut route in routes.entries("config") {
+    for route in document.section("routes").entries("config") {
         // A route that is to go is left out, and the report says so.
         if !matches!(route.text("state"), Some("absent" | "ignore")) {
-            ways.extend(read_route(plan, &mut route, findings));
-            route.finish(findings);
+            ways.extend(read_route(plan, &route, findings));
         }
     }
-    routes.finish(findings);
     ways
 }
 
-fn read_route<'a>(plan: &mut Plan<'a>, route: &mut Fields<'a>, findings: &mut Findings<'_>) -> Option<Way<'a>> {
+fn read_route<'a>(plan: &mut Plan<'a>, route: &Fields<'a>, findings: &mut Findings<'_>) -> Option<Way<'a>> {
     let destination = read_network(route, "destination", findings)?;
-    let metric = route.number_or_usual("metric", 0..=0xffff_ffff, findings);
-    let mut table = route.number("table-id", 0..=0xffff_ffff, findings).filter(|table| *table != 0);
+    let metric = route.number("metric");
+    let mut table = route.number("table-id").filter(|table| *table != 0);
     let [gateway, source] = ["next-hop-address", "source"].map(|key| read_address(route, key, destination, findings));
-    let kinds = [("blackhole", "blackhole"), ("unreachable", "unreachable"), ("prohibit", "prohibit")];
-    let kind = route.word("route-type", &kinds, findings);
+    let kind = route.text("route-type");
     let numbers = [
-        ("mtu", "MTUBytes", 68, 0xffff_ffff),
-        ("initcwnd", "InitialCongestionWindow", 1, 1023),
-        ("initrwnd", "InitialAdvertisedReceiveWindow", 1, 1023),
-        ("advmss", "TCPAdvertisedMaximumSegmentSize", 1, 0xffff_ffff),
+        ("mtu", "MTUBytes"),
+        ("initcwnd", "InitialCongestionWindow"),
+        ("initrwnd", "InitialAdvertisedReceiveWindow"),
+        ("advmss", "TCPAdvertisedMaximumSegmentSize"),
     ];
     let mut settings: Vec<Setting> = vec![("Destination", destination.to_string())];
-    for (key, unit, least, greatest) in numbers {
-        let number = route.number(key, least..=greatest, findings);
-        settings.extend(number.map(|number| (unit, number.to_string())));
+    for (key, unit) in numbers {
+        settings.extend(route.number(key).map(|number| (unit, number.to_string())));
     }
     if let Some(quick) = route.flag("quickack") {
         settings.push(("QuickAck", super::unit::yes(quick).to_owned()));
     }
     if route.flag("lock-mtu") == Some(true) {
-        findings.refuse(&route.at("lock-mtu"), "they have no setting like it");
+        findings.refuse(&route.at("lock-mtu"), "they have no such setting");
     }
-    let vrf = route.text("vrf-name").filter(|vrf| !vrf.is_empty());
+    let vrf = route.text("vrf-name");
     let at = route.at("vrf-name");
     if let Some(vrf) = vrf {
         let interface = plan.needed(vrf, &at, findings)?.interface;
         table = interface.and_then(|i| number(mapping(i.map, "vrf")?.get("route-table-id")));
     }
     let at = route.at("next-hop-interface");
-    let interface = route.text("next-hop-interface").filter(|name| !name.is_empty());
+    let interface = route.text("next-hop-interface");
     let node = match (interface, kind) {
         (Some(interface), None) => plan.needed(interface, &at, findings)?,
         (Some(_), Some(_)) => {
@@ -110,8 +107,8 @@ fn is_on_link(node: &Node<'_>, gateway: IpAddr) -> bool {
 }
 
 /// A network, its host bits cleared; an address is the network of itself.
-fn read_network(fields: &mut Fields<'_>, key: &'static str, findings: &mut Findings<'_>) -> Option<IpNet> {
-    let text = fields.text(key).filter(|text| !text.is_empty());
+fn read_network(fields: &Fields<'_>, key: &'static str, findings: &mut Findings<'_>) -> Option<IpNet> {
+    let text = fields.text(key);
     let found = text.and_then(|text| match text.parse::<IpNet>() {
         Ok(network) => Some(network.trunc()),
         Err(_) => text.parse::<IpAddr>().ok().map(IpNet::from),
@@ -123,13 +120,8 @@ fn read_network(fields: &mut Fields<'_>, key: &'static str, findings: &mut Findi
 }
 
 /// An address of the family of `like`; the one that stands for none is none.
-fn read_address(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    like: IpNet,
-    findings: &mut Findings<'_>,
-) -> Option<IpAddr> {
-    let text = fields.text(key).filter(|text| !text.is_empty())?;
+fn read_address(fields: &Fields<'_>, key: &'static str, like: IpNet, findings: &mut Findings<'_>) -> Option<IpAddr> {
+    let text = fields.text(key)?;
     let found = text.parse::<IpAddr>().ok().filter(|address| address.is_ipv4() == like.addr().is_ipv4());
     if found.is_none() {
         findings.refuse(&fields.at(key), "it is not an address of the destination's family");
@@ -141,25 +133,25 @@ fn read_address(
 pub(super) fn read_rules<'a>(
     plan: &mut Plan<'a>,
     document: &'a Mapping,
+    path: &DocumentPath,
     interfaces: &[Interface<'a>],
-    fields: &mut Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
     let routes = Routes::of(elements(document, &["routes", "config"]));
-    let mut section = fields.section("route-rules");
+    let at = path.key("route-rules").key("config");
     let mut next_priority = FIRST_PRIORITY;
-    for (path, rule) in section.list("config") {
+    for (index, rule) in elements(document, &["route-rules", "config"]).iter().enumerate() {
         let Some(map) = rule.as_mapping() else { continue };
-        let mut fields = Fields::of(map, path.clone());
+        let path = at.index(index);
+        let fields = Fields::of(map, path.clone());
         if fields.text("state") == Some("absent") {
             continue;
         }
-        let priority = fields.number_or_usual("priority", 0..=0xffff_ffff, findings).unwrap_or_else(|| {
+        let priority = fields.number("priority").unwrap_or_else(|| {
             next_priority += 1;
             next_priority - 1
         });
-        let settings = read_rule(priority, &mut fields, findings);
-        fields.finish(findings);
+        let settings = read_rule(priority, &fields, findings);
         // A rule about what comes in by an interface of the document is that one's.
         let holder = text(map, "iif").filter(|iif| interfaces.iter().any(|interface| interface.name == *iif));
         match holder.or_else(|| rules::holder(rule, &routes, interfaces)) {
@@ -171,50 +163,47 @@ pub(super) fn read_rules<'a>(
             None => findings.refuse(&path, "no interface can hold it"),
         }
     }
-    section.finish(findings);
 }
 
-fn read_rule(priority: u64, rule: &mut Fields<'_>, findings: &mut Findings<'_>) -> Vec<Setting> {
+fn read_rule(priority: u64, rule: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     let mut families = Vec::new();
     for (key, unit) in [("ip-from", "From"), ("ip-to", "To")] {
-        if rule.take(key).and_then(Value::as_str).is_some_and(|network| !network.is_empty())
+        if rule.text(key).is_some()
             && let Some(network) = read_network(rule, key, findings)
         {
             families.push(if network.addr().is_ipv4() { "ipv4" } else { "ipv6" });
             settings.push((unit, network.to_string()));
         }
     }
-    let family = rule.word("family", &[("ipv4", "ipv4"), ("ipv6", "ipv6")], findings);
+    let family = rule.text("family");
     match family.or(families.first().copied()) {
         Some(family) if families.iter().all(|other| *other == family) => settings.push(("Family", family.to_owned())),
         Some(_) => findings.refuse(rule.path(), "its addresses are of two families"),
-        None => findings.refuse(rule.path(), "nothing says of which family it is; add family"),
+        None => findings.refuse(rule.path(), "its family is not known; add family"),
     }
     settings.push(("Priority", priority.to_string()));
-    let actions = [("blackhole", "blackhole"), ("unreachable", "unreachable"), ("prohibit", "prohibit")];
-    let action = rule.word("action", &actions, findings);
-    let table = rule.number("route-table", 0..=0xffff_ffff, findings).filter(|table| *table != 0);
+    let action = rule.text("action");
+    let table = rule.number("route-table").filter(|table| *table != 0);
     match action {
         Some(action) => settings.push(("Type", action.to_owned())),
         None => settings.push(("Table", table.unwrap_or(MAIN_TABLE).to_string())),
     }
-    let firewall = ["fwmark", "fwmask"].map(|key| rule.number(key, 0..=0xffff_ffff, findings));
+    let firewall = ["fwmark", "fwmask"].map(|key| rule.number(key));
     match firewall {
         [Some(mark), Some(bits)] => settings.push(("FirewallMark", format!("{mark}/{bits}"))),
         [Some(mark), None] => settings.push(("FirewallMark", mark.to_string())),
-        [None, Some(_)] => findings.refuse(&rule.at("fwmask"), "there is no fwmark beside it"),
+        [None, Some(_)] => findings.refuse(&rule.at("fwmask"), "it needs fwmark as well"),
         [None, None] => {}
     }
-    if let Some(iif) = rule.text("iif").filter(|iif| !iif.is_empty()) {
+    if let Some(iif) = rule.text("iif") {
         if let Some(problem) = super::plan::name_problem(iif) {
             findings.refuse(&rule.at("iif"), problem);
         }
         settings.push(("IncomingInterface", iif.to_owned()));
     }
     for key in ["suppress-prefix-length", "suppress_prefixlength"] {
-        let length = rule.number(key, 0..=128, findings);
-        settings.extend(length.map(|length| ("SuppressPrefixLength", length.to_string())));
+        settings.extend(rule.number(key).map(|length| ("SuppressPrefixLength", length.to_string())));
     }
     settings
 }

@@ -2,77 +2,63 @@
 
 use super::plan::{Attachment, Plan};
 use super::unit::yes;
-use crate::network::fields::{Fields, Findings};
+use crate::model::{Interface, Vlan};
+use crate::network::fields::Fields;
+use crate::network::form::Findings;
 
-/// Reads `vlan`.
-pub(super) fn read_vlan<'a>(
+/// Writes a VLAN, and that it stands on its parent.
+pub(super) fn write_vlan<'a>(
     plan: &mut Plan<'a>,
     index: usize,
-    name: &'a str,
-    fields: &mut Fields<'a>,
+    vlan: &'a Vlan,
+    fields: &Fields<'a>,
     findings: &mut Findings<'_>,
 ) {
-    let mut vlan = fields.section("vlan");
+    let Vlan { parent, id } = vlan;
+    let fields = fields.section("vlan");
     let Some(node) = plan.nodes.get_mut(index) else { return };
-    let netdev = &mut node.netdev;
+    let (name, netdev) = (node.name, &mut node.netdev);
     netdev.set("NetDev", "Kind", "vlan");
-    match vlan.number("id", 0..=4094, findings) {
-        Some(id) => netdev.set("VLAN", "Id", id.to_string()),
-        None => findings.refuse(vlan.path(), "it has no id"),
-    }
-    if let Some(protocol) = vlan.word("protocol", &[("802.1q", "802.1q"), ("802.1ad", "802.1ad")], findings) {
+    netdev.set("VLAN", "Id", id.to_string());
+    if let Some(protocol) = fields.text("protocol") {
         netdev.set("VLAN", "Protocol", protocol);
     }
-    let protocols = [("gvrp", "GVRP"), ("mvrp", "MVRP"), ("none", "")];
-    if let Some(protocol) = vlan.word("registration-protocol", &protocols, findings).filter(|p| !p.is_empty()) {
-        netdev.set("VLAN", protocol, "yes");
+    match fields.text("registration-protocol") {
+        Some("gvrp") => netdev.set("VLAN", "GVRP", "yes"),
+        Some("mvrp") => netdev.set("VLAN", "MVRP", "yes"),
+        _ => {}
     }
     for (key, unit) in [("loose-binding", "LooseBinding"), ("reorder-headers", "ReorderHeader")] {
-        if let Some(value) = vlan.flag(key) {
+        if let Some(value) = fields.flag(key) {
             netdev.set("VLAN", unit, yes(value));
         }
     }
     for (key, unit) in [("ingress-qos-map", "IngressQOSMaps"), ("egress-qos-map", "EgressQOSMaps")] {
-        let mut pairs = Vec::new();
-        for mut entry in vlan.entries(key) {
-            let [from, to] = ["from", "to"].map(|key| entry.number(key, 0..=0xffff_fffe, findings));
-            pairs.extend(from.zip(to).map(|(from, to)| format!("{from}-{to}")));
-            entry.finish(findings);
-        }
+        let pairs = fields.entries(key).into_iter();
+        let pairs: Vec<String> =
+            pairs.filter_map(|pair| Some(format!("{}-{}", pair.number("from")?, pair.number("to")?))).collect();
         if !pairs.is_empty() {
             netdev.set("VLAN", unit, pairs.join(" "));
         }
     }
-    let at = vlan.at("base-iface");
-    match vlan.text("base-iface") {
-        Some(lower) => {
-            let settings = vec![("Network", ("VLAN", name.to_owned()))];
-            plan.attach(lower, name, Attachment::Lower, settings, &at, findings);
-        }
-        None => findings.refuse(&at, "it is missing"),
-    }
-    vlan.finish(findings);
+    let settings = vec![("Network", ("VLAN", name.to_owned()))];
+    plan.attach(parent, name, Attachment::Lower, settings, &fields.at("base-iface"), findings);
 }
 
-/// Reads `vrf`.
-pub(super) fn read_vrf<'a>(
+/// Writes a VRF, and that its ports are such.
+pub(super) fn write_vrf<'a>(
     plan: &mut Plan<'a>,
     index: usize,
-    name: &'a str,
-    fields: &mut Fields<'a>,
+    interface: &'a Interface,
+    table: u32,
     findings: &mut Findings<'_>,
 ) {
-    let mut vrf = fields.section("vrf");
     let Some(node) = plan.nodes.get_mut(index) else { return };
+    let name = node.name;
     node.netdev.set("NetDev", "Kind", "vrf");
-    match vrf.number("route-table-id", 1..=0xffff_ffff, findings) {
-        Some(table) => node.netdev.set("VRF", "Table", table.to_string()),
-        None => findings.refuse(vrf.path(), "it has no route-table-id"),
-    }
-    for (path, port) in vrf.list("port") {
-        let Some(port) = port.as_str() else { continue };
+    node.netdev.set("VRF", "Table", table.to_string());
+    for port in &interface.ports {
         let settings = vec![("Network", ("VRF", name.to_owned()))];
-        plan.attach(port, name, Attachment::Routed, settings, &path, findings);
+        plan.attach(&port.name, name, Attachment::Routed, settings, &port.path, findings);
     }
-    vrf.finish(findings);
 }

@@ -123,7 +123,7 @@ impl Network {
 /// `default`, `10.0.0.0/8, metric 50, table 100`.
 fn described(route: &Route) -> String {
     let mut text = route.describe_destination();
-    if let Some(metric) = route.metric {
+    if let Some(metric) = route.unusual_metric() {
         text = format!("{text}, metric {metric}");
     }
     if route.table != MAIN_TABLE {
@@ -138,7 +138,7 @@ fn offered(interface: &Interface) -> Option<Card> {
     for (ip, by) in interface.offers() {
         let card = card.get_or_insert_with(|| Card::new("what is offered", colours::QUIET, Shape::Dashed));
         card.kind(&format!("from {by}"));
-        let taken = [("addresses", true), ("default route", ip.automatic_gateway), ("name servers", ip.automatic_dns)];
+        let taken = [("addresses", true), ("default route", ip.takes_gateway()), ("name servers", ip.automatic_dns)];
         let taken: Vec<&str> = taken.into_iter().filter(|(_, taken)| *taken).map(|(name, _)| name).collect();
         card.fact(&taken.join(", "));
         if let Some(place) = Interface::describe_automatic(ip) {

@@ -51,7 +51,7 @@ pub(in crate::input::fleet) fn read(
     for (group, line) in reader.mentioned {
         if !reader.declared.contains(&group) && group != ALL && group != UNGROUPED {
             let group = listed([group.as_str()].into_iter());
-            wrong(format!("mentions the group {group}, which is nowhere"), line);
+            wrong(format!("names the group {group}, which does not exist"), line);
         }
     }
     if errors > 0 { Err(Reported) } else { Ok(reader.inventory) }
@@ -79,9 +79,9 @@ impl Reader {
                 for word in words {
                     let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) else {
                         if line.contains("{{") {
-                            return Err("has an expression of Jinja, which only Ansible can work out".to_owned());
+                            return Err("has a Jinja expression, which only Ansible can evaluate".to_owned());
                         }
-                        return Err("has something behind a host that is not key=value".to_owned());
+                        return Err("has text behind a host that is not key=value".to_owned());
                     };
                     variables.insert(key.to_owned(), literal(value));
                 }
@@ -89,7 +89,7 @@ impl Reader {
             }
             Section::Variables(group) => {
                 let Some((key, value)) = line.split_once('=') else {
-                    return Err("has something among a group's variables that is not key=value".to_owned());
+                    return Err("has a line among a group's variables that is not key=value".to_owned());
                 };
                 let (key, value) = (key.trim().to_owned(), value.trim());
                 self.inventory.group(group)?.variables.insert(key, unquoted(value));
@@ -98,7 +98,7 @@ impl Reader {
             Section::Children(group) => {
                 let child = line.split('#').next().unwrap_or_default().trim();
                 if child.is_empty() || child.contains(|c: char| c.is_whitespace() || matches!(c, ':' | ']')) {
-                    return Err("has something among a group's children that is no group".to_owned());
+                    return Err("has a line among a group's children that is not a group".to_owned());
                 }
                 self.mentioned.push((child.to_owned(), number));
                 self.inventory.group(child)?;
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// What is behind the bracket of a section's line.
+    /// The text behind the bracket of a section's line.
     fn section(&mut self, header: &str, number: usize) -> Result<Section, String> {
         let malformed = || "has a section that is not [group], [group:vars] or [group:children]".to_owned();
         let (name, behind) = header.split_once(']').ok_or_else(malformed)?;
@@ -173,11 +173,11 @@ fn unquoted(value: &str) -> Option<Cell> {
         if !inside.contains('\\') && (behind.is_empty() || behind.starts_with('#')) {
             return cell(inside);
         }
-        return Some(Cell::Unusable("has quotes that are not simply around it".to_owned()));
+        return Some(Cell::Unusable("has quotes that do not enclose the whole value".to_owned()));
     }
     if value.contains(" #") {
         return Some(Cell::Unusable(
-            "has a # behind a blank, which Ansible takes for a comment or not; put quotes around it".to_owned(),
+            "has a # behind a blank, which Ansible may read as a comment; put quotes around the value".to_owned(),
         ));
     }
     literal(value)

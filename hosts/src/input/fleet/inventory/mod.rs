@@ -74,7 +74,7 @@ impl Inventory {
     fn add_host(&mut self, name: &str, variables: &Variables) -> Result<usize, Problem> {
         let index = match self.by_name.get(name) {
             Some(index) => *index,
-            None if self.hosts.len() == MAX_ROWS => return Err(format!("has more than {MAX_ROWS} hosts; divide it")),
+            None if self.hosts.len() == MAX_ROWS => return Err(format!("has more than {MAX_ROWS} hosts; split it")),
             None => {
                 self.by_name.insert(name.to_owned(), self.hosts.len());
                 self.hosts.push((name.to_owned(), Variables::new()));
@@ -172,7 +172,7 @@ impl Inventory {
                 }
             }
             if pairs > MAX_VALUES {
-                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; divide it")));
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
             }
         }
         let all = self.groups.get(ALL).map(|group| &group.variables);
@@ -195,7 +195,7 @@ impl Inventory {
             cells.insert("inventory_hostname".to_owned(), host);
             values += cells.len();
             if values > MAX_VALUES {
-                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; divide it")));
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
             }
             table.push(Row { cells, place: String::new() });
         }
@@ -216,9 +216,7 @@ impl Group {
 /// The value of a variable, as Ansible reads what is no expression.
 fn cell(text: &str) -> Option<Cell> {
     if ["{{", "{%", "{#"].iter().any(|open| text.contains(open)) {
-        return Some(Cell::Unusable(
-            "is an expression of Jinja, which only Ansible can work out; write the value".into(),
-        ));
+        return Some(Cell::Unusable("is a Jinja expression, which only Ansible can evaluate; write the value".into()));
     }
     if text.starts_with("$ANSIBLE_VAULT") {
         return Some(Cell::Unusable(VAULT.into()));
@@ -227,4 +225,4 @@ fn cell(text: &str) -> Option<Cell> {
 }
 
 /// Why an encrypted value cannot be used.
-const VAULT: &str = "is encrypted by Ansible Vault; write the value, or decrypt the inventory before";
+const VAULT: &str = "is encrypted with Ansible Vault; write the value, or decrypt the inventory first";

@@ -46,7 +46,7 @@ fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
         _ => return Err("is not of the form [first:last] or [first:last:step]".to_owned()),
     };
     let first = if first.is_empty() { "0" } else { first };
-    let step: usize = step.parse().ok().filter(|step| *step > 0).ok_or("has a step that is no number")?;
+    let step: usize = step.parse().ok().filter(|step| *step > 0).ok_or("has a step that is not a number")?;
     let letter = |text: &str| match text.as_bytes() {
         [letter] if letter.is_ascii_alphabetic() => Some(*letter),
         _ => None,
@@ -64,7 +64,7 @@ fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
     };
     let padded = first.len() > 1 && first.starts_with('0');
     if padded && first.len() != last.len() {
-        return Err("begins with a zero, and its ends are not of one length".to_owned());
+        return Err("begins with a zero, and its ends have different lengths".to_owned());
     }
     if from > to {
         return Err("ends before it begins".to_owned());

@@ -116,6 +116,6 @@ impl Reader<'_> {
 
 fn group_key_unknown(path: &DocumentPath, report: &mut Report) {
     let known = listed(["hosts", "vars", "children"].into_iter());
-    let message = format!("is no part of a group, which has {known}: it is not read");
+    let message = format!("is not part of a group, which has {known}: dayone does not read it");
     report.warning("fleet-inventory-key", path, message);
 }

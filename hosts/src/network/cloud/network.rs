@@ -1,0 +1,203 @@
+//! The model as both forms write it: interfaces in the document's order, each with the routes and name servers that belong to
+//! it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use crate::model::{Device as FoundBy, Dns, Interface, Ip, Kind, Method, NameServer, Route, Topology, Vlan};
+use crate::network::form::Findings;
+use crate::nmstate_document::quoted;
+use vocabulary::report::DocumentPath;
+
+/// What both forms are written from.
+pub(super) struct Network<'a> {
+    pub(super) devices: Vec<Device<'a>>,
+    pub(super) search: &'a [String],
+    pub(super) search_path: &'a DocumentPath,
+}
+
+/// An interface, and what belongs to it.
+pub(super) struct Device<'a> {
+    pub(super) interface: Cow<'a, Interface>,
+    pub(super) routes: Vec<&'a Route>,
+    pub(super) servers: Vec<IpAddr>,
+}
+
+impl<'a> Device<'a> {
+    fn of(interface: Cow<'a, Interface>) -> Self {
+        Self { interface, routes: Vec::new(), servers: Vec::new() }
+    }
+
+    /// The interfaces that it is made of, each with the place that says so.
+    pub(super) fn lower(&self) -> Vec<(&str, DocumentPath)> {
+        match &self.interface.kind {
+            Kind::Vlan(Vlan { parent, .. }) => vec![(parent, self.interface.path.key("vlan").key("base-iface"))],
+            _ => self.interface.ports.iter().map(|port| (port.name.as_str(), port.path.clone())).collect(),
+        }
+    }
+
+    fn ip(&self, address: IpAddr) -> &Ip {
+        if address.is_ipv4() { &self.interface.ipv4 } else { &self.interface.ipv6 }
+    }
+}
+
+impl<'a> Network<'a> {
+    /// The network of the document at `path`, with the NICs that it only mentions.
+    pub(super) fn of(topology: &'a Topology, path: &DocumentPath, findings: &mut Findings<'_>) -> Self {
+        let Topology { hostname: _, interfaces: _, routes, rules: _, dns } = topology;
+        let Dns { servers, search, search_path, options: _ } = dns;
+        let entries = topology.entries(path);
+        let is_written = |interface: &&Interface| interface.active && section_of(&interface.kind).is_some();
+        let written = entries.iter().copied().filter(is_written);
+        let mut network = Self {
+            devices: written.map(|interface| Device::of(Cow::Borrowed(interface))).collect(),
+            search,
+            search_path,
+        };
+        network.check(findings);
+        network.add_mentioned(topology, &entries, findings);
+        for route in routes {
+            network.add_route(route, findings);
+        }
+        for server in servers {
+            network.add_server(server, findings);
+        }
+        for (index, domain) in search.iter().enumerate() {
+            if domain.is_empty() || domain.contains(char::is_whitespace) {
+                findings.refuse(&search_path.index(index), &format!("{} is not a domain", quoted(domain)));
+            }
+        }
+        network
+    }
+
+    /// The interface of this name.
+    pub(super) fn device(&self, name: &str) -> Option<&Device<'a>> {
+        self.devices.iter().find(|device| device.interface.name == name)
+    }
+
+    /// What the document calls the interface of this name.
+    pub(super) fn label<'n>(&'n self, name: &'n str) -> &'n str {
+        self.device(name).map_or(name, |device| &device.interface.label)
+    }
+
+    /// Refuses settings of which neither form can say all values.
+    fn check(&self, findings: &mut Findings<'_>) {
+        for Device { interface, .. } in &self.devices {
+            let Interface { path, device, kind, ports, ipv4, ipv6, .. } = interface.as_ref();
+            if matches!(device, FoundBy::Pci(_)) {
+                findings.refuse(&path.key("identifier"), "the host finds a NIC by its name or its MAC address");
+            }
+            if let Kind::Bond(bond) = kind
+                && let Some(primary) = bond.option("primary")
+                && ports.iter().all(|port| port.name != primary && self.label(&port.name) != primary)
+            {
+                let at = path.key("link-aggregation").key("options").key("primary");
+                findings.refuse(&at, "it is not one of the bond's ports");
+            }
+            let without_routers = ipv6.method == Method::Dhcp;
+            if without_routers {
+                let reason = "DHCPv6 goes with router advertisements; set it to true";
+                findings.refuse(&ipv6.path.key("autoconf"), reason);
+            }
+            let automatic = [(ipv4, ipv4.is_automatic()), (ipv6, ipv6.is_automatic() && !without_routers)];
+            for (ip, _) in automatic.into_iter().filter(|(_, is_automatic)| *is_automatic) {
+                let Ip {
+                    method: _,
+                    addresses: _,
+                    automatic_dns,
+                    automatic_routes,
+                    automatic_gateway,
+                    automatic_metric: _,
+                    automatic_table: _,
+                    path,
+                } = ip;
+                // What the network says is used, all of it.
+                let taken = [
+                    ("auto-dns", automatic_dns),
+                    ("auto-routes", automatic_routes),
+                    ("auto-gateway", automatic_gateway),
+                ];
+                for (key, _) in taken.into_iter().filter(|(_, taken)| !**taken) {
+                    findings.refuse(&path.key(key), "there is nothing like \"false\"");
+                }
+            }
+        }
+    }
+
+    /// Adds the NICs that the document has no entries of.
+    fn add_mentioned(&mut self, topology: &'a Topology, entries: &[&Interface], findings: &mut Findings<'_>) {
+        let mut mentioned: Vec<Device<'a>> = Vec::new();
+        for (name, path) in self.devices.iter().flat_map(Device::lower) {
+            if entries.iter().any(|entry| entry.name == name) {
+                if self.device(name).is_none() {
+                    findings.refuse(&path, "that interface is left out");
+                }
+            } else if mentioned.iter().all(|device| device.interface.name != name) {
+                let interface = topology.interface(name).map(Cow::Borrowed);
+                let interface = interface.unwrap_or_else(|| Cow::Owned(Interface::bare(name, Kind::Ethernet, path)));
+                mentioned.push(Device::of(interface));
+            }
+        }
+        self.devices.extend(mentioned);
+    }
+
+    fn add_route(&mut self, route: &'a Route, findings: &mut Findings<'_>) {
+        let Route { destination: _, kind: _, interface, gateway, gateway_path, source: _, metric: _, table: _, path } =
+            route;
+        let mut devices = self.devices.iter_mut();
+        let Some(device) = devices.find(|device| Some(&device.interface.name) == interface.as_ref()) else {
+            findings.refuse(&path.key("next-hop-interface"), "there is no interface with this name there");
+            return;
+        };
+        if gateway.is_some_and(|gateway| !is_on_link(device.ip(gateway), gateway)) {
+            findings.refuse(gateway_path, "no address of the interface is in its network");
+        }
+        device.routes.push(route);
+    }
+
+    /// Gives a name server to the interface that leads to it.
+    fn add_server(&mut self, server: &NameServer, findings: &mut Findings<'_>) {
+        let NameServer { address, interface, path } = server;
+        if interface.is_some() {
+            findings.refuse(path, "it is not an IP address, or names an interface");
+            return;
+        }
+        match holder(&mut self.devices, *address) {
+            Some(device) => device.servers.push(*address),
+            None => findings.refuse(path, "no interface of the document has a route to it"),
+        }
+    }
+}
+
+/// Netplan's section for interfaces of a kind; none, where neither form has one.
+pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Ethernet => Some("ethernets"),
+        Kind::Bond(_) => Some("bonds"),
+        Kind::LinuxBridge(_) => Some("bridges"),
+        Kind::Vlan(_) => Some("vlans"),
+        _ => None,
+    }
+}
+
+/// Whether the kernel finds a gateway on the link by itself.
+fn is_on_link(ip: &Ip, gateway: IpAddr) -> bool {
+    let local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+    local || ip.is_automatic() || ip.addresses.iter().any(|address| address.network.contains(&gateway))
+}
+
+/// The interface by which an address is reached: the longest prefix, then the least metric, then the first.
+fn holder<'n, 'a>(devices: &'n mut [Device<'a>], address: IpAddr) -> Option<&'n mut Device<'a>> {
+    let routed = |device: &Device<'_>| {
+        let ip = device.ip(address);
+        let connected = ip.addresses.iter().filter(|own| own.network.contains(&address));
+        let connected = connected.map(|own| (own.network.prefix_len(), 0));
+        let through = device.routes.iter().filter(|route| route.destination.contains(&address));
+        let through = through.map(|route| (route.destination.prefix_len(), u64::from(route.metric.unwrap_or(0))));
+        // What the network says has no say against what the document says.
+        let automatic = ip.is_automatic().then_some((0, u64::MAX));
+        connected.chain(through).chain(automatic).map(|(length, metric)| (u8::MAX - length, metric)).min()
+    };
+    let best = devices.iter().enumerate().filter_map(|(index, device)| Some((routed(device)?, index))).min();
+    devices.get_mut(best?.1)
+}

@@ -167,7 +167,7 @@ fn one_of_several_hosts_is_picked_by_name() {
         none.err
     );
     let unknown = build(&["--host-name", "worker-7"], &place.argument("x"));
-    assert_eq!((unknown.code, unknown.err.contains("there are: worker-0, worker-1")), (2, true), "{}", unknown.err);
+    assert_eq!((unknown.code, unknown.err.contains("the names are: worker-0, worker-1")), (2, true), "{}", unknown.err);
     assert_eq!(place.names(), ["coreos.iso", "worker-0", "worker-1"]);
 }
 

@@ -98,11 +98,11 @@ fn wrong_values_are_told_without_secrets() {
         ("--unit", &service, 1, "not the name of a systemd unit"),
         ("--file", "/etc/motd=/nonexistent", 2, "cannot read /nonexistent"),
         ("--file", "etc/motd=/etc/hostname", 2, "not an absolute path"),
-        ("--karg-append", "a b", 2, "contains a space"),
+        ("--karg-append", "a b", 2, "holds a space"),
         ("--karg-delete", "not-there", 1, "is not there"),
         ("--karg-replace", "a=b", 2, "KEY=OLD=NEW"),
         ("--hostname", "under_score", 2, "not a host name"),
-        ("--format", "floppy", 2, "not one of iso, minimal-iso, initrd, usb and data"),
+        ("--format", "floppy", 2, "none of iso, minimal-iso, initrd, usb and data"),
     ] {
         let arguments = ["build", "--host", &host(), "--base", &base, "-o", &out, option, value];
         refused(&place, &arguments, code, sentence);

@@ -103,7 +103,7 @@ fn hosts_become_objects() {
     assert!(one.out.contains("name: worker-1\n") && !one.out.contains("worker-0"), "{}", one.out);
     let unknown = run(&["manifests", &first, "--host-name", "worker-7"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
-    assert!(unknown.err.contains("there are: ostest-master-0"), "{}", unknown.err);
+    assert!(unknown.err.contains("the names are: ostest-master-0"), "{}", unknown.err);
     let coreos = run(&["manifests", &first, "--install-coreos", "--offline", "--without-bmc-secret"]).out;
     assert!(coreos.contains("name: worker-user-data-managed") && coreos.contains("online: false"));
     assert!(!coreos.contains("password"));

@@ -217,7 +217,7 @@ fn only_coreos_has_a_minimal_iso() {
     let base = medium.iso();
     let built = build(&base, &base.with_extension("image"), &[]);
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let reason = "this base gives no image of format 'minimal-iso': only a CoreOS live ISO can become a minimal ISO";
+    let reason = "this base gives no image of format 'minimal-iso': only a CoreOS live ISO becomes one";
     let errors = [refusal(&base, &["--format", "minimal-iso"]), problem(&base, "format=minimal-iso")];
     assert!(errors.iter().all(|error| error.contains(reason)), "{errors:?}");
     let parts = format!("kernel:{0}/live/vmlinuz,initrd:{0}/live/initrd.img", medium.path("tree").display());

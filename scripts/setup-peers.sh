@@ -50,6 +50,14 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# The tests fetch packages for their base images from the mirror that apt knows. A machine that has every package may have
+# no lists of them.
+know_packages() {
+  local known
+  known="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian')"
+  [ -n "$known" ] || as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+}
+
 # QEMU 7.2 (bookworm) crashes guests under software emulation; 8 and later are needed. Where bookworm's own
 # mirror is all there is, its backports carry a later one.
 install_qemu() {
@@ -389,6 +397,7 @@ install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed syste
 install_packages mmdebstrap squashfs-tools isomd5sum
 # live-build itself, and what it asks for where it works without a second system.
 install_packages live-build debootstrap dctrl-tools apt-utils grub-efi-ia32-bin
+know_packages
 # Unified kernel images, made by objcopy.
 install_packages binutils systemd-boot-efi
 install_qemu

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use serde_yaml::{Mapping, Value};
 
+use crate::model::Topology;
+use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{is_true, number, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -143,6 +145,21 @@ impl<'r> Findings<'r> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Refuses what gives an interface two MAC addresses: its own and that of another one.
+    pub(super) fn refuse_two_macs(&mut self, entries: &[Interface<'_>], topology: &Topology) {
+        for entry in entries {
+            let (Some(source), Some(own)) = (text(entry.map, "copy-mac-from"), text(entry.map, "mac-address")) else {
+                continue;
+            };
+            let interface = topology.interfaces.iter().find(|interface| interface.path == entry.path);
+            let copied = interface.and_then(|interface| interface.mac);
+            if copied.is_none() || copied != own.parse().ok() {
+                let reason = format!("the MAC address of {} is ambiguous or not known", quoted(source));
+                self.refuse(&entry.path.key("copy-mac-from"), &reason);
+            }
         }
     }
 

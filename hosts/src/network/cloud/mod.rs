@@ -1,7 +1,7 @@
 //! From NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
 //! netplan's. For data images, where neither keyfiles nor units are read.
 //!
-//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: [`sayable`] lists
+//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: `sayable` lists
 //! the keys that both can say, and what a writer finds no words for it refuses at its place in the model. The checks of
 //! [`super::convert`] come first, nmstate's own engine among them.
 
@@ -70,9 +70,11 @@ fn convert_into(
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
     report: &mut Report,
 ) -> Option<CloudNetwork> {
-    let topology = checked.topology(&checked.interfaces(path), path);
+    let interfaces = checked.interfaces(path);
+    let topology = checked.topology(&interfaces, path);
     let mut findings = Findings::new(report, form);
     findings.refuse_what_is_unsayable(&checked.document, path);
+    findings.refuse_two_macs(&interfaces, &topology);
     let network = Network::of(&topology, path, &mut findings);
     if report.has_errors() {
         return None;

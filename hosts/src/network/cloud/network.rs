@@ -118,7 +118,7 @@ impl<'a> Network<'a> {
                     ("auto-gateway", automatic_gateway),
                 ];
                 for (key, _) in taken.into_iter().filter(|(_, taken)| !**taken) {
-                    findings.refuse(&path.key(key), "there is nothing like \"false\"");
+                    findings.refuse(&path.key(key), "they have no equivalent of \"false\"");
                 }
             }
         }

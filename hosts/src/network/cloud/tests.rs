@@ -193,3 +193,33 @@ fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {
         assert_eq!(by_list.content, by_hand.content);
     }
 }
+
+/// Which of the two it gets would follow from the order in which somebody reads them.
+#[test]
+fn an_interface_with_two_mac_addresses_is_refused() {
+    let document = "interfaces:
+- {name: eth0, type: ethernet, mac-address: '52:54:00:00:00:01'}
+- {name: bond0, type: bond, mac-address: '52:54:00:00:00:02', copy-mac-from: eth0, link-aggregation: {mode: 1, port: [eth0]}}
+";
+    for convert in [network_config as Convert, network_data] {
+        let refused = refused(convert, document);
+        assert!(refused.iter().any(|line| line.contains("copy-mac-from") && line.contains("ambiguous")), "{refused:?}");
+    }
+    let same = document.replace(":02'", ":01'");
+    assert!(network_config(&host(&same)).0.is_some());
+}
+
+/// As NetworkManager's profiles have it, a port may name its controller, and its controller not the port.
+#[test]
+fn a_port_that_names_its_controller_is_one_of_its_ports() {
+    let listed = "interfaces:
+- {name: eth0, type: ethernet}
+- {name: br0, type: linux-bridge, bridge: {port: [{name: eth0}]}}
+";
+    let named = "interfaces:
+- {name: eth0, type: ethernet, controller: br0}
+- {name: br0, type: linux-bridge}
+";
+    let ports = |document| value(network_config, document)["bridges"]["br0"]["interfaces"].clone();
+    assert_eq!((ports(listed), ports(named)), (json!(["eth0"]), json!(["eth0"])));
+}

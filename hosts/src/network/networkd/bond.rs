@@ -1,5 +1,7 @@
 //! Bonds: `[Bond]` of systemd.netdev(5).
 
+use std::net::Ipv4Addr;
+
 use serde_yaml::Value;
 
 use super::plan::{Attachment, Plan};
@@ -67,7 +69,7 @@ pub(super) fn write<'a>(
     }
     if let Some(targets) = bond.option("arp_ip_target") {
         let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
-        if targets.len() > MOST_TARGETS {
+        if targets.len() > MOST_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
             findings.refuse(&at.key("arp_ip_target"), "it is not a list of IPv4 addresses, 16 at most");
         }
         netdev.set("Bond", "ARPIPTargets", targets.join(" "));

@@ -2,7 +2,7 @@
 
 use super::plan::{Attachment, Plan};
 use super::unit::{Content, yes};
-use crate::model::Bridge;
+use crate::model::{Bridge, Interface};
 use crate::network::fields::Fields;
 use crate::network::form::Findings;
 
@@ -14,8 +14,9 @@ const USUAL_COST: u64 = 100;
 pub(super) fn write<'a>(
     plan: &mut Plan<'a>,
     index: usize,
+    interface: &'a Interface,
     bridge: &Bridge,
-    fields: &Fields<'a>,
+    fields: &Fields<'_>,
     findings: &mut Findings<'_>,
 ) {
     let fields = fields.section("bridge");
@@ -23,17 +24,19 @@ pub(super) fn write<'a>(
     let name = node.name;
     node.netdev.set("NetDev", "Kind", "bridge");
     set_options(bridge, &fields.section("options"), &mut node.netdev);
-    for port in fields.entries("port") {
-        let port_name = port.text("name").unwrap_or_default();
-        let cost = port.number("stp-path-cost").unwrap_or(USUAL_COST);
+    let entries = fields.entries("port");
+    for port in &interface.ports {
+        // One that only names its controller has no settings.
+        let settings_of = entries.iter().find(|entry| entry.at("name") == port.path);
+        let cost = settings_of.and_then(|entry| entry.number("stp-path-cost")).unwrap_or(USUAL_COST);
         let mut settings = vec![("Network", ("Bridge", name.to_owned())), ("Bridge", ("Cost", cost.to_string()))];
-        if let Some(priority) = port.number("stp-priority") {
+        if let Some(priority) = settings_of.and_then(|entry| entry.number("stp-priority")) {
             settings.push(("Bridge", ("Priority", priority.to_string())));
         }
-        if let Some(hairpin) = port.flag("stp-hairpin-mode") {
+        if let Some(hairpin) = settings_of.and_then(|entry| entry.flag("stp-hairpin-mode")) {
             settings.push(("Bridge", ("HairPin", yes(hairpin).to_owned())));
         }
-        plan.attach(port_name, name, Attachment::Port, settings, &port.at("name"), findings);
+        plan.attach(&port.name, name, Attachment::Port, settings, &port.path, findings);
     }
 }
 

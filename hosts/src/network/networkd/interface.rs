@@ -90,7 +90,7 @@ fn write<'a>(
     node.ip = ip::read(&interface.kind, fields, &mut node.network, findings);
     match &interface.kind {
         Kind::Bond(bond) => bond::write(plan, index, interface, bond, findings),
-        Kind::LinuxBridge(bridge) => bridge::write(plan, index, bridge, fields, findings),
+        Kind::LinuxBridge(bridge) => bridge::write(plan, index, interface, bridge, fields, findings),
         Kind::Vlan(vlan) => stacked::write_vlan(plan, index, vlan, fields, findings),
         Kind::Vrf(table) => stacked::write_vrf(plan, index, interface, *table, findings),
         Kind::Dummy => node.netdev.set("NetDev", "Kind", "dummy"),

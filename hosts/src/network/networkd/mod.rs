@@ -1,7 +1,7 @@
 //! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
 //! have no effect.
 //!
-//! What a unit cannot say exactly is refused, with its place in the document: [`sayable`] lists the keys that units can
+//! What a unit cannot say exactly is refused, with its place in the document: `sayable` lists the keys that units can
 //! say, and a setting of which they cannot say every value is refused by who writes it. The checks of [`super::convert`] come
 //! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
 //! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
@@ -77,6 +77,7 @@ fn write<'a>(
     findings: &mut Findings<'_>,
 ) -> Vec<NetworkdUnit> {
     findings.refuse_what_is_unsayable(document, path);
+    findings.refuse_two_macs(interfaces, topology);
     let mut plan = Plan::new();
     interface::write_all(&mut plan, topology, interfaces, findings);
     let ways = routes::read(&mut plan, &Fields::of(document, path.clone()), findings);

@@ -39,7 +39,7 @@ pub struct BmcAccess {
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub bmc_ca: Option<PathBuf>,
 
-    /// Do not verify the BMC's certificate: whoever answers gets the password
+    /// Do not verify the BMC's certificate: any machine that answers gets the password
     #[arg(long)]
     pub insecure: bool,
 

@@ -203,7 +203,7 @@ fn hosts_wrong(hosts: &Fields<'_>, message: String, report: &mut Report) -> Repo
     Reported
 }
 
-/// Reports the members that nobody reads; whether there are any.
+/// Reports unknown members. Returns whether there are any.
 pub(super) fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Report) -> bool {
     let mut any = false;
     for key in fields.mapping.keys() {

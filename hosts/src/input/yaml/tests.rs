@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde::Deserialize as _;
 use serde_yaml::Mapping;
+use vocabulary::report::LineColumn;
 
 use super::*;
 use crate::input::flaw::Flaw;
@@ -143,6 +144,17 @@ fn a_block_that_ends_the_text_gets_no_line_end() {
         assert_eq!(ours[0][0], value, "{text:?}");
         assert_eq!(Some(ours), peer(text), "{text:?}");
     }
+}
+
+#[test]
+fn surrogate_pairs_are_read_and_long_keys_only_in_json() {
+    assert_eq!(read(r#"a: "\uD834\uDD1E""#).unwrap()[0]["a"], "𝄞");
+    assert!(peer(r#"a: "\uD834\uDD1E""#).is_none());
+    let long = "k".repeat(2000);
+    let problem = read(&format!("{long}: 1\n")).unwrap_err();
+    assert_eq!((problem.code, problem.position), ("invalid-yaml", Some(LineColumn { line: 1, column: 2001 })));
+    let json = format!("{{\"{long}\": 1}}");
+    assert_eq!(documents(json.as_bytes(), &mut Budget::within(Limits::FILES)).unwrap()[0].value[&*long], 1);
 }
 
 proptest! {

@@ -70,7 +70,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Adds a host, or what is said later of one that is there, and returns its number.
+    /// Adds a host, or further variables to a known host, and returns its index.
     fn add_host(&mut self, name: &str, variables: &Variables) -> Result<usize, Problem> {
         let index = match self.by_name.get(name) {
             Some(index) => *index,

@@ -1,5 +1,5 @@
-//! Boots a host once from an image: `insert_and_boot BMC IMAGE-URL`, with `BMC_USERNAME` and `BMC_PASSWORD` in the
-//! environment. With `--dry-run` behind it prints what would be asked of the BMC, and changes nothing.
+//! Boots a host once from an image: `insert_and_boot BMC IMAGE-URL [--dry-run]`, with `BMC_USERNAME` and `BMC_PASSWORD` in
+//! the environment. With `--dry-run`, it prints the requests and sends none of them.
 
 use std::env;
 use std::error::Error;
@@ -12,7 +12,7 @@ use redfish::{BmcAddress, ClientOptions, Credentials, Target, Verification};
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let (Some(address), Some(image)) = (arguments.next(), arguments.next()) else {
-        return Err("insert_and_boot BMC IMAGE-URL [--dry-run]".into());
+        return Err("usage: insert_and_boot BMC IMAGE-URL [--dry-run]".into());
     };
     let is_dry_run = arguments.next().is_some_and(|argument| argument == "--dry-run");
     let credentials = match (env::var("BMC_USERNAME"), env::var("BMC_PASSWORD")) {
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let inserted = bmc.insert(&plan, &image).await?;
         bmc.boot_once(&plan).await?;
         let power = bmc.power(PowerAction::Cycle { graceful: Duration::ZERO }).await?;
-        println!("{} has the image, and the host is {:?}", inserted.slot, power.after);
+        println!("{} has the image, and the host is {}", inserted.slot, power.after);
     }
     bmc.close().await;
     Ok(())

@@ -1,4 +1,4 @@
-//! Addresses of BMCs, in the forms that Metal3 documents for `spec.bmc.address` of a `BareMetalHost`.
+//! The addresses of BMCs, as Metal3 documents them for `spec.bmc.address` of a `BareMetalHost`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-/// Longer ones are no addresses.
+/// Maximum length of an address, in bytes.
 const MAX_LENGTH: usize = 1024;
 
-/// What an address's scheme says of its BMC beyond Redfish. A hint: the BMC itself says more.
+/// The vendor that an address's scheme names. It counts only if the BMC itself does not reveal its vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// Dell iDRAC.
@@ -18,7 +18,7 @@ pub enum Dialect {
     Ilo,
 }
 
-/// The schemes of Metal3 that are Redfish, without `+http` and `+https`.
+/// Metal3's schemes that use Redfish, without `+http` and `+https`.
 const REDFISH_SCHEMES: [(&str, Option<Dialect>); 7] = [
     ("redfish", None),
     ("redfish-virtualmedia", None),
@@ -29,7 +29,7 @@ const REDFISH_SCHEMES: [(&str, Option<Dialect>); 7] = [
     ("ilo5-virtualmedia", Some(Dialect::Ilo)),
 ];
 
-/// Those that are something else, and what works in their place.
+/// Metal3's other schemes, each with the Redfish scheme to use instead.
 const OTHER_SCHEMES: [(&str, &str); 8] = [
     ("ipmi", "redfish-virtualmedia"),
     ("libvirt", "redfish-virtualmedia+http"),
@@ -41,57 +41,59 @@ const OTHER_SCHEMES: [(&str, &str); 8] = [
     ("irmc", "redfish-virtualmedia"),
 ];
 
-/// Why a text is no address that can be used. Quotes nothing that may hold a password.
+/// Why a text is not the address of a BMC. Never quotes a part that may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// Nothing.
-    #[error("the BMC's address is empty; it is written like redfish-virtualmedia://192.0.2.10/redfish/v1/Systems/1")]
+    /// The text is empty.
+    #[error("the BMC's address is empty; write, for example, redfish-virtualmedia://192.0.2.10/redfish/v1/Systems/1")]
     Empty,
-    /// Very long.
-    #[error("the BMC's address is longer than {MAX_LENGTH} characters")]
+    /// The text is too long.
+    #[error("the BMC's address is longer than {MAX_LENGTH} bytes")]
     TooLong,
-    /// `user:password@`.
-    #[error("the BMC's address holds a user name or a password before an '@'; these are given on their own")]
+    /// The text has an `@`, as in `user:password@host`.
+    #[error("the BMC's address has a user name or a password before an '@'; give them separately")]
     Userinfo,
-    /// Another protocol, for which Redfish may be used instead.
+    /// The scheme is that of another protocol.
     #[error(
-        "{scheme}:// is not Redfish, and virtual media needs it; if this BMC has Redfish, write {instead}://{rest}"
+        "{scheme}:// is not Redfish, which virtual media needs; if this BMC supports Redfish, write {instead}://{rest}"
     )]
     OtherProtocol {
-        /// The scheme.
+        /// The scheme in the address.
         scheme: String,
-        /// The scheme to write.
+        /// The scheme to use instead.
         instead: &'static str,
-        /// The host.
+        /// The host and the port in the address.
         rest: String,
     },
-    /// A scheme that nobody knows.
+    /// The scheme is unknown.
     #[error(
-        "the scheme {0:?} of the BMC's address is not known; these are: redfish-virtualmedia, redfish, \
-         idrac-virtualmedia, idrac-redfish, ilo5-virtualmedia, ilo5-redfish, redfish-uefihttp, each with +http or \
-         +https behind it if need be, http and https"
+        "the scheme {0:?} of the BMC's address is unknown; use redfish-virtualmedia, redfish, idrac-virtualmedia, \
+         idrac-redfish, ilo5-virtualmedia, ilo5-redfish or redfish-uefihttp, each also with +http or +https, or http or \
+         https"
     )]
     UnknownScheme(String),
-    /// Port 623.
-    #[error("port 623 of the BMC's address is IPMI's; Redfish is on 443, which need not be written")]
+    /// The port is 623.
+    #[error("port 623 in the BMC's address is the port of IPMI; leave the port out, because Redfish uses 443")]
     IpmiPort,
-    /// No host, or one that cannot be.
-    #[error("the BMC's address has no usable host: {0}; IPv6 addresses are written in brackets, without a zone")]
+    /// The host is missing or invalid.
+    #[error("the BMC's address has no valid host: {0}; write IPv6 addresses in brackets and without a zone")]
     Host(String),
-    /// `?` or `#`.
-    #[error("the BMC's address has a '?' or '#' in it, and neither means anything there")]
+    /// The text has a `?` or `#`.
+    #[error("the BMC's address contains '?' or '#'; remove it and what follows")]
     QueryOrFragment,
-    /// A path that is no System's.
+    /// The path is not that of a System.
     #[error(
-        "the path {0:?} of the BMC's address is not that of a System, such as /redfish/v1/Systems/1; it may be left out"
+        "the path {0:?} in the BMC's address is not the path of a System, such as /redfish/v1/Systems/1; correct it or \
+         leave it out"
     )]
     Path(String),
 }
 
-/// Where a BMC's Redfish service is, and which of its Systems is meant.
+/// The address of a BMC's Redfish service, and the System to use.
 ///
-/// Displays as it was written, which is without user name and password.
+/// Parse it from a text such as `redfish-virtualmedia+https://192.0.2.10/redfish/v1/Systems/1`. Without a scheme it is HTTPS.
+/// `Display` and `Debug` show it as it was written. It cannot contain a user name or a password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BmcAddress {
@@ -102,24 +104,24 @@ pub struct BmcAddress {
 }
 
 impl BmcAddress {
-    /// The service's URL with the path `/`: `http` or `https`, host, port.
+    /// The service's URL: `http` or `https`, the host, the port, and the path `/`.
     pub fn origin(&self) -> &Url {
         &self.origin
     }
 
-    /// The path of the System that the address names, without a slash at its end.
+    /// The path of the System, without a slash at its end. `None` if the address names no System.
     pub fn system(&self) -> Option<&str> {
         self.system.as_deref()
     }
 
-    /// What the scheme says of the BMC.
+    /// The vendor that the scheme names.
     pub fn hint(&self) -> Option<Dialect> {
         self.hint
     }
 
-    /// The host as a literal address or a name.
+    /// The host: an IP address or a name.
     pub fn host(&self) -> Host<&str> {
-        // Parsing has seen that there is one.
+        // `from_str` has checked that there is a host.
         self.origin.host().unwrap_or(Host::Domain(""))
     }
 }
@@ -159,12 +161,12 @@ impl FromStr for BmcAddress {
     }
 }
 
-/// The scheme in lower case, if there is one, and what is behind it.
+/// The scheme in lower case, if there is one, and the rest.
 fn split(text: &str) -> (Option<String>, &str) {
     if let Some((scheme, rest)) = text.split_once("://") {
         return (Some(scheme.to_ascii_lowercase()), rest);
     }
-    // Metal3 takes `ipmi:192.0.2.10` too. `host:8443` is a host.
+    // Metal3 also accepts `ipmi:192.0.2.10`. But `host:8443` is a host with a port.
     if let Some((scheme, rest)) = text.split_once(':') {
         let scheme = scheme.to_ascii_lowercase();
         let base = scheme.split_once('+').map_or(scheme.as_str(), |(base, _)| base);
@@ -179,7 +181,7 @@ fn split(text: &str) -> (Option<String>, &str) {
     (None, text)
 }
 
-/// `http` or `https`, and what the scheme says of the BMC.
+/// `http` or `https`, and the vendor that the scheme names.
 fn transport(scheme: Option<&str>, authority: &str) -> Result<(&'static str, Option<Dialect>), AddressError> {
     let Some(scheme) = scheme else { return Ok(("https", None)) };
     let (base, suffix) = scheme.split_once('+').map_or((scheme, None), |(base, suffix)| (base, Some(suffix)));
@@ -205,7 +207,7 @@ fn transport(scheme: Option<&str>, authority: &str) -> Result<(&'static str, Opt
     }
 }
 
-/// The System's path; none for the service's own paths.
+/// The System's path, or `None` for the paths of the service itself.
 fn system(path: &str) -> Result<Option<String>, AddressError> {
     let path = path.trim_end_matches('/');
     if matches!(path, "" | "/redfish" | "/redfish/v1" | "/redfish/v1/Systems") {

@@ -1,4 +1,4 @@
-//! User names and passwords of BMCs. They are shown nowhere.
+//! User names and passwords of BMCs. No error, log or `Debug` output shows a password.
 
 use std::fmt;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// No user name or password is longer.
+/// Maximum size of a file with a user name or a password, in bytes.
 const MAX_LENGTH: u64 = 4096;
 
 /// A BMC's password. `Debug` hides it, and there is no `Display`.
@@ -16,12 +16,12 @@ const MAX_LENGTH: u64 = 4096;
 pub struct Password(String);
 
 impl Password {
-    /// The password itself, for the BMC and for nothing else.
+    /// The password itself. Pass it to nothing but the BMC.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The content of a file, without the end of its line.
+    /// Reads the password from a file of at most 4096 bytes, without the line break at the end.
     pub fn from_file(path: &Path) -> Result<Self, CredentialsError> {
         Ok(Self(read_line(path)?))
     }
@@ -39,16 +39,16 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Who logs in to a BMC.
+/// The account that logs in to a BMC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The account.
+    /// The account's name.
     pub username: String,
-    /// Its password.
+    /// The account's password.
     pub password: Password,
 }
 
-/// Why credentials cannot be used. Names files and variables, never what is in them.
+/// Why credentials cannot be used. Names files and variables, but never shows their content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
@@ -57,31 +57,31 @@ pub enum CredentialsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file is too large.
-    #[error("{} is longer than {MAX_LENGTH} bytes, which no user name or password is", _0.display())]
+    #[error("{} is longer than {MAX_LENGTH} bytes, too long for a user name or a password", _0.display())]
     TooLong(PathBuf),
     /// A file is not UTF-8.
-    #[error("{} is not text in UTF-8", _0.display())]
+    #[error("{} is not UTF-8 text", _0.display())]
     NotText(PathBuf),
     /// Only one of two variables is set.
-    #[error("{prefix}_USERNAME and {prefix}_PASSWORD go together: only one of them is set")]
+    #[error("only one of {prefix}_USERNAME and {prefix}_PASSWORD is set; set both")]
     Half {
-        /// What their names begin with.
+        /// The prefix of the variables' names.
         prefix: String,
     },
-    /// A user name that no BMC takes.
-    #[error("the BMC's user name is empty, or has a colon or a control character in it")]
+    /// The user name is empty, or has a colon or a control character.
+    #[error("the BMC's user name is empty, or contains a colon or a control character")]
     Username,
-    /// A password with a line break.
-    #[error("the BMC's password has a control character in it, such as a line break")]
+    /// The password has a control character, such as a line break.
+    #[error("the BMC's password contains a control character, such as a line break")]
     Password,
 }
 
 impl Credentials {
-    /// Checks that both can be sent.
+    /// Checks that both can be sent to a BMC.
     pub fn new(username: String, password: Password) -> Result<Self, CredentialsError> {
         // RFC 7617 §2: the user name ends at the first colon.
         if username.is_empty() || username.contains(|c: char| c == ':' || c.is_control()) {
@@ -93,13 +93,13 @@ impl Credentials {
         Ok(Self { username, password })
     }
 
-    /// From the files `username` and `password` of a directory, as a Secret of Kubernetes is mounted.
+    /// Reads the files `username` and `password` in a directory, such as a mounted Kubernetes Secret.
     pub fn from_directory(directory: &Path) -> Result<Self, CredentialsError> {
         let username = read_line(&directory.join("username"))?;
         Self::new(username, Password::from_file(&directory.join("password"))?)
     }
 
-    /// From the variables `PREFIX_USERNAME` and `PREFIX_PASSWORD`; `None` when neither is set.
+    /// Reads the environment variables `PREFIX_USERNAME` and `PREFIX_PASSWORD`. Returns `None` if neither is set.
     pub fn from_environment(prefix: &str) -> Result<Option<Self>, CredentialsError> {
         let variable = |name: &str| std::env::var(format!("{prefix}_{name}")).ok().filter(|value| !value.is_empty());
         match (variable("USERNAME"), variable("PASSWORD")) {
@@ -110,7 +110,7 @@ impl Credentials {
     }
 }
 
-/// A short file, without the line break at its end.
+/// Reads a short file, without the line break at the end.
 fn read_line(path: &Path) -> Result<String, CredentialsError> {
     let read = |source| CredentialsError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();

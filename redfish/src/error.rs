@@ -1,253 +1,231 @@
-//! What can go wrong between us and a BMC.
+//! What can go wrong between the client and a BMC.
 
 use std::fmt;
 use std::time::Duration;
 
 use http::StatusCode;
 
-use super::message::Message;
+use super::message::{Message, Messages};
 use super::networks::NetworkRefusal;
 
-/// A request that a BMC has answered with an error.
+/// The method and the path of a request. Displays as `GET /redfish/v1/Systems/1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// The method.
+pub struct RequestLine {
+    /// `GET`, `POST`, `PATCH` or `DELETE`.
     pub method: &'static str,
-    /// The path.
+    /// The path, with secrets masked.
     pub path: String,
-    /// The answer's status.
+}
+
+impl fmt::Display for RequestLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+/// An answer with a status other than success.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{request}: the BMC answers {status}{}", Messages(messages))]
+pub struct Failure {
+    /// The request.
+    pub request: RequestLine,
+    /// The HTTP status of the answer.
     pub status: StatusCode,
-    /// What the BMC says of it.
+    /// The BMC's messages.
     pub messages: Vec<Message>,
-    /// `Retry-After`.
+    /// How long to wait before the next request (`Retry-After`).
     pub retry_after: Option<Duration>,
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: the BMC answers {}", self.method, self.path, self.status)?;
-        said(f, &self.messages)
+impl Failure {
+    /// Whether the BMC refused the request because of its `If-Match` (412), or because it has none (428).
+    pub fn is_precondition(&self) -> bool {
+        matches!(self.status, StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED)
     }
 }
 
-fn said(f: &mut fmt::Formatter<'_>, messages: &[Message]) -> fmt::Result {
-    for (n, message) in messages.iter().enumerate() {
-        write!(f, "{}{message}", if n == 0 { ": " } else { "; " })?;
-    }
-    Ok(())
-}
-
-struct Said<'a>(&'a [Message]);
-
-impl fmt::Display for Said<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        said(f, self.0)
-    }
-}
-
-/// Why a BMC did not do what it was asked. Holds no secret: texts of BMCs are cleaned of them.
+/// Why a request failed. The texts of BMCs in it have their secrets masked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedfishError {
-    /// The address is not one that BMCs may have.
-    #[error("the BMC {host} is not connected to: {refusal}")]
+    /// The BMC's address is not in the allowed networks. Nothing was sent.
+    #[error("the BMC {host} must not be connected to: {refusal}")]
     Refused {
-        /// The host of the BMC's address.
+        /// The host in the BMC's address.
         host: String,
-        /// Why.
+        /// The reason.
         refusal: NetworkRefusal,
     },
-    /// The name of the BMC is not known.
-    #[error("the BMC's name {host} cannot be resolved: {reason}; give its address, or look at the name service")]
+    /// The BMC's host name does not resolve. Nothing was sent.
+    #[error("the BMC's name {host} cannot be resolved: {reason}; check the DNS, or use the BMC's IP address")]
     Unresolved {
-        /// The name.
+        /// The host name.
         host: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// No connection. Nothing was sent.
-    #[error("the BMC at {origin} cannot be reached: {reason}; check address, network and power of the BMC")]
+    #[error("the BMC at {origin} cannot be reached: {reason}; check the BMC's address, network and power")]
     Unreachable {
-        /// Where it should be.
+        /// The BMC's URL without a path.
         origin: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// No TLS. Nothing was sent.
+    /// No TLS connection. Nothing was sent.
     #[error("the BMC at {origin} is not trusted: {reason}")]
     Tls {
-        /// Where it is.
+        /// The BMC's URL without a path.
         origin: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// The connection ended before the answer. Whether the BMC did it is not known.
-    #[error("{method} {path}: the BMC ended the connection before it answered ({reason})")]
+    /// The connection ended before the answer. It is not known whether the BMC carried out the request.
+    #[error("{request}: the BMC closed the connection before it answered ({reason})")]
     Broken {
-        /// The method.
-        method: &'static str,
-        /// The path.
-        path: String,
-        /// How.
+        /// The request.
+        request: RequestLine,
+        /// The reason.
         reason: String,
     },
-    /// No answer in time. Whether the BMC did it is not known.
-    #[error("{method} {path}: the BMC has not answered within {} s", after.as_secs_f32().ceil())]
+    /// No answer in time. It is not known whether the BMC carried out the request.
+    #[error("{request}: the BMC has not answered within {} s", after.as_secs_f32().ceil())]
     Timeout {
-        /// The method.
-        method: &'static str,
-        /// The path.
-        path: String,
-        /// The time that it had.
+        /// The request.
+        request: RequestLine,
+        /// The time limit.
         after: Duration,
     },
-    /// The BMC asks for credentials and there are none.
-    #[error("the BMC at {origin} asks for a user name and a password, and none were given")]
+    /// The BMC asks for credentials, and there are none.
+    #[error("the BMC at {origin} asks for a user name and a password, but none were given")]
     CredentialsMissing {
-        /// Where it is.
+        /// The BMC's URL without a path.
         origin: String,
     },
-    /// The BMC does not take the credentials.
+    /// The BMC refuses the credentials (401).
     #[error(
         "the BMC at {origin} does not accept the password of {username:?}, or the account is locked{}",
-        Said(messages)
+        Messages(messages)
     )]
     NotAuthorized {
-        /// Where it is.
+        /// The BMC's URL without a path.
         origin: String,
         /// The account.
         username: String,
-        /// What the BMC says of it.
+        /// The BMC's messages.
         messages: Vec<Message>,
     },
-    /// The BMC wants another password first.
+    /// The BMC accepts nothing until the password is changed.
     #[error(
-        "the BMC at {origin} wants the password of {username:?} to be changed before anything else: change it in the \
-         BMC's own interface, then give the new one"
+        "the BMC at {origin} demands that the password of {username:?} is changed first: change it in the BMC's own \
+         interface, then use the new one"
     )]
     PasswordChangeRequired {
-        /// Where it is.
+        /// The BMC's URL without a path.
         origin: String,
         /// The account.
         username: String,
     },
-    /// Another status than success.
+    /// An answer with a status other than success.
     #[error("{0}")]
     Status(Box<Failure>),
-    /// 412: the resource has changed since its `ETag` was read.
-    #[error("{0}")]
-    PreconditionFailed(Box<Failure>),
-    /// 428: the BMC wants `If-Match`.
-    #[error("{0}")]
-    PreconditionRequired(Box<Failure>),
-    /// A redirect that is not followed.
+    /// A redirect to another host, of a request that is not a read, or in a circle.
     #[error(
-        "{method} {path}: the BMC sends to {location}, and is not followed there; if that is the right address, write \
-         it as the BMC's"
+        "{request}: the BMC redirects to {location}, which is not followed; if that is the right address, use it as \
+         the BMC's address"
     )]
     Redirect {
-        /// The method.
-        method: &'static str,
-        /// The path.
-        path: String,
-        /// Where it would have gone.
+        /// The request.
+        request: RequestLine,
+        /// Where the redirect leads.
         location: String,
     },
-    /// A path that cannot be one.
-    #[error("the BMC refers to {0:?}, which is no path")]
+    /// A link that is not a path on the BMC.
+    #[error("the BMC links to {0:?}, which is not a path")]
     Reference(String),
-    /// Not JSON, or no object.
-    #[error("{method} {path}: the answer is no JSON object ({reason}); is there a Redfish service at this address?")]
+    /// The answer is not a JSON object.
+    #[error(
+        "{request}: the answer is not a JSON object ({reason}); check that this is the address of a Redfish service"
+    )]
     NotJson {
-        /// The method.
-        method: &'static str,
-        /// The path.
-        path: String,
-        /// How it is not.
+        /// The request.
+        request: RequestLine,
+        /// What is wrong with it.
         reason: String,
     },
-    /// More than anyone needs.
-    #[error("{method} {path}: the answer is longer than {limit} bytes, which is as much as is read")]
+    /// The answer is larger than [`ClientOptions::max_body`](crate::ClientOptions::max_body).
+    #[error("{request}: the answer is longer than the limit of {limit} bytes")]
     TooLarge {
-        /// The method.
-        method: &'static str,
-        /// The path.
-        path: String,
-        /// The bound.
+        /// The request.
+        request: RequestLine,
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A Task that ended otherwise than well.
-    #[error("{path}: the BMC's task ended as {state}{}", Said(messages))]
+    /// A task that did not end well.
+    #[error("{path}: the BMC's task ended with {state}{}", Messages(messages))]
     TaskFailed {
-        /// The Task, or its monitor.
+        /// The path of the task, or of its monitor.
         path: String,
-        /// Its `TaskState`, or the status of its monitor.
+        /// `TaskState`, or the status of the monitor.
         state: String,
-        /// What the BMC says of it.
+        /// The BMC's messages.
         messages: Vec<Message>,
     },
-    /// A Task that has not ended.
+    /// A task that did not end in time.
     #[error("{path}: the BMC's task is still {state} after {} s", after.as_secs())]
     TaskUnfinished {
-        /// The Task, or its monitor.
+        /// The path of the task, or of its monitor.
         path: String,
-        /// Its `TaskState`, or the status of its monitor.
+        /// `TaskState`, or the status of the monitor.
         state: String,
-        /// The time that it had.
+        /// The time limit.
         after: Duration,
     },
-    /// A mistake in dayone, or a system that cannot do TLS.
-    #[error("the client for the BMC cannot be made: {0}")]
+    /// The HTTP client cannot be built, for example because this system has no TLS.
+    #[error("the client for the BMC cannot be built: {0}")]
     Internal(String),
 }
 
 impl RedfishError {
-    /// What the BMC says of it.
+    /// The BMC's messages.
     pub fn messages(&self) -> &[Message] {
         match self {
-            Self::Status(failure) | Self::PreconditionFailed(failure) | Self::PreconditionRequired(failure) => {
-                &failure.messages
-            }
+            Self::Status(failure) => &failure.messages,
             Self::NotAuthorized { messages, .. } | Self::TaskFailed { messages, .. } => messages,
             _ => &[],
         }
     }
 
-    /// Whether the BMC says a message of this key, such as `PropertyUnknown`, whatever the registry and its version.
+    /// Whether a message has this key, such as `PropertyUnknown`, in any version of any registry.
     pub fn says(&self, key: &str) -> bool {
         self.messages().iter().any(|message| message.key().eq_ignore_ascii_case(key))
     }
 
-    /// The answer's status, if there was an answer that said no.
+    /// The HTTP status of the answer. `None` if there was no answer, or the login failed.
     pub fn status(&self) -> Option<StatusCode> {
         self.failure().map(|failure| failure.status)
     }
 
-    /// The answer that said no.
+    /// The answer whose status is not success.
     pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Status(failure) | Self::PreconditionFailed(failure) | Self::PreconditionRequired(failure) => {
-                Some(failure)
-            }
-            _ => None,
-        }
+        if let Self::Status(failure) = self { Some(failure) } else { None }
     }
 
-    /// Whether the same request may well succeed a little later.
+    /// Whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
             Self::Status(failure) => {
                 failure.status.is_server_error() && failure.status != StatusCode::NOT_IMPLEMENTED
                     || failure.status == StatusCode::TOO_MANY_REQUESTS
-                    || failure.messages.iter().any(not_ready)
+                    || !failure.is_precondition() && failure.messages.iter().any(not_ready)
             }
             _ => false,
         }
     }
 }
 
-/// What iDRAC and iLO say, with a status that says otherwise, while they are busy with what they were asked before.
+/// What iDRAC and iLO answer while they are busy with an earlier request, with a status that means something else.
 fn not_ready(message: &Message) -> bool {
     message.key() == "SYS518" || message.id.starts_with("iLO.") && message.key() == "InvalidOperationForSystemState"
 }

@@ -1,14 +1,13 @@
-//! A client of BMCs (Redfish, DMTF DSP0266) for one purpose: a host that boots once from an image that the BMC shows it as
-//! virtual media.
+//! A Redfish client (DMTF DSP0266) that boots a machine once from an image, through its BMC.
 //!
-//! What BMCs have is read before anything is changed, and decides what is asked of them: vendors differ in the slots that
-//! they have, in the form of `InsertMedia`, in how the boot override is set and in the reset types. Sessions, tasks, ETags
-//! and BMCs that are busy are dealt with here. No error, log line or [`Debug`](std::fmt::Debug) holds a password or a token.
+//! The image is at an HTTP or HTTPS URL. The BMC reads it and shows it to the machine as a CD or a USB stick: as virtual
+//! media. The crate knows how BMCs of different vendors deviate from the schemas and from each other, and adapts its
+//! requests to what a BMC shows. It needs a Tokio runtime.
 //!
-//! - [`bmc::Bmc`] is one BMC with all that a boot needs: [`survey`](bmc::Bmc::survey), [`insert`](bmc::Bmc::insert),
-//!   [`boot_once`](bmc::Bmc::boot_once), [`power`](bmc::Bmc::power), and the way back: [`eject`](bmc::Bmc::eject) and
-//!   [`restore`](bmc::Bmc::restore).
-//! - [`Client`] is below it: requests, sessions and tasks.
+//! # Boot a machine
+//!
+//! First connect. The address is that of the BMC, with the path of a System if the BMC has several. The forms that Metal3
+//! uses are valid, too.
 //!
 //! ```no_run
 //! use redfish::bmc::{Bmc, Medium, PowerAction};
@@ -16,28 +15,66 @@
 //!
 //! # async fn boot() -> Result<(), Box<dyn std::error::Error>> {
 //! let target = Target {
-//!     // As Metal3 writes it; the path is that of a System, where the BMC has several.
-//!     address: "redfish-virtualmedia+https://192.0.2.5/redfish/v1/Systems/1".parse::<BmcAddress>()?,
+//!     address: "https://192.0.2.5/redfish/v1/Systems/1".parse::<BmcAddress>()?,
 //!     credentials: Some(Credentials::new("root".to_owned(), "a password".to_owned().into())?),
 //!     verification: Verification::System,
 //! };
 //! let bmc = Bmc::connect(&target, &ClientOptions::default()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Then read what the BMC has, and plan the requests. So far nothing has changed. If the BMC lacks something that the boot
+//! needs, `plan` returns an error that says what.
+//!
+//! ```no_run
+//! # use redfish::bmc::{Bmc, BmcError, Medium};
+//! # async fn plan(bmc: &Bmc, url: &str) -> Result<(), BmcError> {
 //! let survey = bmc.survey().await?;
-//! // Nothing was changed so far. What will be asked of the BMC is known now, and is refused here if it lacks something.
 //! let plan = Bmc::plan(&survey, Medium::Cd, None)?;
+//! for request in plan.requests(url) {
+//!     println!("{} {} {}", request.method, request.path, request.body);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! let url = "http://192.0.2.1/boot.iso";
-//! let inserted = bmc.insert(&plan, url).await?;
-//! let before = bmc.boot_once(&plan).await?;
+//! Insert the image, make the machine boot from it once, and restart the machine:
+//!
+//! ```no_run
+//! # use redfish::bmc::{Bmc, BmcError, Plan, PowerAction};
+//! # async fn start(bmc: &Bmc, plan: &Plan, url: &str) -> Result<(), BmcError> {
+//! let inserted = bmc.insert(plan, url).await?;
+//! let boot_override = bmc.boot_once(plan).await?;
 //! bmc.power(PowerAction::Cycle { graceful: std::time::Duration::ZERO }).await?;
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! // When the host has booted:
+//! When the machine no longer needs the image, undo it, and close the session. BMCs have few sessions.
+//!
+//! ```no_run
+//! # use redfish::bmc::{Bmc, BmcError, BootOverride, Inserted};
+//! # async fn undo(bmc: Bmc, inserted: Inserted, boot_override: BootOverride, url: &str) -> Result<(), BmcError> {
 //! bmc.eject(&inserted.slot, Some(url)).await?;
-//! bmc.restore(&before).await?;
+//! bmc.restore(&boot_override).await?;
 //! bmc.close().await;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `examples/insert_and_boot.rs` is the whole program.
+//!
+//! # Other requests
+//!
+//! [`Client`] sends any request to a BMC: it logs in, keeps a session, follows tasks, handles ETags, and repeats what is safe
+//! to repeat. [`bmc::Bmc`] uses it.
+//!
+//! # Errors and secrets
+//!
+//! [`BmcError`](bmc::BmcError) says what failed on which BMC, what the BMC answered, and what to do.
+//! [`is_transient`](bmc::BmcError::is_transient) tells whether the same call may succeed later. No error, log line or
+//! [`Debug`](std::fmt::Debug) output contains a password or a session's token, even if a BMC repeats them in its answers.
 
 mod address;
 pub mod bmc;
@@ -53,9 +90,7 @@ mod tls;
 pub use address::{AddressError, BmcAddress, Dialect};
 pub use client::{Answer, Client, ClientOptions, Completion, RequestRecord, Resource, Target};
 pub use credentials::{Credentials, CredentialsError, Password};
-pub use error::{Failure, RedfishError};
-pub use message::Message;
-pub use message::without_tokens;
+pub use error::{Failure, RedfishError, RequestLine};
+pub use message::{Message, without_tokens};
 pub use networks::{AllowedNetworks, NetworkRefusal};
-pub use tls::client_config;
-pub use tls::{Certificates, CertificatesError, Verification};
+pub use tls::{Certificates, CertificatesError, Verification, client_config};

@@ -1,5 +1,4 @@
-//! What a BMC says of an error: `@Message.ExtendedInfo` (DSP0266 §8.6, schema `Message`), as bounded text without
-//! secrets.
+//! Reads a BMC's messages (`@Message.ExtendedInfo`, DSP0266 §8.6, schema `Message`) as short texts with secrets masked.
 
 use std::fmt;
 
@@ -8,30 +7,30 @@ use serde_json::Value;
 
 use super::secrets::Secrets;
 
-/// Messages that are kept of one answer.
+/// Maximum number of messages of one answer.
 const MAX_MESSAGES: usize = 8;
-/// Characters that are kept of one text.
+/// Maximum length of one text, in characters.
 const MAX_TEXT: usize = 400;
-/// Characters of a token that may be shown.
+/// How many characters of a token are shown.
 const SHOWN: usize = 6;
 
-/// One message of a BMC.
+/// A message of a BMC (schema `Message`). Secrets in it are masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Registry, version and key, such as `Base.1.8.PropertyUnknown`. Empty if the BMC gives none.
+    /// `MessageId`: registry, version and key, such as `Base.1.8.PropertyUnknown`. Empty if the BMC gives none.
     pub id: String,
-    /// The text.
+    /// `Message`: the text. Empty if the BMC gives none.
     pub text: String,
-    /// What the BMC says should be done.
+    /// `Resolution`: what the BMC recommends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
-    /// The properties that are meant (`RelatedProperties`), and the arguments of the message (`MessageArgs`).
+    /// `RelatedProperties` and `MessageArgs`: what the message is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<String>,
 }
 
 impl Message {
-    /// The last part of the identifier: `PropertyUnknown`.
+    /// The last part of the id, such as `PropertyUnknown`.
     pub fn key(&self) -> &str {
         self.id.rsplit('.').next().unwrap_or_default()
     }
@@ -47,7 +46,19 @@ impl fmt::Display for Message {
     }
 }
 
-/// The messages of an answer: of an error, of a success that says more, or of a Task (`Messages`).
+/// Displays messages behind an error: `: first; second`.
+pub(super) struct Messages<'a>(pub(super) &'a [Message]);
+
+impl fmt::Display for Messages<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, message) in self.0.iter().enumerate() {
+            write!(f, "{}{message}", if n == 0 { ": " } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the messages of an answer: of an error, of a success with additional information, or of a task (`Messages`).
 pub(super) fn messages(body: &Value, secrets: &Secrets) -> Vec<Message> {
     let error = body.get("error");
     let lists = [
@@ -57,7 +68,7 @@ pub(super) fn messages(body: &Value, secrets: &Secrets) -> Vec<Message> {
     ];
     let mut found: Vec<Message> = Vec::new();
     for list in lists.into_iter().flatten() {
-        // Some firmware gives one message instead of a list of one.
+        // Some firmware sends one message instead of a list with one.
         let members = match list {
             Value::Array(members) => members.as_slice(),
             single => std::slice::from_ref(single),
@@ -72,7 +83,7 @@ pub(super) fn messages(body: &Value, secrets: &Secrets) -> Vec<Message> {
             }
         }
     }
-    // The error's own message mostly refers to the list; it is all there is if the list has no text.
+    // The error's own message usually refers to the list. If the list has no text, it is the only text.
     if found.iter().all(|message| message.text.is_empty())
         && let Some(error) = error
     {
@@ -103,10 +114,10 @@ fn text(value: Option<&Value>, secrets: &Secrets) -> String {
     value.and_then(Value::as_str).map(|text| clean(text, secrets)).unwrap_or_default()
 }
 
-/// A BMC's text as it may be shown: bounded, on one line, without the given secrets and without capability tokens.
+/// Makes a BMC's text safe to show: short, on one line, with secrets masked and tokens shortened.
 pub(super) fn clean(text: &str, secrets: &Secrets) -> String {
-    // Replacing comes first: a secret that is cut in two would not be recognised.
-    let text = without_tokens(&secrets.blank(text));
+    // Masking comes first: a secret that was cut in two would not be recognised.
+    let text = without_tokens(&secrets.mask(text));
     let line: Vec<&str> =
         text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
     let line = line.join(" ");
@@ -116,8 +127,8 @@ pub(super) fn clean(text: &str, secrets: &Secrets) -> String {
     }
 }
 
-/// A text without the tokens of images' URLs, which are credentials: BMCs show URLs, and repeat those that they do not
-/// like.
+/// Shortens the tokens in images' URLs to six characters. Such a token, the segment after `/i/` or `/h/` in a path, is a
+/// credential, and BMCs show the URLs of images and repeat them in errors.
 pub fn without_tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! Which addresses BMCs may have. Whoever may order boots names the BMC, so without a bound the server could be sent to
-//! any HTTP service that it reaches.
+//! Restricts the addresses that BMCs may have. In a server, anyone who may order boots chooses the BMC's address. Without
+//! a restriction, they could make the server send requests to any HTTP service that it reaches.
 //!
-//! What a name resolves to is checked by the resolver whose answer the connection is made with, so that no second answer
-//! can differ from the first. Ports are not restricted: BMCs behind port forwarding have any.
+//! The resolver checks the addresses that a host name resolves to, and the connection uses the same answer of the DNS. A
+//! second, different answer therefore changes nothing. Ports are not restricted: port forwarding can give a BMC any port.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,11 +13,11 @@ use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// How long a name may take to be resolved.
+/// The time limit for resolving a host name.
 const RESOLUTION: Duration = Duration::from_secs(10);
 
-/// Where clouds answer any process of a machine with that machine's credentials (AWS, Azure, GCP, `OpenStack`; ECS; AWS
-/// with IPv6; Alibaba). No BMC is there.
+/// The addresses where clouds give the machine's credentials to any process (AWS, Azure, GCP, `OpenStack`; ECS; AWS with
+/// IPv6; Alibaba). No BMC is there.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
@@ -25,25 +25,25 @@ const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
 ];
 
-/// The networks that BMCs are in. None means any; a cloud's metadata service is refused unless its very address is
-/// listed.
+/// The networks that BMCs may be in. Collect it from [`IpNet`]s. Without networks, it allows every address except those of
+/// the clouds' metadata services; to allow one of these, list exactly that address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedNetworks(Arc<[IpNet]>);
 
-/// An address that is not connected to.
+/// Why an address is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkRefusal {
-    /// In none of the networks.
-    #[error("{0} is in none of the networks that BMCs may be in")]
+    /// The address is in none of the networks.
+    #[error("{0} is in none of the networks that are allowed for BMCs")]
     Outside(IpAddr),
-    /// A cloud's metadata service.
-    #[error("{0} is where clouds answer with a machine's own credentials; no BMC is there")]
+    /// The address is that of a cloud's metadata service.
+    #[error("{0} is the address of a cloud's metadata service, not of a BMC")]
     Metadata(IpAddr),
 }
 
 impl AllowedNetworks {
-    /// Whether a BMC may have this address.
+    /// Checks that a BMC may have this address.
     pub fn check(&self, address: IpAddr) -> Result<(), NetworkRefusal> {
         let address = plain(address);
         let exact = |network: &IpNet| network.prefix_len() == network.max_prefix_len() && network.addr() == address;
@@ -57,7 +57,7 @@ impl AllowedNetworks {
         }
     }
 
-    /// Whether a URL's host may be connected to, if it is an address. Names are checked when they are resolved.
+    /// Checks a URL's host if it is an address. Names are checked when they are resolved.
     pub(super) fn check_literal(&self, url: &Url) -> Result<(), NetworkRefusal> {
         match url.host() {
             Some(Host::Ipv4(address)) => self.check(address.into()),
@@ -94,28 +94,28 @@ impl fmt::Display for AllowedNetworks {
     }
 }
 
-/// A name that could not be resolved.
+/// A host name that could not be resolved.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Unresolved(String);
 
-/// Resolves names as the system does, and leaves out what may not be connected to.
+/// Resolves host names as the system does, and leaves out the addresses that are not allowed.
 pub(super) struct Resolver(pub(super) AllowedNetworks);
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let networks = self.0.clone();
         Box::pin(async move {
-            let looked = tokio::time::timeout(RESOLUTION, tokio::net::lookup_host((name.as_str(), 0))).await;
-            let found = looked
-                .map_err(|_| Unresolved(format!("the name service did not answer within {} s", RESOLUTION.as_secs())))?
+            let answer = tokio::time::timeout(RESOLUTION, tokio::net::lookup_host((name.as_str(), 0))).await;
+            let found = answer
+                .map_err(|_| Unresolved(format!("the DNS did not answer within {} s", RESOLUTION.as_secs())))?
                 .map_err(|error| Unresolved(error.to_string()))?;
             allowed(&networks, found.collect())
         })
     }
 }
 
-/// Those of a name's addresses that may be connected to; the refusal of the first, if there are none.
+/// The addresses that are allowed. If none is, the refusal of the first.
 fn allowed(
     networks: &AllowedNetworks,
     mut found: Vec<SocketAddr>,

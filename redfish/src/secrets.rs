@@ -1,37 +1,37 @@
-//! Texts that nobody may see: the password, the token of the session, and what they look like when a BMC repeats the
-//! request that they came in.
+//! Masks secrets in the texts of a BMC: the password, the session's token, and every encoding in which a BMC may repeat
+//! them.
 
 use base64::prelude::*;
 use data_encoding::{HEXLOWER, HEXUPPER};
 
 use super::credentials::Credentials;
 
-/// What stands for a secret.
-const BLANK: &str = "…";
-/// Secrets that are kept: a session that ends is begun again, and its token may be repeated later.
-const MOST: usize = 64;
-/// A part of a Base64 text that is shorter may be anything.
+/// What replaces a secret.
+const MASK: &str = "…";
+/// Maximum number of secrets. A BMC may still repeat the tokens of earlier sessions.
+const MAX_SECRETS: usize = 64;
+/// Minimum length of a part of a Base64 text: a shorter one could match anything.
 const SHORTEST_CORE: usize = 6;
-/// In a path, which is ours as a rule, a shorter text is no secret that a BMC repeats.
+/// Minimum length of a secret that is masked in a path: a shorter one matches by chance.
 const SHORTEST_IN_PATH: usize = 4;
-/// The last part of a session's path, where it is so long, may be as good as the session's token.
+/// From this length on, the last segment of a session's path may serve as a credential.
 const LONG_NAME: usize = 16;
-/// Headers whose value is a secret whatever it is.
+/// Headers whose value is always masked.
 const HEADERS: [&str; 4] = ["authorization", "x-auth-token", "set-cookie", "cookie"];
-/// Properties whose value is a secret, where they stand as in JSON or in a form.
+/// Properties whose value is always masked, if they are written as in JSON or in a form.
 const PROPERTIES: [&str; 3] = ["password", "passwd", "token"];
 
-/// Texts that nobody may see. Each is found in whatever way it is written: as it is, percent-encoded, escaped for JSON or
-/// HTML, in hexadecimal, and in Base64, by itself or within something longer.
+/// The secrets of one BMC. Each is found plain, percent-encoded, escaped for JSON or HTML, in hexadecimal and in Base64, by
+/// itself or within a longer text.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     plain: Vec<Vec<char>>,
-    /// Parts of Base64 texts: what is around them is of the same text.
+    /// Parts of Base64 texts that contain a secret. The characters around them belong to the same text.
     cores: Vec<Vec<char>>,
 }
 
 impl Secrets {
-    /// What gives access with these credentials.
+    /// The password, and the `user:password` of HTTP's Basic authentication.
     pub(crate) fn of(credentials: Option<&Credentials>) -> Self {
         let mut secrets = Self::default();
         if let Some(Credentials { username, password }) = credentials {
@@ -41,9 +41,9 @@ impl Secrets {
         secrets
     }
 
-    /// One more.
+    /// Adds a secret.
     pub(crate) fn add(&mut self, secret: &str) {
-        if secret.is_empty() || self.plain.len() >= MOST {
+        if secret.is_empty() || self.plain.len() >= MAX_SECRETS {
             return;
         }
         self.add_plain(secret);
@@ -52,14 +52,14 @@ impl Secrets {
             self.add_plain(&HEXUPPER.encode(secret.as_bytes()));
         }
         self.add_encoded(secret);
-        // A request that is repeated in Base64 has it as JSON does.
+        // A request that is repeated in Base64 contains the secret as JSON escapes it.
         let escaped = serde_json::Value::from(secret).to_string();
         if let Some(escaped) = escaped.get(1..escaped.len() - 1).filter(|escaped| *escaped != secret) {
             self.add_encoded(escaped);
         }
     }
 
-    /// The path at which a session ends, where it names the session by something that cannot be guessed.
+    /// Adds the last segment of a session's path, if nobody can guess it.
     pub(crate) fn add_path(&mut self, path: &str) {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         if name.len() >= LONG_NAME {
@@ -71,12 +71,12 @@ impl Secrets {
         let text: Vec<char> = text.chars().collect();
         if !text.is_empty() && !self.plain.contains(&text) {
             self.plain.push(text);
-            // A secret that contains another goes first.
+            // A secret that contains another one is masked first.
             self.plain.sort_by_key(|text| std::cmp::Reverse(text.len()));
         }
     }
 
-    /// What the text is in Base64, wherever in a longer text it begins.
+    /// Adds the Base64 of a text, for every offset in a longer text at which it can begin.
     fn add_encoded(&mut self, text: &str) {
         let bytes = text.as_bytes();
         self.add_plain(&BASE64_STANDARD.encode(bytes));
@@ -85,7 +85,7 @@ impl Secrets {
                 let mut longer = vec![0; before];
                 longer.extend_from_slice(bytes);
                 let encoded: Vec<char> = encoding.encode(&longer).chars().collect();
-                // Of six bits each: those that have bits of what is before, or behind, are not known.
+                // A character is six bits. Those that share bits with the neighbouring text are unknown.
                 let core = encoded.get((before * 8).div_ceil(6)..longer.len() * 8 / 6).unwrap_or_default();
                 if core.len() >= SHORTEST_CORE && !self.cores.iter().any(|known| known == core) {
                     self.cores.push(core.to_vec());
@@ -94,17 +94,17 @@ impl Secrets {
         }
     }
 
-    /// A foreign text without secrets.
-    pub(crate) fn blank(&self, text: &str) -> String {
+    /// Masks the secrets in a BMC's text.
+    pub(crate) fn mask(&self, text: &str) -> String {
         without_values(&self.replaced(text, 0))
     }
 
-    /// A path without secrets. It is ours as a rule.
-    pub(crate) fn blank_path(&self, path: &str) -> String {
+    /// Masks the secrets in a path.
+    pub(crate) fn mask_path(&self, path: &str) -> String {
         self.replaced(path, SHORTEST_IN_PATH)
     }
 
-    /// Whether a secret is in a text that cannot be there by chance.
+    /// Whether a text contains a secret that is too long to be there by chance.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.replaced(text, SHORTEST_CORE) != text
     }
@@ -128,7 +128,7 @@ impl Secrets {
         for (start, end) in found {
             if start >= at {
                 out.extend(characters.get(at..start).unwrap_or_default());
-                out.push_str(BLANK);
+                out.push_str(MASK);
             }
             at = at.max(end);
         }
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// Where a secret is in a text, in any mix of encodings.
+/// The places of a secret in a text, in any mix of encodings.
 fn occurrences<'a>(text: &'a [char], secret: &'a [char]) -> impl Iterator<Item = (usize, usize)> + 'a {
     let first = secret.first().copied();
     let begins = move |start: &usize| {
@@ -167,11 +167,11 @@ fn occurrences<'a>(text: &'a [char], secret: &'a [char]) -> impl Iterator<Item =
     })
 }
 
-/// Where a character ends that begins at `at`, in every way in which it can be written there.
+/// Adds the ends of a character that begins at `at`, for every encoding in which it can be written there.
 fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     let rest = text.get(at..).unwrap_or_default();
     let bytes: Vec<u32> = wanted.encode_utf8(&mut [0; 4]).bytes().map(u32::from).collect();
-    // Escaped, perhaps more than once.
+    // The character may be escaped more than once.
     let escapes = rest.iter().take_while(|character| **character == '\\').count();
     for count in 0..=escapes.min(8) {
         let Some(behind) = rest.get(count..) else { break };
@@ -196,14 +196,14 @@ fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     }
 }
 
-/// The lengths of numbers in hexadecimal, each behind a mark that may be escaped (`\\u0041`, `%2541`). `%2541` may be an
-/// `A` that was encoded twice, or a `%` before `41`: both are found.
+/// The lengths of hexadecimal numbers that follow an escape mark, which may be escaped itself (`\\u0041`, `%2541`). `%2541`
+/// is an `A` that was encoded twice, or a `%` before `41`: both are found.
 fn sequence(text: &[char], mark: char, digits: usize, numbers: &[u32]) -> impl Iterator<Item = usize> {
     let mut ends = vec![0];
     for number in numbers {
         let mut next = Vec::new();
         for mut at in ends {
-            // Between two numbers; before the first one the caller has passed them.
+            // Skips the escapes between two numbers. The caller has skipped those before the first.
             while at > 0 && text.get(at) == Some(&'\\') {
                 at += 1;
             }
@@ -230,7 +230,7 @@ fn is_hex(text: &[char]) -> bool {
     text.iter().all(char::is_ascii_hexdigit)
 }
 
-/// The length of a character reference of HTML.
+/// The length of an HTML character reference.
 fn entity(text: &[char], wanted: char) -> Option<usize> {
     let end = text.iter().take(16).position(|character| *character == ';')?;
     let name: String = text.get(1..end)?.iter().collect();
@@ -243,7 +243,7 @@ fn entity(text: &[char], wanted: char) -> Option<usize> {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => number.parse().ok(),
     });
-    let is_it = match wanted {
+    let is_named = match wanted {
         '&' => name == "amp",
         '<' => name == "lt",
         '>' => name == "gt",
@@ -251,10 +251,10 @@ fn entity(text: &[char], wanted: char) -> Option<usize> {
         '\'' => name == "apos",
         _ => false,
     };
-    (is_it || number == Some(u32::from(wanted))).then_some(end + 1)
+    (is_named || number == Some(u32::from(wanted))).then_some(end + 1)
 }
 
-/// The Base64 text that a part is of.
+/// The whole Base64 text that contains a part.
 fn whole(text: &[char], start: usize, end: usize) -> (usize, usize) {
     let belongs = |character: &&char| character.is_ascii_alphanumeric() || "+/=_-%\\".contains(**character);
     let before = text.get(..start).unwrap_or_default().iter().rev().take_while(belongs).count();
@@ -262,21 +262,21 @@ fn whole(text: &[char], start: usize, end: usize) -> (usize, usize) {
     (start - before, end + behind)
 }
 
-/// A text without the values of headers and properties that are secrets, whoever they are of.
+/// Masks the values of headers and properties that always are secrets.
 fn without_values(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while let Some((start, end)) = value(&lower, at) {
         out.push_str(text.get(at..start).unwrap_or_default());
-        out.push_str(BLANK);
+        out.push_str(MASK);
         at = end;
     }
     out.push_str(text.get(at..).unwrap_or_default());
     out
 }
 
-/// The next value that is a secret: where it begins and where it ends.
+/// The start and the end of the next value that is a secret.
 fn value(text: &str, from: usize) -> Option<(usize, usize)> {
     let names = HEADERS.iter().map(|name| (*name, true)).chain(PROPERTIES.iter().map(|name| (*name, false)));
     let found = names.filter_map(|(name, is_header)| {

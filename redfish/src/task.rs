@@ -1,29 +1,29 @@
-//! Tasks: what a BMC does behind an answer 202 (DSP0266 §13.7; schema `Task` 1.7).
+//! Tasks, which a BMC carries out after it has answered 202 (DSP0266 §13.7; schema `Task` 1.7).
 
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
 
-/// Times between two looks at a task.
+/// The shortest and the longest time between two reads of a task.
 pub(super) const SHORTEST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// What one look at a task's monitor says.
+/// The progress of a task, from one read of its monitor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It goes on, in this state.
+    /// The task runs, in this state.
     Running(String),
-    /// It has ended well.
+    /// The task has completed.
     Done,
-    /// It has ended otherwise, in this state.
+    /// The task has failed, with this state.
     Failed(String),
-    /// The BMC has forgotten it.
+    /// The BMC has forgotten the task.
     Gone,
 }
 
-/// A monitor answers 202 until the operation is done, then as the operation would have; a Task answers 200 always, with
-/// its state in the body. Firmware gives either where the other is meant, so both are looked at.
+/// Reads the progress. A task's monitor answers 202 until the operation is complete, and then as the operation would have
+/// answered. A `Task` resource always answers 200, with its state in the body. Firmware mixes them up, so both are read.
 pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
         return Progress::Gone;
@@ -45,7 +45,7 @@ pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     }
 }
 
-/// The resource to look at: `Location`, or what the body says of itself.
+/// The path to poll: that in `Location`, or else the one that the body names.
 pub(super) fn monitor(location: Option<&str>, body: &Value) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let is_task = text("TaskState").is_some() || text("@odata.type").is_some_and(|name| name.starts_with("#Task."));
@@ -53,9 +53,9 @@ pub(super) fn monitor(location: Option<&str>, body: &Value) -> Option<String> {
     location.or(named).map(str::to_owned)
 }
 
-/// How long to wait before the next look.
-pub(super) fn pause(looks: u32, retry_after: Option<Duration>) -> Duration {
-    let growing = SHORTEST.saturating_mul(1 << looks.min(4));
+/// How long to wait before the next read.
+pub(super) fn pause(reads: u32, retry_after: Option<Duration>) -> Duration {
+    let growing = SHORTEST.saturating_mul(1 << reads.min(4));
     retry_after.unwrap_or(growing).clamp(SHORTEST, LONGEST)
 }
 
@@ -67,22 +67,22 @@ mod tests {
 
     #[test]
     fn monitors_and_tasks_are_told_apart() {
-        let look = |status: u16, body: Value| progress(StatusCode::from_u16(status).unwrap(), &body);
+        let read = |status: u16, body: Value| progress(StatusCode::from_u16(status).unwrap(), &body);
         let running = |state: &str| Progress::Running(state.to_owned());
         let failed = |state: &str| Progress::Failed(state.to_owned());
-        assert_eq!(look(202, Value::Null), running("Running"));
-        assert_eq!(look(202, json!({"TaskState": "New"})), running("New"));
-        assert_eq!(look(200, json!({"TaskState": "Pending"})), running("Pending"));
-        assert_eq!(look(202, json!({"TaskState": "Completed"})), Progress::Done);
-        assert_eq!(look(204, Value::Null), Progress::Done);
-        assert_eq!(look(200, json!({"Image": "x"})), Progress::Done);
-        assert_eq!(look(200, json!({"TaskState": "Exception"})), failed("Exception"));
+        assert_eq!(read(202, Value::Null), running("Running"));
+        assert_eq!(read(202, json!({"TaskState": "New"})), running("New"));
+        assert_eq!(read(200, json!({"TaskState": "Pending"})), running("Pending"));
+        assert_eq!(read(202, json!({"TaskState": "Completed"})), Progress::Done);
+        assert_eq!(read(204, Value::Null), Progress::Done);
+        assert_eq!(read(200, json!({"Image": "x"})), Progress::Done);
+        assert_eq!(read(200, json!({"TaskState": "Exception"})), failed("Exception"));
         assert_eq!(
-            look(200, json!({"TaskState": "Completed", "TaskStatus": "Critical"})),
+            read(200, json!({"TaskState": "Completed", "TaskStatus": "Critical"})),
             failed("Completed with status Critical")
         );
-        assert_eq!(look(400, Value::Null), failed("400 Bad Request"));
-        assert_eq!(look(404, Value::Null), Progress::Gone);
+        assert_eq!(read(400, Value::Null), failed("400 Bad Request"));
+        assert_eq!(read(404, Value::Null), Progress::Gone);
     }
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_become_fewer_and_a_bmc_is_heard_within_bounds() {
+    fn the_pause_grows_and_retry_after_counts_within_bounds() {
         assert_eq!(pause(0, None), SHORTEST);
         assert_eq!(pause(40, None), Duration::from_secs(8));
         assert_eq!(pause(0, Some(Duration::from_secs(3))), Duration::from_secs(3));

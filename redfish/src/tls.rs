@@ -1,8 +1,8 @@
-//! Whether the BMC at the other end is the one meant: TLS 1.2 and 1.3 by rustls.
+//! Verifies a BMC's certificate, with TLS 1.2 and 1.3 by rustls.
 //!
 //! Most BMCs come with a certificate that they signed themselves, often without a subject alternative name. A file of
-//! certificates therefore does two things: what it holds may have signed the BMC's certificate, as usual, and a BMC
-//! whose very certificate is in the file is trusted by that, whatever name it is reached by and even if it has expired.
+//! certificates therefore does two things. As usual, a certificate in it may have signed the BMC's certificate. And a BMC
+//! whose own certificate is in the file is trusted under any name, even if the certificate has expired.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-/// Certificates that a BMC is trusted by.
+/// Certificates by which BMCs are trusted: those of authorities, or BMCs' own. At least one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificates(Arc<[CertificateDer<'static>]>);
 
 /// How a BMC's certificate is verified.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Verification {
-    /// By the certificate authorities that this system trusts.
+    /// By the certificate authorities that this system trusts, read once for the whole process.
     #[default]
     System,
-    /// By these certificates and no others: a certificate authority's, or the BMC's own.
+    /// By these certificates, and no others.
     CaFile(Certificates),
-    /// Not at all: whoever answers is believed, and gets the password.
+    /// Not at all. Anyone who answers at the BMC's address gets the password.
     Disabled,
 }
 
@@ -37,29 +37,29 @@ pub enum Verification {
 #[non_exhaustive]
 pub enum CertificatesError {
     /// The file cannot be read, or is not PEM.
-    #[error("certificates {}: {source}", path.display())]
+    #[error("cannot read the certificates in {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: rustls_pki_types::pem::Error,
     },
-    /// Not PEM.
+    /// The text is not PEM.
     #[error("the certificates are not PEM: {0}")]
     Pem(rustls_pki_types::pem::Error),
-    /// No certificate in it.
-    #[error("there is no certificate in it; it is a text that begins with -----BEGIN CERTIFICATE-----")]
+    /// There is no certificate in the file or the text.
+    #[error("it has no certificate, which would begin with -----BEGIN CERTIFICATE-----")]
     Empty,
 }
 
 impl Certificates {
-    /// From a file in PEM.
+    /// Reads a PEM file.
     pub fn from_file(path: &Path) -> Result<Self, CertificatesError> {
         let read = |source| CertificatesError::Read { path: path.to_owned(), source };
         Self::new(CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(read)?)
     }
 
-    /// From a text in PEM.
+    /// Reads PEM text.
     pub fn from_pem(pem: &str) -> Result<Self, CertificatesError> {
         let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>();
         Self::new(certificates.map_err(CertificatesError::Pem)?)
@@ -76,13 +76,13 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// The configuration of a client that verifies so.
+/// Makes the TLS configuration of a client with this verification.
 pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match verification {
         Verification::System => system_verifier(&provider),
-        Verification::CaFile(certificates) => Arc::new(ListedVerifier::new(certificates, &provider)?),
-        Verification::Disabled => Arc::new(NoVerifier(Arc::clone(&provider))),
+        Verification::CaFile(certificates) => Arc::new(Verifier::listed(certificates, &provider)?),
+        Verification::Disabled => Arc::new(Verifier { trusted: Trusted::Everyone, provider: Arc::clone(&provider) }),
     };
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS12, &TLS13])?
@@ -93,40 +93,49 @@ pub fn client_config(verification: &Verification) -> Result<ClientConfig, rustls
     Ok(config)
 }
 
-/// By the system's certificate authorities, which are read once: there may be hundreds of BMCs.
+/// Verifies by the system's certificate authorities. They are read only once, because there may be hundreds of BMCs.
 fn system_verifier(provider: &Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier> {
     static VERIFIER: OnceLock<Arc<dyn ServerCertVerifier>> = OnceLock::new();
     let verifier = VERIFIER.get_or_init(|| match rustls_platform_verifier::Verifier::new(Arc::clone(provider)) {
         Ok(verifier) => Arc::new(verifier),
         Err(error) => {
-            tracing::warn!(%error, "no BMC's certificate will be trusted by the certificate authorities of this system");
-            Arc::new(ListedVerifier { listed: Arc::default(), signed: None, provider: Arc::clone(provider) })
+            tracing::warn!(%error, "cannot read this system's certificate authorities; no BMC is trusted by them");
+            let trusted = Trusted::Listed { certificates: Arc::default(), issuers: None };
+            Arc::new(Verifier { trusted, provider: Arc::clone(provider) })
         }
     });
     Arc::clone(verifier)
 }
 
-/// Trusts listed certificates, and what listed authorities have signed.
 #[derive(Debug)]
-struct ListedVerifier {
-    listed: Arc<[CertificateDer<'static>]>,
-    signed: Option<Arc<WebPkiServerVerifier>>,
+struct Verifier {
+    trusted: Trusted,
     provider: Arc<CryptoProvider>,
 }
 
-impl ListedVerifier {
-    fn new(certificates: &Certificates, provider: &Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
+#[derive(Debug)]
+enum Trusted {
+    /// These certificates, and those that they have signed.
+    Listed { certificates: Arc<[CertificateDer<'static>]>, issuers: Option<Arc<WebPkiServerVerifier>> },
+    /// Anyone who answers. Signatures are not verified either: rustls cannot read old certificates (X.509 version 1), and a
+    /// signature proves nothing if the certificate is not trusted.
+    Everyone,
+}
+
+impl Verifier {
+    fn listed(certificates: &Certificates, provider: &Arc<CryptoProvider>) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
-        // A BMC's own certificate may be one that cannot be an authority's; it is still recognised.
+        // A BMC's own certificate may not be usable as an authority's. The BMC is still recognised by it.
         let (usable, _) = roots.add_parsable_certificates(certificates.0.iter().cloned());
         let webpki = || WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
-        let signed = (usable > 0).then(webpki).transpose();
-        let signed = signed.map_err(|error| rustls::Error::General(error.to_string()))?;
-        Ok(Self { listed: Arc::clone(&certificates.0), signed, provider: Arc::clone(provider) })
+        let issuers = (usable > 0).then(webpki).transpose();
+        let issuers = issuers.map_err(|error| rustls::Error::General(error.to_string()))?;
+        let trusted = Trusted::Listed { certificates: Arc::clone(&certificates.0), issuers };
+        Ok(Self { trusted, provider: Arc::clone(provider) })
     }
 }
 
-impl ServerCertVerifier for ListedVerifier {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -135,11 +144,14 @@ impl ServerCertVerifier for ListedVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.listed.iter().any(|listed| listed == end_entity) {
+        let Trusted::Listed { certificates, issuers } = &self.trusted else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        if certificates.iter().any(|listed| listed == end_entity) {
             return Ok(ServerCertVerified::assertion());
         }
-        let signed = self.signed.as_ref().ok_or(CertificateError::UnknownIssuer)?;
-        signed.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        let issuers = issuers.as_ref().ok_or(CertificateError::UnknownIssuer)?;
+        issuers.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(
@@ -148,7 +160,10 @@ impl ServerCertVerifier for ListedVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        if let Trusted::Everyone = self.trusted {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -157,7 +172,10 @@ impl ServerCertVerifier for ListedVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        if let Trusted::Everyone = self.trusted {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -165,91 +183,49 @@ impl ServerCertVerifier for ListedVerifier {
     }
 }
 
-/// Believes everyone. Signatures are not verified either: old certificates (X.509 v1) cannot be read for it, and without
-/// trust in the certificate they would prove nothing.
-#[derive(Debug)]
-struct NoVerifier(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for NoVerifier {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// What is wrong with a BMC's TLS, and what can be done, for the operator.
+/// Explains a TLS error to an operator, and says what to do.
 pub(super) fn explain(error: &rustls::Error) -> String {
     use rustls::Error as E;
-    const TRUST: &str = "give the BMC's certificate, or that of the authority that signed it, as the BMC's certificate \
-                         file, or disable certificate verification for this BMC";
+    const TRUST: &str = "add the BMC's certificate, or that of the authority that signed it, to the certificates for BMCs, \
+                         or disable certificate verification for this BMC";
     match error {
         E::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            format!("nobody that is trusted here has signed its certificate, as is usual for BMCs: {TRUST}")
+            format!("no trusted authority has signed its certificate, as is usual for BMCs: {TRUST}")
         }
         E::InvalidCertificate(CertificateError::NotValidForName) => {
-            format!(
-                "its certificate is not for the address it is reached by: use the name in the certificate, or {TRUST}"
-            )
+            format!("its certificate is for another address than the BMC's: use a name in the certificate, or {TRUST}")
         }
         E::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => {
             let names = match presented.as_slice() {
-                [] => "nothing (it has no subject alternative name)".to_owned(),
+                [] => "no address (it has no subject alternative name)".to_owned(),
                 names => names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", "),
             };
             format!(
-                "its certificate is for {names}, not for the address it is reached by: use a name in it, or {TRUST}"
+                "its certificate is for {names}, not for the BMC's address: use a name in the certificate, or {TRUST}"
             )
         }
         E::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
             format!("its certificate has expired: renew it, or {TRUST}")
         }
         E::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
-            "its certificate is not valid yet: look at the clocks of the BMC and of this system".to_owned()
+            "its certificate is not valid yet: check the clocks of the BMC and of this system".to_owned()
         }
         E::InvalidCertificate(CertificateError::Other(other))
             if other.to_string().contains("UnsupportedCertVersion") =>
         {
-            "its certificate is one of X.509 version 1, which proves nothing: have the BMC make a new one, or disable \
+            "its certificate is X.509 version 1, which cannot be verified: make the BMC create a new one, or disable \
              certificate verification for this BMC"
                 .to_owned()
         }
         E::InvalidCertificate(other) => {
-            format!("its certificate cannot be verified ({other}): have the BMC make a new one; or {TRUST}")
+            format!("its certificate cannot be verified ({other}): make the BMC create a new one, or {TRUST}")
         }
         E::InvalidMessage(_) => {
-            "it does not speak TLS on this port: if it speaks plain HTTP there, write the address with +http".to_owned()
+            "it does not use TLS on this port: if it uses plain HTTP there, write its address with +http".to_owned()
         }
         E::AlertReceived(_) | E::PeerIncompatible(_) => format!(
-            "it shares no version or cipher suite of TLS 1.2 or 1.3 with us ({error}): update its firmware, or put a \
-             proxy that speaks newer TLS before it"
+            "it supports no version and cipher suite of TLS 1.2 or 1.3 that this client supports ({error}): update its \
+             firmware, or put a proxy with newer TLS in front of it"
         ),
         other => other.to_string(),
     }

@@ -1,4 +1,4 @@
-//! What was asked of a BMC and what it said, as evidence.
+//! The requests that change something, and what a BMC's refusal means.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,27 +7,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Bmc;
+use super::properties::clean;
 use crate::{Answer, Message, RedfishError};
 
-/// One request that changes something, and its outcome. Holds names of properties only: an image's URL is a secret.
+/// One request that changes something, and its outcome. Has only the names of the properties that were sent, because an
+/// image's URL is a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// `POST` or `PATCH`.
     pub method: String,
-    /// Where to.
+    /// The path of the resource or of the action.
     pub path: String,
-    /// The properties that were sent.
+    /// The names of the properties that were sent, such as `Image` or `Boot/BootSourceOverrideTarget`.
     pub properties: Vec<String>,
-    /// The answer's status; none if there was no answer.
+    /// The HTTP status of the answer. `None` if there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Why it failed; none if it did not.
+    /// Why the request failed. `None` if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Attempt {
-    /// Whether the BMC did it.
+    /// Whether the request succeeded.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
     }
@@ -50,51 +52,44 @@ impl Attempt {
                 .as_ref()
                 .map_or_else(RedfishError::status, |answer| Some(answer.status))
                 .map(|status| status.as_u16()),
-            error: result.as_ref().err().map(|error| super::model::clean(&error.to_string())),
+            error: result.as_ref().err().map(|error| clean(&error.to_string())),
         }
     }
 }
 
 impl fmt::Display for Attempt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sent = if self.properties.is_empty() { "no property" } else { &self.properties.join(", ") };
         match &self.error {
-            Some(error) => write!(formatter, "{error} (it was sent {})", Properties(&self.properties)),
-            None => write!(formatter, "{} {} with {}", self.method, self.path, Properties(&self.properties)),
+            Some(error) => write!(formatter, "{error} (it was sent {sent})"),
+            None => write!(formatter, "{} {} with {sent}", self.method, self.path),
         }
-    }
-}
-
-struct Properties<'a>(&'a [String]);
-
-impl fmt::Display for Properties<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { formatter.write_str("no property") } else { formatter.write_str(&self.0.join(", ")) }
     }
 }
 
 /// What an error means for the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Not about the request's form: connection, credentials, permission.
+    /// No other form of the request helps: the connection, the credentials or a permission failed.
     Final,
     /// A licence is missing.
     Licence,
     /// The BMC could not read the image.
     Image,
-    /// Something else is in the way: another medium, an operation that has not ended.
+    /// Something else is in the way, such as another medium or an operation that has not ended.
     Busy,
-    /// There is no such action.
+    /// The action does not exist.
     NoAction,
-    /// The request's form.
+    /// The BMC refuses the form of the request.
     Form,
-    /// Whether the BMC did it is not known.
+    /// It is not known whether the BMC carried out the request.
     Unknown,
 }
 
 impl Meaning {
     pub(super) fn of(error: &RedfishError) -> Self {
         if let RedfishError::TaskFailed { messages, .. } = error {
-            // Its request was understood, or there would be no task.
+            // The BMC accepted the form of the request, or it would not have created a task.
             return by_text(messages).unwrap_or(Self::Image);
         }
         if matches!(
@@ -115,10 +110,10 @@ impl Meaning {
     }
 }
 
-/// Keys of messages (Base 1.19 and makers' registries) and words, with what they mean.
+/// The meaning of the keys of messages (Base 1.19 and vendors' registries), and of words in their texts.
 fn by_text(messages: &[Message]) -> Option<Meaning> {
-    // `SourceDoesNotSupportProtocol`, `CouldNotEstablishConnection` and the others are of the Base registry; RAC0720
-    // and RAC0904 are Dell's for a location that it cannot read, VRM0021 for virtual media that is detached or in use.
+    // The names are from the Base registry. RAC0720 and RAC0904 are Dell's for a location that an iDRAC cannot read,
+    // VRM0021 for virtual media that is detached or in use.
     const IMAGE_KEYS: [&str; 9] = [
         "CouldNotEstablishConnection",
         "ResourceAtUriUnauthorized",
@@ -171,40 +166,29 @@ fn by_text(messages: &[Message]) -> Option<Meaning> {
     }
 }
 
-/// A property that a refusal names, and whether it is missing or too much.
-pub(super) fn named<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'a str, Fault)> {
+/// The properties that a refusal names, each with what is wrong with it.
+pub(super) fn named_properties<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'a str, Fault)> {
+    const MISSING: [&str; 3] = ["missing", "require", "must be"];
+    const UNSUPPORTED_KEYS: [&str; 6] =
+        ["unknown", "notsupported", "notwritable", "notinlist", "typeerror", "formaterror"];
+    const UNSUPPORTED: [&str; 7] =
+        ["unknown", "not supported", "not in the list", "not writable", "read only", "unrecognized", "not a valid"];
+    let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     let mut found = Vec::new();
     for message in error.messages() {
         let text = message.text.to_ascii_lowercase();
         let key = message.key().to_ascii_lowercase();
-        let is_missing =
-            key.contains("missing") || ["missing", "require", "must be"].iter().any(|word| text.contains(word));
-        let is_too_much = ["unknown", "notsupported", "notwritable", "notinlist", "typeerror", "formaterror"]
-            .iter()
-            .any(|word| key.contains(word))
-            || [
-                "unknown",
-                "not supported",
-                "not in the list",
-                "not writable",
-                "read only",
-                "unrecognized",
-                "not a valid",
-            ]
-            .iter()
-            .any(|word| text.contains(word));
-        let fault = match (is_too_much, is_missing) {
-            (true, _) => Fault::TooMuch,
-            (false, true) => Fault::Missing,
-            (false, false) => continue,
+        let fault = if has_any(&key, &UNSUPPORTED_KEYS) || has_any(&text, &UNSUPPORTED) {
+            Fault::Unsupported
+        } else if key.contains("missing") || has_any(&text, &MISSING) {
+            Fault::Missing
+        } else {
+            continue;
         };
         for property in properties {
-            let lower = property.to_ascii_lowercase();
-            let is_named = text.contains(&lower)
-                || message
-                    .about
-                    .iter()
-                    .any(|about| about.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(property)));
+            let is_last_segment =
+                |path: &String| path.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(property));
+            let is_named = text.contains(&property.to_ascii_lowercase()) || message.about.iter().any(is_last_segment);
             if is_named && !found.iter().any(|(known, _)| known == property) {
                 found.push((*property, fault));
             }
@@ -213,7 +197,7 @@ pub(super) fn named<'a>(error: &RedfishError, properties: &[&'a str]) -> Vec<(&'
     found
 }
 
-/// Whether the BMC does not want the image's URL as it is.
+/// Whether the BMC refuses the value of the image's URL.
 pub(super) fn refuses_url(error: &RedfishError) -> bool {
     error.messages().iter().any(|message| {
         let key = message.key();
@@ -223,15 +207,15 @@ pub(super) fn refuses_url(error: &RedfishError) -> bool {
     })
 }
 
-/// What is wrong with a property.
+/// What is wrong with a property of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Missing,
-    TooMuch,
+    Unsupported,
 }
 
 impl Bmc {
-    /// Posts, and notes it.
+    /// Sends a POST and records it.
     pub(super) async fn try_post(
         &self,
         path: &str,
@@ -244,7 +228,7 @@ impl Bmc {
         result.map(drop)
     }
 
-    /// Patches, and notes it.
+    /// Sends a PATCH and records it.
     pub(super) async fn try_patch(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Setting what the next boot is from, and setting it back.
+//! Sets the boot override, and restores the previous one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -7,35 +7,37 @@ use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
 use super::boot_override::{self, ENABLED, MODE, OverrideForm, TARGET};
 use super::error::BmcError;
-use super::limits::TRIES;
-use super::model::{self, read};
+use super::limits::MAX_TRIES;
 use super::plan::Plan;
+use super::properties::Properties;
 use super::state::{Boot, BootMode, BootSource};
+use super::survey::settings_path;
 use crate::{RedfishError, Resource};
 
-/// The most requests that are tried: a BMC that refuses as many refuses all.
-const MOST_TRIES: usize = 12;
+/// Maximum number of requests: a BMC that refuses so many refuses all of them.
+const MAX_ATTEMPTS: usize = 12;
 
-/// What the next boot is from, and what it was before.
+/// A boot override that was set, with what [`Bmc::restore`] needs to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootOverride {
-    /// The System.
+    /// The System's path.
     pub system: String,
-    /// What was set before.
+    /// The previous override.
     pub before: BootSource,
-    /// What was set.
+    /// The form that the BMC accepted.
     pub form: OverrideForm,
-    /// What the BMC shows since.
+    /// The override that the BMC shows now. Empty for [`OverrideForm::DellAttributes`].
     pub shown: BootSource,
-    /// Whether it ends by itself after one boot. If not, the host boots from the medium until it is restored.
+    /// Whether the override ends after one boot. If not, the host boots from the medium until the previous override is
+    /// restored.
     pub once: bool,
-    /// What was odd.
+    /// Sentences about anything unusual.
     pub notes: Vec<String>,
-    /// Every request, also those that were refused.
+    /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
 
-/// A System with what of its `Boot` is in its settings resource.
+/// A System and its settings resource, as they were just read.
 struct Current {
     system: Resource,
     settings: Option<Resource>,
@@ -43,7 +45,7 @@ struct Current {
 }
 
 impl Current {
-    /// A change of `Boot`, divided as the BMC divides it: what its settings resource has goes there.
+    /// Divides a change of `Boot` between the two resources: a property that the settings resource has is changed there.
     fn divide(&self, boot: &Map<String, Value>) -> Vec<(&Resource, Value)> {
         let pending = self.settings.as_ref().and_then(|settings| settings.body.get("Boot")).and_then(Value::as_object);
         let (waiting, direct): (Map<_, _>, Map<_, _>) = boot
@@ -60,10 +62,12 @@ impl Current {
 }
 
 impl Bmc {
-    /// Has the next boot be from the plan's medium. Where a BMC does not take that for one boot only, it is set until it
-    /// is restored, and says so.
+    /// Makes the host boot from the plan's medium at its next start.
+    ///
+    /// If the BMC does not accept that for a single boot, the override stays until [`restore`](Self::restore);
+    /// [`BootOverride::once`] is then false.
     pub async fn boot_once(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
-        self.blanked(self.set_boot(plan).await)
+        self.masked(self.set_boot(plan).await)
     }
 
     async fn set_boot(&self, plan: &Plan) -> Result<BootOverride, BmcError> {
@@ -72,19 +76,19 @@ impl Bmc {
         let before = current.boot.source.clone();
         let mut attempts = Vec::new();
         let mut forms = plan.boot.iter().collect::<Vec<_>>();
-        while let Some(form) = (!forms.is_empty() && attempts.len() < MOST_TRIES).then(|| forms.remove(0)) {
+        while let Some(form) = (!forms.is_empty() && attempts.len() < MAX_ATTEMPTS).then(|| forms.remove(0)) {
             match self.set(&current, form, &mut attempts).await {
-                Ok(()) => return self.see_override(plan, before, form.clone(), attempts).await,
+                Ok(()) => return self.verify_override(plan, before, form.clone(), attempts).await,
                 Err(error) => match Meaning::of(&error) {
                     Meaning::Final => return Err(error.into()),
                     Meaning::Unknown => {
                         let now = self.read_boot(path, plan.system.settings.as_deref()).await?.boot.source;
                         if matches!(form, OverrideForm::System { target, .. } if now.target.as_ref() == Some(target)) {
-                            return self.see_override(plan, before, form.clone(), attempts).await;
+                            return self.verify_override(plan, before, form.clone(), attempts).await;
                         }
                     }
                     _ => {
-                        let faults = attempt::named(&error, &[TARGET, ENABLED, MODE]);
+                        let faults = attempt::named_properties(&error, &[TARGET, ENABLED, MODE]);
                         forms.retain(|other| boot_override::differs(other, form, &faults));
                     }
                 },
@@ -100,9 +104,10 @@ impl Bmc {
         }
     }
 
-    /// Sets back what [`boot_once`](Self::boot_once) has set, unless that has ended by itself or somebody has set
-    /// something else since. Whether anything was done is returned. A mode that was asked for stays: what has been
-    /// installed in it would not start in another.
+    /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was necessary.
+    ///
+    /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the caller
+    /// asked for stays, because a system that was installed in this mode would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
         let target = match &set.form {
             OverrideForm::System { target, .. } => target,
@@ -117,7 +122,7 @@ impl Bmc {
         let enabled = set.before.enabled.as_deref().unwrap_or("Disabled");
         let target = set.before.target.as_deref().unwrap_or("None");
         let full = Map::from_iter([(ENABLED.to_owned(), json!(enabled)), (TARGET.to_owned(), json!(target))]);
-        // Some BMCs want the mode with it: the one that is.
+        // Some BMCs demand a mode. They get the current one.
         let mut with_mode = full.clone();
         with_mode.extend(now.mode.as_ref().map(|mode| (MODE.to_owned(), json!(mode))));
         let only = |property: &str, value: &str| Map::from_iter([(property.to_owned(), json!(value))]);
@@ -132,8 +137,8 @@ impl Bmc {
         Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
     }
 
-    /// Sets an iDRAC's attributes for the next boot to what they are by default, if they are still as they were set. What
-    /// was before is not kept: it was for one boot, too.
+    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their previous
+    /// values are not restored, because they were for a single boot, too.
     async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
         let attributes = self.client().get(path).await?.body;
         let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
@@ -160,7 +165,7 @@ impl Bmc {
         }
     }
 
-    /// Sends a change of `Boot`, again where the BMC is busy or does not answer: twice is the same as once.
+    /// Sends a change of `Boot`. Repeats it if the BMC is busy or does not answer, because a second one changes nothing.
     async fn send(
         &self,
         current: &Current,
@@ -174,7 +179,9 @@ impl Bmc {
                 let result = self.try_patch(&resource.path, &body, etag, self.limits().change, attempts).await;
                 match result {
                     Ok(()) => break,
-                    Err(error) if tries < TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) => {
+                    Err(error)
+                        if tries < MAX_TRIES && matches!(Meaning::of(&error), Meaning::Busy | Meaning::Unknown) =>
+                    {
                         tries += 1;
                         tokio::time::sleep(self.limits().pause).await;
                     }
@@ -185,8 +192,9 @@ impl Bmc {
         Ok(())
     }
 
-    /// Reads back what was set. Some BMCs change the mode with the target: that is undone, unless it was asked for.
-    async fn see_override(
+    /// Reads the override back. If the BMC changed the mode together with the target, sets the previous mode again, unless
+    /// the caller asked for a mode.
+    async fn verify_override(
         &self,
         plan: &Plan,
         before: BootSource,
@@ -202,20 +210,20 @@ impl Bmc {
             shown = current.boot.source.clone();
             if shown.target.as_ref() != Some(target) {
                 let is = shown.target.as_deref().unwrap_or("nothing");
-                notes.push(format!("the BMC accepted the boot target {target}, and shows {is}"));
+                notes.push(format!("the BMC accepted the boot target {target}, but shows {is}"));
             }
             if once && shown.enabled.as_deref() == Some("Continuous") {
                 once = false;
             }
             if !once {
-                notes.push("the boot override is for every boot until it is restored: the BMC does not take one for a single boot".to_owned());
+                notes.push("the boot override is for every boot until it is undone, because the BMC accepts none for a single boot".to_owned());
             }
             let was = BootMode::read(before.mode.as_deref());
             if let (Some(was), None, Some(is)) = (was, mode, BootMode::read(shown.mode.as_deref()))
                 && was != is
             {
                 notes.push(format!(
-                    "the BMC changed the mode from {was} to {is} with the boot target; {was} was set again"
+                    "the BMC changed the mode from {was} to {is} together with the boot target; {was} was set again"
                 ));
                 let again = Map::from_iter([(MODE.to_owned(), json!(was.as_str()))]);
                 self.send(&current, &again, &mut attempts).await?;
@@ -225,28 +233,27 @@ impl Bmc {
     }
 
     async fn settings_of(&self, system: &str) -> Result<Option<String>, BmcError> {
-        let system: model::System = read(&self.client().get(system).await?.body);
-        Ok(system.settings.and_then(|settings| settings.settings_object).map(|link| link.path.0))
+        Ok(settings_path(Properties::new(&self.client().get(system).await?.body)))
     }
 
-    /// What is set, where the System's settings resource says it first: what waits there is what will be.
+    /// Reads the override. The values in the settings resource take precedence, because they apply to the next boot.
     async fn read_boot(&self, path: &str, settings: Option<&str>) -> Result<Current, BmcError> {
         let system = self.client().get(path).await?;
-        let mut boot = Boot::read(read::<model::System>(&system.body).boot);
+        let mut boot = Boot::read(Properties::new(&system.body));
         let settings = match settings {
             Some(settings) => match self.client().get(settings).await {
                 Ok(settings) => Some(settings),
-                // It may be there only while settings wait.
+                // Some BMCs have the resource only while settings wait for the next boot.
                 Err(error) if error.status().is_some_and(|status| status.is_client_error()) => None,
                 Err(error) => return Err(error.into()),
             },
             None => None,
         };
         if let Some(settings) = &settings {
-            let pending = Boot::read(read::<model::System>(&settings.body).boot);
-            boot.source.enabled = pending.source.enabled.or(boot.source.enabled);
-            boot.source.target = pending.source.target.or(boot.source.target);
-            boot.source.mode = pending.source.mode.or(boot.source.mode);
+            let BootSource { enabled, target, mode } = Boot::read(Properties::new(&settings.body)).source;
+            boot.source.enabled = enabled.or(boot.source.enabled);
+            boot.source.target = target.or(boot.source.target);
+            boot.source.mode = mode.or(boot.source.mode);
         }
         Ok(Current { system, settings, boot })
     }

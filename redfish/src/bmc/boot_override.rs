@@ -1,4 +1,4 @@
-//! Which boot override a BMC is sent, decided from what it has shown (`ComputerSystem` 1.22, `Boot`).
+//! Decides from a survey which boot override is sent (`Boot` of `ComputerSystem` 1.22).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,34 +11,35 @@ use super::state::{Boot, BootMode};
 use super::survey::{Survey, System};
 use super::vendor::Vendor;
 
-/// One form of a boot override.
+/// One form of the request for a boot override.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OverrideForm {
-    /// `Boot` of the System, or of its settings resource.
+    /// The standard one: `Boot` of the System, or of its settings resource.
     System {
         /// `BootSourceOverrideTarget`.
         target: String,
-        /// `BootSourceOverrideEnabled`; none where it is set already and may not be set again.
+        /// `BootSourceOverrideEnabled`. `None` leaves it out: some BMCs refuse a value that is set already.
         enabled: Option<String>,
-        /// `BootSourceOverrideMode`, only where it is asked for or the BMC would choose another.
+        /// `BootSourceOverrideMode`. `None` leaves it out.
         mode: Option<BootMode>,
     },
-    /// Attributes of an iDRAC: its `BootSourceOverrideTarget` is, on some firmware, a drive in the machine.
+    /// An iDRAC's attributes `ServerBoot.1.BootOnce` and `ServerBoot.1.FirstBootDevice`. With some firmware, the standard
+    /// target means a drive in the machine.
     DellAttributes {
-        /// The resource with the attributes.
+        /// The path of the resource with the attributes.
         path: String,
-        /// `ServerBoot.1.FirstBootDevice`.
+        /// The value of `ServerBoot.1.FirstBootDevice`: `VCD-DVD` or `vFDD`.
         device: String,
     },
 }
 
-/// Properties of `Boot`.
+/// The properties of `Boot` that make an override.
 pub(super) const TARGET: &str = "BootSourceOverrideTarget";
 pub(super) const ENABLED: &str = "BootSourceOverrideEnabled";
 pub(super) const MODE: &str = "BootSourceOverrideMode";
 
 impl OverrideForm {
-    /// The properties of `Boot`.
+    /// The properties of `Boot` to set.
     pub(super) fn boot(&self) -> Map<String, Value> {
         let mut boot = Map::new();
         if let Self::System { target, enabled, mode } = self {
@@ -49,7 +50,7 @@ impl OverrideForm {
         boot
     }
 
-    /// Whether the override ends by itself after one boot.
+    /// Whether the override ends after one boot.
     pub fn is_once(&self) -> bool {
         !matches!(self, Self::System { enabled: Some(enabled), .. } if enabled == "Continuous")
     }
@@ -67,15 +68,15 @@ impl OverrideForm {
     }
 }
 
-/// Dell's attribute for the device of the next boot.
+/// Dell's attribute for the first boot device.
 pub(super) const DEVICE: &str = "ServerBoot.1.FirstBootDevice";
 
-/// Dell's attributes for the next boot.
+/// The body that sets Dell's attributes for the next boot.
 pub(super) fn dell_attributes(once: &str, device: &str) -> Value {
     json!({"Attributes": {"ServerBoot.1.BootOnce": once, DEVICE: device}})
 }
 
-/// The forms in the order in which they are tried, and what is particular.
+/// The forms in the order in which they are tried, and what is different for this BMC.
 pub(super) fn forms(
     survey: &Survey,
     medium: Medium,
@@ -85,12 +86,13 @@ pub(super) fn forms(
     let mut quirks = Vec::new();
     let mut forms = Vec::new();
     if let Some(path) = survey.managers.iter().find_map(|manager| manager.dell_attributes.clone()) {
-        // Attributes say nothing of the mode: who asks for one gets the standard way.
+        // The attributes cannot set the mode, so another mode needs the standard override.
         if survey.vendor == Vendor::Dell
             && mode.is_none_or(|mode| BootMode::read(boot.source.mode.as_deref()) == Some(mode))
         {
             quirks.push(
-                "iDRAC boots from virtual media by its own attributes; the standard override comes second".to_owned(),
+                "iDRAC boots from virtual media through its own attributes; the standard override is tried after them"
+                    .to_owned(),
             );
             let device = match medium {
                 Medium::Cd => "VCD-DVD",
@@ -113,7 +115,7 @@ pub(super) fn forms(
 
 /// The targets, the best first.
 fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String>) -> Vec<String> {
-    // Supermicro's boards show virtual media as a CD drive on USB; this model does not.
+    // Supermicro's boards show virtual media as a CD drive on USB, except for this model.
     let model = survey.system.model.as_deref().unwrap_or_default();
     let is_usb_cd = survey.vendor == Vendor::Supermicro && !model.eq_ignore_ascii_case("ars-111gl-nhr");
     let candidates: &[&str] = match medium {
@@ -122,24 +124,25 @@ fn targets(survey: &Survey, boot: &Boot, medium: Medium, quirks: &mut Vec<String
         Medium::Usb => &["Usb", "RemoteDrive"],
     };
     let Some(offered) = &boot.targets else {
-        // Without a list, vendors' own targets are a guess.
+        // Without a list, a vendor's own target would be a guess.
         let usual = candidates.iter().filter(|target| **target != "UsbCd").take(1);
         return usual.map(|target| (*target).to_owned()).collect();
     };
     let known = |candidate: &&&str| offered.iter().any(|target| target.eq_ignore_ascii_case(candidate));
     let found = candidates.iter().filter(known).map(|target| (*target).to_owned()).collect::<Vec<_>>();
     if found.first().is_some_and(|target| target == "UsbCd") {
-        quirks.push("the target is UsbCd: virtual media is a drive on USB here".to_owned());
+        quirks.push("the target is UsbCd, because this BMC shows virtual media as a drive on USB".to_owned());
     }
     if found.is_empty() {
         let first = candidates.first().copied().unwrap_or("Cd");
-        quirks.push(format!("the BMC lists no fitting boot target ({}); {first} is tried", offered.join(", ")));
+        quirks
+            .push(format!("the BMC lists no boot target for virtual media ({}); {first} is tried", offered.join(", ")));
         return vec![first.to_owned()];
     }
     found
 }
 
-/// What is said of the mode.
+/// The values for `BootSourceOverrideMode`, in the order in which they are tried.
 fn wanted_modes(
     survey: &Survey,
     boot: &Boot,
@@ -148,13 +151,13 @@ fn wanted_modes(
 ) -> Result<Vec<Option<BootMode>>, BmcError> {
     let current = BootMode::read(boot.source.mode.as_deref());
     let Some(mode) = mode else {
-        // Supermicro falls back to Legacy where the mode is not said again.
+        // Supermicro falls back to Legacy if the mode is left out.
         return Ok(match (survey.vendor, current) {
             (Vendor::Supermicro, Some(current)) => {
-                quirks.push(format!("the mode {current} is said again: Supermicro changes it otherwise"));
+                quirks.push(format!("the current mode {current} is sent, because Supermicro changes it otherwise"));
                 vec![Some(current), None]
             }
-            // Others want it said, and are told what is so already.
+            // Some BMCs demand a mode. They get the current one.
             _ => vec![None, Some(current.unwrap_or(BootMode::Uefi))],
         });
     };
@@ -162,11 +165,11 @@ fn wanted_modes(
     if boot.modes.as_ref().is_some_and(|offered| !offered.is_empty() && !is_offered(offered)) && current != Some(mode) {
         return Err(BmcError::Mode { mode, offered: boot.modes.clone() });
     }
-    // Where the firmware is in this mode already, the override works without it.
+    // If the host is in this mode already, the override also works without it.
     Ok(if current == Some(mode) { vec![Some(mode), None] } else { vec![Some(mode)] })
 }
 
-/// What is said of how often.
+/// The values for `BootSourceOverrideEnabled`, in the order in which they are tried.
 fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
     let offers = |word: &str| {
         boot.enables.as_ref().is_none_or(|offered| offered.is_empty() || offered.iter().any(|each| each == word))
@@ -174,7 +177,7 @@ fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
     let mut enables = Vec::new();
     if offers("Once") {
         enables.push(Some("Once".to_owned()));
-        // Some BMCs refuse to be told what is so already.
+        // Some BMCs refuse a value that is set already.
         if boot.source.enabled.as_deref() == Some("Once") {
             enables.push(None);
         }
@@ -185,11 +188,11 @@ fn wanted_enables(boot: &Boot) -> Vec<Option<String>> {
     if enables.is_empty() { vec![Some("Once".to_owned())] } else { enables }
 }
 
-/// Whether a form is worth a try after a refusal that named properties of another: it must differ in all of them.
+/// Whether to try a form after the BMC refused another one and named properties: the form must differ in all of them.
 pub(super) fn differs(form: &OverrideForm, refused: &OverrideForm, faults: &[(&str, Fault)]) -> bool {
     let (one, other) = (form.boot(), refused.boot());
     faults.iter().all(|(property, fault)| match fault {
         Fault::Missing => one.contains_key(*property),
-        Fault::TooMuch => one.get(*property) != other.get(*property),
+        Fault::Unsupported => one.get(*property) != other.get(*property),
     })
 }

@@ -1,4 +1,4 @@
-//! Ejecting.
+//! Ejects a medium, and makes sure that it is gone.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -6,41 +6,41 @@ use serde_json::{Value, json};
 use super::Bmc;
 use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
-use super::limits::{Looks, TRIES};
+use super::limits::{MAX_TRIES, Poll};
 use super::state::MediaState;
 use super::survey::Slot;
 
-/// How an eject ended.
+/// The result of [`Bmc::eject`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ejected {
-    /// The slot.
+    /// The slot's path.
     pub slot: String,
-    /// What was found there.
+    /// What was in the slot.
     pub found: Found,
-    /// Every request, also those that were refused.
+    /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
 
-/// What was in a slot.
+/// What was in a slot before an eject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
-    /// The image, which was taken out.
+    /// The image, which was ejected.
     Image,
     /// Nothing.
     Nothing,
-    /// Somebody else's image, which was left.
+    /// Another image, which is still there.
     Other,
 }
 
 impl Bmc {
-    /// Takes the medium out of a slot, and waits until the BMC shows that. With `image_url`, another image than that is
-    /// left where it is: somebody has inserted it since.
+    /// Ejects the medium in the slot at this path, and waits until the slot is empty. With `image_url`, ejects only that
+    /// image: somebody may have inserted another one since.
     ///
-    /// A live system that still reads its medium loses its root file system; and some BMCs eject only while the host is
-    /// off. When it is done is the caller's to know.
+    /// Call it when the host no longer needs the medium: a live system that still reads it would lose its root file
+    /// system. Some BMCs eject only while the host is off, and answer [`BmcError::NotEjected`] otherwise.
     pub async fn eject(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
-        self.blanked(self.eject_from(slot, image_url).await)
+        self.masked(self.eject_from(slot, image_url).await)
     }
 
     async fn eject_from(&self, slot: &str, image_url: Option<&str>) -> Result<Ejected, BmcError> {
@@ -55,7 +55,7 @@ impl Bmc {
             }
             (true, false) => Found::Other,
             (false, is_ours) => {
-                // A URL that stays behind would be taken for inserted by the next who inserts it.
+                // Some BMCs would take a leftover URL for inserted when somebody inserts the same URL again.
                 if is_ours && !slot.state.is_empty() {
                     let _ = self.eject_slot(&slot, resource.etag.as_deref(), &mut attempts).await;
                 }
@@ -65,7 +65,7 @@ impl Bmc {
         Ok(Ejected { slot: slot.path, found, attempts })
     }
 
-    /// Ejects whatever is in a slot that has just been read.
+    /// Ejects whatever is in a slot that was just read.
     pub(super) async fn eject_slot(
         &self,
         slot: &Slot,
@@ -73,11 +73,11 @@ impl Bmc {
         attempts: &mut Vec<Attempt>,
     ) -> Result<(), BmcError> {
         let mut forms = Vec::new();
-        // iLO refuses a request without a body, others one with it.
+        // iLO refuses a request without a body, other BMCs one with a body.
         forms.extend(slot.eject.as_ref().map(|target| Form::Post { target, body: json!({}) }));
         forms.extend(slot.eject.as_ref().map(|target| Form::Post { target, body: Value::Null }));
         forms.push(Form::Patch { body: json!({"Image": null, "Inserted": false}) });
-        // iLO 4 takes nothing but the image.
+        // iLO 4 accepts nothing but the image.
         forms.push(Form::Patch { body: json!({"Image": null}) });
         let limit = self.limits().change;
         for form in forms {
@@ -94,15 +94,15 @@ impl Bmc {
                 };
                 match (meaning, result) {
                     (Meaning::Final, Err(error)) => return Err(error.into()),
-                    (Meaning::Unknown, _) => match self.see_ejected(&slot.path).await? {
+                    (Meaning::Unknown, _) => match self.wait_until_ejected(&slot.path).await? {
                         None => return Ok(()),
-                        // It said that it did it; once more, as the last eject may not have ended.
+                        // The BMC accepted the request. Another one may help, if the last eject had not ended by then.
                         Some(_) if tries < 2 => {}
                         Some(state) => return Err(not_ejected(slot, state, attempts)),
                     },
-                    // There is nothing to eject: then the refusal was for that.
+                    // The BMC refused because there is nothing to eject.
                     _ if !self.media_state(&slot.path).await?.is_connected() => return Ok(()),
-                    (Meaning::Busy, _) if tries < TRIES => tokio::time::sleep(self.limits().pause).await,
+                    (Meaning::Busy, _) if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
                     _ => break,
                 }
             }
@@ -111,9 +111,9 @@ impl Bmc {
         Err(not_ejected(slot, state, attempts))
     }
 
-    /// Waits until the slot shows no medium. What it shows is returned if it goes on showing one.
-    async fn see_ejected(&self, path: &str) -> Result<Option<MediaState>, BmcError> {
-        let mut looks = Looks::new(self.limits().look, self.limits().settle / 2);
+    /// Waits until the slot shows no medium. If it still shows one at the end, returns what it shows.
+    async fn wait_until_ejected(&self, path: &str) -> Result<Option<MediaState>, BmcError> {
+        let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle / 2);
         let mut last = None;
         loop {
             match self.media_state(path).await {
@@ -122,14 +122,14 @@ impl Bmc {
                 Err(error) if error.is_transient() => {}
                 Err(error) => return Err(error),
             }
-            if !looks.again().await {
+            if !poll.wait().await {
                 return Ok(Some(last.unwrap_or_default()));
             }
         }
     }
 }
 
-/// How a BMC is told to eject.
+/// One form of the eject request.
 enum Form<'a> {
     Post { target: &'a str, body: Value },
     Patch { body: Value },

@@ -1,4 +1,4 @@
-//! Why a BMC cannot be brought to do what is wanted.
+//! Why a BMC does not do what a boot needs.
 
 use std::time::Duration;
 
@@ -8,174 +8,169 @@ use super::state::{BootMode, MediaState, PowerState};
 use super::vendor::Vendor;
 use crate::RedfishError;
 
-/// Why a BMC cannot be brought to do what is wanted. What the BMC said is in the text.
+/// Why a BMC does not do what a boot needs. The text quotes the BMC, without secrets, and says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BmcError {
-    /// The connection, the credentials, or a request that has no other way.
+    /// The connection, the login, or a request failed for which there is no other form.
     #[error(transparent)]
     Redfish(#[from] RedfishError),
-    /// No System.
-    #[error("the BMC lists no System; give the System's path in its address (…/redfish/v1/Systems/ID)")]
+    /// The BMC lists no System.
+    #[error("the BMC lists no System; put the System's path into the BMC's address (…/redfish/v1/Systems/ID)")]
     NoSystem,
-    /// More than one System, and the address does not say which.
-    #[error("the BMC has several Systems; give one of them in its address: {}", systems.join(", "))]
-    SeveralSystems {
-        /// Their paths.
-        systems: Vec<String>,
-    },
-    /// The address names a System that is not there.
+    /// The BMC has several Systems, with these paths, and the address names none of them.
+    #[error("the BMC has several Systems; put the path of one into the BMC's address: {}", .0.join(", "))]
+    SeveralSystems(Vec<String>),
+    /// The address names a System that the BMC does not have.
     #[error("the BMC has no System {path}; it has: {}", systems.join(", "))]
     UnknownSystem {
-        /// The address's.
+        /// The path in the address.
         path: String,
-        /// The BMC's.
+        /// The paths of the BMC's Systems.
         systems: Vec<String>,
     },
-    /// No virtual media at all.
-    #[error("the BMC shows no slots for virtual media: {}", vendor.advice())]
-    NoSlots {
-        /// Whose it is.
-        vendor: Vendor,
-    },
-    /// No slot that takes a medium.
+    /// The BMC has no slots for virtual media.
+    #[error("the BMC shows no slots for virtual media: {}", .0.advice())]
+    NoSlots(Vendor),
+    /// None of the BMC's slots accepts the medium.
     #[error(
         "the BMC has no slot that takes {medium} by URL; it has: {}{}", slots.join(", "), other_medium(*medium)
     )]
     NoSuitableSlot {
-        /// What should be inserted.
+        /// The medium to insert.
         medium: Medium,
-        /// The slots that there are, each with its media types.
+        /// The BMC's slots, each with its media types.
         slots: Vec<String>,
     },
-    /// The BMC takes images by other protocols only.
+    /// The BMC fetches images only by other protocols.
     #[error(
-        "the BMC does not fetch images by {wanted}; it takes {}: {}", offered.join(", "), protocol_advice(wanted, offered)
+        "the BMC does not fetch images by {wanted}, only by {}: {}", offered.join(", "), protocol_advice(wanted, offered)
     )]
     Protocol {
-        /// The URL's.
+        /// The protocol of the image's URL.
         wanted: &'static str,
-        /// The BMC's.
+        /// The values of `TransferProtocolType` that the BMC lists.
         offered: Vec<String>,
     },
-    /// The BMC does not take the URL itself.
+    /// The BMC refuses the image's URL.
     #[error(
-        "the BMC does not accept the image's URL: {message}. Some take https:// only, some http:// only, and some no \
-         names or no IPv6 addresses in it: see what this one fetches, and serve the media so"
+        "the BMC does not accept the image's URL: {message}. Some BMCs accept https:// only, some http:// only, and \
+         some no host names or no IPv6 addresses: find out what this BMC fetches, and serve the images that way"
     )]
     Url {
-        /// What the BMC says.
+        /// The BMC's messages.
         message: String,
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The BMC understood, but could not read the image.
+    /// The BMC accepted the request, but could not read the image.
     #[error(
-        "the BMC could not fetch the image: {message}. Check that the BMC reaches the media address (its route, the \
-         firewall, its name service if the URL has a name, its trust in the certificate if it is HTTPS)"
+        "the BMC could not fetch the image: {message}. Check that the BMC reaches the media address: its route, the \
+         firewall, its DNS if the URL has a host name, and its trust in the certificate if the URL has https://"
     )]
     ImageUnreachable {
-        /// What the BMC says.
+        /// The BMC's messages.
         message: String,
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// A licence is missing.
+    /// The BMC needs a licence for virtual media.
     #[error("the BMC asks for a licence: {message}; {}", vendor.advice())]
     Licence {
-        /// Whose it is.
+        /// The BMC's vendor.
         vendor: Vendor,
-        /// What the BMC says.
+        /// The BMC's messages.
         message: String,
     },
-    /// Every form of the request was refused.
+    /// The BMC refused every form of the insert request.
     #[error("the BMC does not insert the image; {}{}", tried(attempts), detached(attempts))]
     InsertRefused {
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The request was taken, but nothing was inserted.
+    /// The BMC accepted the insert request, but the slot does not show the image.
     #[error(
-        "{} the image, and has not inserted it within {} s; {} says {}. Look at what the BMC has read of the image: \
-         nothing means that it cannot reach the media address", asked(attempts), after.as_secs(), slot, shown(state)
+        "{}, but has not inserted it within {} s; {slot} shows {}. Check what the BMC has read of the image: if it has \
+         read nothing, it cannot reach the media address", accepted(attempts), after.as_secs(), shown(state)
     )]
     NotInserted {
-        /// The slot.
+        /// The slot's path.
         slot: String,
-        /// What it says.
+        /// What the slot shows.
         state: Box<MediaState>,
-        /// The time that it had.
+        /// The time limit.
         after: Duration,
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
     /// The medium stays in its slot.
     #[error(
-        "the BMC does not eject the medium in {slot}, which says {}; {}. Some BMCs eject only while the host is off: \
-         switch it off and eject again",
+        "the BMC does not eject the medium in {slot}, which shows {}; {}. Some BMCs eject only while the host is off: \
+         switch the host off and eject again",
         shown(state),
         tried(attempts)
     )]
     NotEjected {
-        /// The slot.
+        /// The slot's path.
         slot: String,
-        /// What it says.
+        /// What the slot shows.
         state: Box<MediaState>,
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The firmware mode cannot be chosen.
-    #[error("the BMC does not take {mode} as boot mode{}", offered.as_ref().map(|modes| format!(" (it takes {})", modes.join(", "))).unwrap_or_default())]
+    /// The BMC does not offer the boot mode.
+    #[error("the BMC does not accept the boot mode {mode}{}", offered.as_ref().map(|modes| format!(" (it accepts {})", modes.join(", "))).unwrap_or_default())]
     Mode {
-        /// What is wanted.
+        /// The mode that the caller asked for.
         mode: BootMode,
-        /// What the BMC takes.
+        /// The modes that the BMC lists, if it does.
         offered: Option<Vec<String>>,
     },
-    /// No way to boot from the medium.
-    #[error("the BMC does not let the next boot be from virtual media; {}{}", tried(attempts), while_off(attempts))]
+    /// The BMC refused every form of the boot override.
+    #[error(
+        "the BMC does not set virtual media as the source of the next boot; {}{}",
+        tried(attempts),
+        while_off(attempts)
+    )]
     BootRefused {
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The System has no reset action.
-    #[error("the BMC offers no way to switch {system} on or off")]
-    NoReset {
-        /// The System.
-        system: String,
-    },
-    /// The BMC does not offer what it takes.
-    #[error("the BMC cannot {wanted}: that takes the reset type {needed}. It offers {}", listed(offered))]
+    /// The System with this path has no reset action.
+    #[error("the BMC offers no way to switch {0} on or off")]
+    NoReset(String),
+    /// The BMC does not offer the reset types that the power action needs. Nothing was sent.
+    #[error("the BMC cannot {wanted}: that needs the reset type {needed}. The BMC offers {}", listed(offered))]
     PowerUnsupported {
-        /// What should be done.
+        /// What to do, such as `switch the host off`.
         wanted: &'static str,
-        /// The types of reset that do it.
+        /// The reset types that do it.
         needed: &'static str,
-        /// The types of reset that the BMC lists.
+        /// The reset types that the BMC lists.
         offered: Vec<String>,
     },
-    /// Every way to change the power was refused.
+    /// The BMC refused every reset type that would change the power.
     #[error("the BMC does not switch the host {wanted}; {}", tried(attempts))]
     PowerRefused {
-        /// What is wanted.
+        /// The power state to reach.
         wanted: PowerState,
-        /// What was tried.
+        /// Every request that was sent.
         attempts: Vec<Attempt>,
     },
-    /// The power does not change.
-    #[error("the host is {state} and not {wanted} after {} s; look at the BMC's console", after.as_secs())]
+    /// The BMC accepted the request, but the power state did not change in time.
+    #[error("the host is still {state} and not {wanted} after {} s; look at the BMC's console", after.as_secs())]
     PowerTimeout {
-        /// What is wanted.
+        /// The power state to reach.
         wanted: PowerState,
-        /// What the BMC says.
+        /// The power state that the BMC reports.
         state: PowerState,
-        /// The time that it had.
+        /// The time limit.
         after: Duration,
     },
 }
 
 impl BmcError {
-    /// What was tried, for the record of a boot.
+    /// Every request that was sent to change something, in order.
     pub fn attempts(&self) -> &[Attempt] {
         match self {
             Self::Url { attempts, .. }
@@ -189,7 +184,7 @@ impl BmcError {
         }
     }
 
-    /// Whether the same may well succeed a little later.
+    /// Whether the same call may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Redfish(error) => error.is_transient(),
@@ -201,9 +196,9 @@ impl BmcError {
 
 fn tried(attempts: &[Attempt]) -> String {
     match attempts {
-        [] => "there is no way that it offers".to_owned(),
-        [only] => format!("{only}"),
-        // The first is the plainest, and often says why; those behind it may only say that they are not plain.
+        [] => "the BMC offers no way to do it".to_owned(),
+        [only] => only.to_string(),
+        // The answer to the plainest request, the first, often says why. Later ones may only say that they are not plain.
         [first, .., last] => format!("{} requests were tried, the first: {first}; the last: {last}", attempts.len()),
     }
 }
@@ -212,10 +207,10 @@ fn listed(offered: &[String]) -> String {
     if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
 }
 
-/// Dell's VRM0021 has two causes, and one of them lasts.
+/// Dell's VRM0021 has two causes: the drive is in use, which passes, or virtual media is detached, which does not.
 fn detached(attempts: &[Attempt]) -> &'static str {
     if attempts.iter().any(|attempt| attempt.error.as_ref().is_some_and(|error| error.contains("VRM0021"))) {
-        ". An iDRAC says so, too, where its attribute VirtualMedia.1.Attached is Detached: set it to AutoAttach"
+        ". An iDRAC also answers this if its attribute VirtualMedia.1.Attached is Detached: set it to AutoAttach"
     } else {
         ""
     }
@@ -223,16 +218,16 @@ fn detached(attempts: &[Attempt]) -> &'static str {
 
 fn while_off(attempts: &[Attempt]) -> &'static str {
     if attempts.iter().any(|attempt| attempt.status == Some(409)) {
-        ". Some BMCs take it only while the host is off: switch it off and try again"
+        ". Some BMCs accept it only while the host is off: switch the host off and try again"
     } else {
         ""
     }
 }
 
-fn asked(attempts: &[Attempt]) -> String {
+fn accepted(attempts: &[Attempt]) -> String {
     match attempts.last().and_then(|attempt| attempt.error.as_ref()) {
-        None => "the BMC accepted".to_owned(),
-        Some(error) => format!("the BMC has not answered when it was given ({error})"),
+        None => "the BMC accepted the image".to_owned(),
+        Some(error) => format!("the BMC received the image's URL and did not answer ({error})"),
     }
 }
 
@@ -244,15 +239,15 @@ fn other_medium(medium: Medium) -> &'static str {
 }
 
 fn protocol_advice(wanted: &str, offered: &[String]) -> &'static str {
-    let http = |name: &str| offered.iter().any(|protocol| protocol.eq_ignore_ascii_case(name));
+    let offers = |name: &str| offered.iter().any(|protocol| protocol.eq_ignore_ascii_case(name));
     match wanted {
-        "HTTP" if http("HTTPS") => "serve the media over HTTPS",
-        "HTTPS" if http("HTTP") => "serve the media over plain HTTP",
-        _ => "dayone serves HTTP and HTTPS only",
+        "HTTP" if offers("HTTPS") => "serve the images over HTTPS",
+        "HTTPS" if offers("HTTP") => "serve the images over plain HTTP",
+        _ => "images are served over HTTP and HTTPS only",
     }
 }
 
 fn shown(state: &MediaState) -> String {
-    let flag = state.inserted.map_or_else(|| "nothing".to_owned(), |inserted| inserted.to_string());
-    format!("Inserted {flag}, ConnectedVia {}", state.connected_via.as_deref().unwrap_or("nothing"))
+    let inserted = state.inserted.map_or_else(|| "nothing".to_owned(), |inserted| inserted.to_string());
+    format!("Inserted {inserted}, ConnectedVia {}", state.connected_via.as_deref().unwrap_or("nothing"))
 }

@@ -1,7 +1,7 @@
-//! The forms in which BMCs want to be told of an image, and which is tried after which.
+//! The forms of the insert request, and the order in which they are tried.
 //!
-//! By the schema (`VirtualMedia` 1.6, `InsertMedia`), `Image` alone is enough: `Inserted` and `WriteProtected` are true
-//! by default. What BMCs take differs; `docs/bmcs.md` says which want what.
+//! By the schema (`InsertMedia` of `VirtualMedia` 1.6), `Image` alone is enough: `Inserted` and `WriteProtected` are true
+//! by default. BMCs demand or refuse other parameters; `docs/bmcs.md` lists them with their sources.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use super::survey::{Insert, Slot};
 use super::vendor::Vendor;
 use crate::RedfishError;
 
-/// What may be said of an image beside its URL.
+/// A parameter that may be sent beside the image's URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Parameter {
     /// `Inserted: true`.
     Inserted,
     /// `WriteProtected: true`.
     WriteProtected,
-    /// `TransferProtocolType`, as the URL has it.
+    /// `TransferProtocolType`: `HTTP` or `HTTPS`, as in the URL.
     TransferProtocolType,
-    /// `TransferMethod: Stream`.
+    /// `TransferMethod: Stream`, or the first method that the BMC lists if `Stream` is not among them.
     TransferMethod,
-    /// A user name and a password, which mean nothing: some BMCs insist on them, and the media plane ignores them.
+    /// `UserName` and `Password`, both `none`. Some BMCs demand them even if the server that has the image asks for none.
     Credentials,
 }
 
@@ -43,22 +43,22 @@ impl Parameter {
     }
 }
 
-/// How it is said.
+/// The method of an insert request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
-    /// The action.
+    /// POST to the slot's action `InsertMedia`.
     Post,
-    /// A change of the slot itself.
+    /// PATCH of the slot.
     Patch,
 }
 
-/// One form of the request.
+/// One form of the insert request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
-    /// How it is said.
+    /// The method.
     pub method: Method,
-    /// What is said beside the URL.
+    /// The parameters beside the image's URL.
     pub parameters: BTreeSet<Parameter>,
 }
 
@@ -67,7 +67,7 @@ impl Form {
         Self { method, parameters: parameters.iter().copied().collect() }
     }
 
-    /// The request's body. `insert` says which values the BMC takes, where it does.
+    /// The request's body. `insert` has the values that the BMC accepts, if it lists them.
     pub(super) fn body(&self, image_url: &str, insert: Option<&Insert>) -> Value {
         let mut body = Map::new();
         body.insert("Image".to_owned(), json!(image_url));
@@ -96,15 +96,15 @@ impl Form {
     }
 }
 
-/// Redfish's word for a URL's scheme.
+/// The value of `TransferProtocolType` for a URL.
 pub(super) fn protocol(image_url: &str) -> &'static str {
     if image_url.starts_with("https:") { "HTTPS" } else { "HTTP" }
 }
 
-/// The forms for a slot, in the order in which they are tried where a refusal does not say what it is about.
-pub(super) fn ladder(vendor: Vendor, slot: &Slot) -> Vec<Form> {
+/// The forms for a slot, in the order in which they are tried if the BMC does not say which property it refuses.
+pub(super) fn forms(vendor: Vendor, slot: &Slot) -> Vec<Form> {
     use Parameter::{Credentials, Inserted, TransferMethod, TransferProtocolType, WriteProtected};
-    // Supermicro refuses a request with either of them.
+    // Supermicro refuses a request with either flag.
     let flags: &[Parameter] = if vendor == Vendor::Supermicro { &[] } else { &[Inserted, WriteProtected] };
     let with = |more: &[Parameter]| [more, flags].concat();
     let mut forms = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn ladder(vendor: Vendor, slot: &Slot) -> Vec<Form> {
             Form::new(Method::Post, &with(&[TransferProtocolType, TransferMethod, Credentials])),
         ]);
     }
-    // iLO 4 takes nothing but the image.
+    // iLO 4 accepts nothing but the image.
     forms.extend([Form::new(Method::Patch, &with(&[])), Form::new(Method::Patch, &[])]);
     let mut distinct: Vec<Form> = Vec::new();
     for form in forms {
@@ -132,36 +132,36 @@ pub(super) fn ladder(vendor: Vendor, slot: &Slot) -> Vec<Form> {
     distinct
 }
 
-/// The ladder on its way.
+/// Chooses one form after the other, by what the BMC refuses.
 #[derive(Debug)]
-pub(super) struct Climb {
+pub(super) struct FormSequence {
     forms: Vec<Form>,
     tried: Vec<Form>,
 }
 
-/// The most requests that are tried for one slot. What refusals name can lead to forms beside the ladder.
-const MOST_TRIES: usize = 10;
+/// Maximum number of requests for one slot. Refusals can lead to forms that are not in the list.
+const MAX_ATTEMPTS: usize = 10;
 
-impl Climb {
+impl FormSequence {
     pub(super) fn new(forms: &[Form]) -> Self {
         Self { forms: forms.to_vec(), tried: Vec::new() }
     }
 
-    /// The first form, with what the BMC says that it requires.
+    /// The first form.
     pub(super) fn first(&mut self) -> Option<Form> {
         self.take(self.forms.first().cloned())
     }
 
-    /// The form after a refusal: the same with what it says is missing and without what it says is too much, otherwise
-    /// the next of the ladder.
+    /// The form after a refusal. Adds the parameters that the BMC says are missing and leaves out those that it does not
+    /// support. If that gives a form that was refused already, returns the next one in the list.
     pub(super) fn next(&mut self, error: &RedfishError, required: &BTreeSet<Parameter>) -> Option<Form> {
         let names = Parameter::ALL.map(|(name, _)| name);
         let mut better = self.tried.last()?.clone();
-        for (name, fault) in attempt::named(error, &names) {
+        for (name, fault) in attempt::named_properties(error, &names) {
             if let Some(parameter) = Parameter::by_name(name) {
                 match fault {
                     Fault::Missing => better.parameters.insert(parameter),
-                    Fault::TooMuch => better.parameters.remove(&parameter),
+                    Fault::Unsupported => better.parameters.remove(&parameter),
                 };
             }
         }
@@ -172,8 +172,8 @@ impl Climb {
         self.take(next)
     }
 
-    /// The next form after one of which the BMC does not know the action.
-    pub(super) fn without_action(&mut self) -> Option<Form> {
+    /// The next form that does not need the action.
+    pub(super) fn next_patch(&mut self) -> Option<Form> {
         let next = self.untried(|form| form.method == Method::Patch);
         self.take(next)
     }
@@ -183,7 +183,7 @@ impl Climb {
     }
 
     fn take(&mut self, form: Option<Form>) -> Option<Form> {
-        let form = form.filter(|_| self.tried.len() < MOST_TRIES)?;
+        let form = form.filter(|_| self.tried.len() < MAX_ATTEMPTS)?;
         self.tried.push(form.clone());
         Some(form)
     }

@@ -1,4 +1,4 @@
-//! Inserting an image, and seeing that it is inserted.
+//! Inserts an image, and makes sure that the slot shows it.
 
 use std::collections::BTreeSet;
 
@@ -7,53 +7,53 @@ use serde::{Deserialize, Serialize};
 use super::Bmc;
 use super::attempt::{self, Attempt, Meaning};
 use super::error::BmcError;
-use super::form::{self, Climb, Form, Method, Parameter};
-use super::limits::{Looks, TRIES};
-use super::model::{self, read, texts};
+use super::form::{self, Form, FormSequence, Method, Parameter};
+use super::limits::{MAX_TRIES, Poll};
 use super::plan::Plan;
+use super::properties::Properties;
 use super::state::MediaState;
 use super::survey::{Insert, Slot};
 use crate::RedfishError;
 
-/// An image in its slot. What must be known to take it out again is `slot`.
+/// An image in its slot. [`Bmc::eject`] needs only `slot` to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inserted {
-    /// The slot.
+    /// The slot's path.
     pub slot: String,
-    /// What the slot says.
+    /// What the slot shows.
     pub state: MediaState,
-    /// The form that the BMC took; none if the image was there already.
+    /// The form of the request that the BMC accepted. `None` if the slot had the image already.
     pub form: Option<Form>,
-    /// Whether another image was taken out first.
+    /// Whether another image was ejected first.
     pub replaced: bool,
-    /// What was odd.
+    /// Sentences about anything unusual.
     pub notes: Vec<String>,
-    /// Every request, also those that were refused.
+    /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
 
-/// How an attempt at one slot ended without the image in it.
-enum Failed {
-    /// The slot is meant for something else, as it seems.
-    Slot,
+/// Why a slot did not get the image.
+enum SlotFailure {
+    /// The slot seems to be for something else. Another one may accept the image.
+    Unsuitable,
     /// No other slot would help.
-    All(BmcError),
+    Final(BmcError),
 }
 
-impl<E: Into<BmcError>> From<E> for Failed {
+impl<E: Into<BmcError>> From<E> for SlotFailure {
     fn from(error: E) -> Self {
-        Self::All(error.into())
+        Self::Final(error.into())
     }
 }
 
 impl Bmc {
-    /// Inserts an image into the first of the plan's slots that takes it, whatever is in there, and waits until the BMC
-    /// shows it.
+    /// Inserts the image at `image_url` into the first of the plan's slots that accepts it, and waits until the slot shows
+    /// it. Ejects another image that is in the slot. Does nothing if the slot shows the image already.
     pub async fn insert(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
-        self.blanked(self.insert_anywhere(plan, image_url).await)
+        self.masked(self.insert_into_any(plan, image_url).await)
     }
 
-    async fn insert_anywhere(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
+    async fn insert_into_any(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
         let mut attempts = Vec::new();
         for (position, slot) in plan.slots.iter().enumerate() {
             let others = plan.slots.get(position + 1..).unwrap_or_default();
@@ -62,8 +62,8 @@ impl Bmc {
                     inserted.attempts = attempts;
                     return Ok(inserted);
                 }
-                Err(Failed::Slot) => {}
-                Err(Failed::All(error)) => return Err(error),
+                Err(SlotFailure::Unsuitable) => {}
+                Err(SlotFailure::Final(error)) => return Err(error),
             }
         }
         Err(BmcError::InsertRefused { attempts })
@@ -76,7 +76,7 @@ impl Bmc {
         is_last: bool,
         image_url: &str,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<Inserted, Failed> {
+    ) -> Result<Inserted, SlotFailure> {
         let resource = self.client().get(&slot.path).await?;
         let mut slot = Slot::read(&slot.path, &resource.body);
         let inserted = |state, form, replaced, notes| Inserted {
@@ -90,7 +90,7 @@ impl Bmc {
         if slot.state.is_connected() && slot.state.names(image_url) {
             return Ok(inserted(slot.state.clone(), None, false, Vec::new()));
         }
-        // A URL that was left behind must go, too: some BMCs take the same URL for what is inserted already.
+        // A leftover URL must go, too: some BMCs would take the same URL for inserted already.
         let replaced = slot.state.is_connected();
         if !slot.state.is_empty() {
             match self.eject_slot(&slot, resource.etag.as_deref(), attempts).await {
@@ -99,104 +99,108 @@ impl Bmc {
             }
         }
         let before = slot.state.clone();
-        let mut climb = Climb::new(&form::ladder(plan.vendor, &slot));
+        let mut forms = FormSequence::new(&form::forms(plan.vendor, &slot));
         let mut required = BTreeSet::new();
-        let mut asked = false;
-        let mut form = climb.first().ok_or(Failed::Slot)?;
+        let mut has_read_info = false;
+        let mut form = forms.first().ok_or(SlotFailure::Unsuitable)?;
         let mut busy = 0;
-        let mut lost = false;
+        let mut was_resent = false;
         loop {
             check_protocol(slot.insert.as_ref(), image_url)?;
             let body = form.body(image_url, slot.insert.as_ref());
             let result = if let (Method::Post, Some(insert)) = (form.method, &slot.insert) {
                 self.try_post(&insert.target, &body, self.limits().insert, attempts).await
             } else {
-                // What was ejected has changed the slot since it was read.
+                // If something was ejected, the slot has changed since its ETag was read.
                 let etag = resource.etag.as_deref().filter(|_| slot.state.is_empty());
                 self.try_patch(&slot.path, &body, etag, self.limits().insert, attempts).await
             };
             let Err(error) = result else {
-                return match self.see_inserted(&slot.path, &before, image_url, attempts).await {
+                return match self.wait_until_inserted(&slot.path, &before, image_url, attempts).await {
                     Ok((state, notes)) => Ok(inserted(state, Some(form), replaced, notes)),
-                    Err(error) => Err(Failed::All(self.take_back(&slot, error).await)),
+                    Err(error) => Err(self.eject_unconfirmed(&slot, error).await.into()),
                 };
             };
             let next = match Meaning::of(&error) {
                 Meaning::Final => return Err(error.into()),
                 Meaning::Licence => {
-                    return Err(Failed::All(BmcError::Licence { vendor: plan.vendor, message: said(&error) }));
+                    return Err(BmcError::Licence { vendor: plan.vendor, message: bmc_messages(&error) }.into());
                 }
                 Meaning::Image => {
                     let attempts = std::mem::take(attempts);
-                    return Err(Failed::All(BmcError::ImageUnreachable { message: said(&error), attempts }));
+                    return Err(BmcError::ImageUnreachable { message: bmc_messages(&error), attempts }.into());
                 }
                 Meaning::Form if attempt::refuses_url(&error) => {
                     let attempts = std::mem::take(attempts);
-                    return Err(Failed::All(BmcError::Url { message: said(&error), attempts }));
+                    return Err(BmcError::Url { message: bmc_messages(&error), attempts }.into());
                 }
-                Meaning::Unknown => match self.see_inserted(&slot.path, &before, image_url, attempts).await {
+                Meaning::Unknown => match self.wait_until_inserted(&slot.path, &before, image_url, attempts).await {
                     Ok((state, notes)) => return Ok(inserted(state, Some(form), replaced, notes)),
-                    // It has not arrived.
+                    // The request did not reach the BMC.
                     Err(BmcError::NotInserted { attempts: tried, .. })
-                        if !lost && matches!(error, RedfishError::Broken { .. }) =>
+                        if !was_resent && matches!(error, RedfishError::Broken { .. }) =>
                     {
-                        lost = true;
+                        was_resent = true;
                         *attempts = tried;
                         Some(form.clone())
                     }
-                    Err(error) => return Err(Failed::All(self.take_back(&slot, error).await)),
+                    Err(error) => return Err(self.eject_unconfirmed(&slot, error).await.into()),
                 },
                 Meaning::Busy => {
                     busy += 1;
-                    if busy >= TRIES {
-                        return Err(Failed::All(BmcError::InsertRefused { attempts: std::mem::take(attempts) }));
+                    if busy >= MAX_TRIES {
+                        return Err(BmcError::InsertRefused { attempts: std::mem::take(attempts) }.into());
                     }
                     tokio::time::sleep(self.limits().pause).await;
-                    if self.clear(&slot.path, image_url, attempts).await? {
-                        let (state, notes) = self.see_inserted(&slot.path, &before, image_url, attempts).await?;
+                    if self.eject_other(&slot.path, image_url, attempts).await? {
+                        let (state, notes) = self.wait_until_inserted(&slot.path, &before, image_url, attempts).await?;
                         return Ok(inserted(state, Some(form), replaced, notes));
                     }
                     Some(form.clone())
                 }
-                // A slot for the remote console may have the action and refuse it: then another is the one.
-                Meaning::NoAction if is_last => climb.without_action(),
+                // A slot for the remote console may list the action and refuse it. Then another slot is the right one.
+                Meaning::NoAction if is_last => forms.next_patch(),
                 Meaning::NoAction => None,
                 Meaning::Form => {
-                    if let Some(insert) = slot.insert.as_mut().filter(|_| !asked) {
-                        asked = true;
+                    if let Some(insert) = slot.insert.as_mut().filter(|_| !has_read_info) {
+                        has_read_info = true;
                         required = self.read_action_info(insert).await;
                     }
-                    climb.next(&error, &required)
+                    forms.next(&error, &required)
                 }
             };
-            form = next.ok_or(Failed::Slot)?;
+            form = next.ok_or(SlotFailure::Unsuitable)?;
         }
     }
 
-    /// What the BMC says of the action's parameters, asked for only when it has refused the plain form. Its answer
-    /// completes `insert`; what it requires is returned.
+    /// Reads the description of the action's parameters, adds the accepted values to `insert`, and returns the required
+    /// parameters. Only for a BMC that has refused the plainest form.
     async fn read_action_info(&self, insert: &mut Insert) -> BTreeSet<Parameter> {
         let Some(path) = &insert.info else { return BTreeSet::new() };
-        // Without it, the ladder goes on as it is.
+        // Without the description, the forms are tried as they are.
         let Ok(resource) = self.client().get(path).await else { return BTreeSet::new() };
-        let info: model::ActionInfo = read(&resource.body);
         let mut required = BTreeSet::new();
-        for parameter in info.parameters.into_iter().flatten() {
-            let Some(model::Text(name)) = parameter.name else { continue };
+        for parameter in Properties::new(&resource.body).objects("Parameters") {
+            let Some(name) = parameter.text("Name") else { continue };
             match name.as_str() {
-                "TransferProtocolType" => insert.transfer_protocols = texts(parameter.allowable_values),
-                "TransferMethod" => insert.transfer_methods = texts(parameter.allowable_values),
+                "TransferProtocolType" => insert.transfer_protocols = parameter.texts("AllowableValues"),
+                "TransferMethod" => insert.transfer_methods = parameter.texts("AllowableValues"),
                 _ => {}
             }
-            if parameter.required == Some(true) {
+            if parameter.flag("Required") == Some(true) {
                 required.extend(Parameter::by_name(&name));
             }
         }
         required
     }
 
-    /// Ejects what is in the way. Whether the image is in the slot nevertheless is returned.
-    async fn clear(&self, path: &str, image_url: &str, attempts: &mut Vec<Attempt>) -> Result<bool, RedfishError> {
+    /// Ejects another image that is in the slot. Returns true if the slot shows the right image already.
+    async fn eject_other(
+        &self,
+        path: &str,
+        image_url: &str,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<bool, RedfishError> {
         let resource = self.client().get(path).await?;
         let slot = Slot::read(path, &resource.body);
         if !slot.state.is_connected() {
@@ -205,28 +209,28 @@ impl Bmc {
         if slot.state.names(image_url) {
             return Ok(true);
         }
-        // What it says of that is in the attempts; the next try to insert decides.
+        // A refusal is recorded in the attempts. The next insert request shows whether it matters.
         let _ = self.eject_slot(&slot, resource.etag.as_deref(), attempts).await;
         Ok(false)
     }
 
-    /// What is not shown may be there all the same, or come later: it is ejected, as far as the BMC does that.
-    async fn take_back(&self, slot: &Slot, error: BmcError) -> BmcError {
+    /// Ejects an image that the slot does not show: the BMC may insert it later all the same.
+    async fn eject_unconfirmed(&self, slot: &Slot, error: BmcError) -> BmcError {
         if matches!(error, BmcError::NotInserted { .. }) {
             let _ = self.eject_slot(slot, None, &mut Vec::new()).await;
         }
         error
     }
 
-    /// Waits until the slot shows the image. Some BMCs need seconds for it.
-    async fn see_inserted(
+    /// Waits until the slot shows the image, which takes some BMCs seconds. Returns notes about anything unusual.
+    async fn wait_until_inserted(
         &self,
         path: &str,
         before: &MediaState,
         image_url: &str,
         attempts: &mut Vec<Attempt>,
     ) -> Result<(MediaState, Vec<String>), BmcError> {
-        let mut looks = Looks::new(self.limits().look, self.limits().settle);
+        let mut poll = Poll::new(self.limits().poll_interval, self.limits().settle);
         let mut last = MediaState::default();
         loop {
             match self.media_state(path).await {
@@ -246,14 +250,14 @@ impl Bmc {
                 );
                 return Ok((last, vec![note]));
             }
-            if !looks.again().await {
+            if !poll.wait().await {
                 break;
             }
         }
-        // It accepted the image and shows it; that it says no word of a connection may be its habit.
+        // The BMC accepted the image and shows its URL. It may be one that never reports a connection.
         if last.names(image_url) && last.inserted != Some(false) {
             let via = last.connected_via.as_deref().unwrap_or("nothing");
-            let note = format!("{path} shows the image, but says {via} for ConnectedVia");
+            let note = format!("{path} shows the image, but {via} for ConnectedVia");
             return Ok((last, vec![note]));
         }
         let attempts = std::mem::take(attempts);
@@ -275,8 +279,8 @@ fn check_protocol(insert: Option<&Insert>, image_url: &str) -> Result<(), BmcErr
     Err(BmcError::Protocol { wanted, offered: offered.clone() })
 }
 
-/// What the BMC said, or else what happened.
-fn said(error: &RedfishError) -> String {
+/// The BMC's messages, or else the error.
+fn bmc_messages(error: &RedfishError) -> String {
     let messages = error.messages().iter().map(ToString::to_string).collect::<Vec<_>>();
     if messages.is_empty() { error.to_string() } else { messages.join("; ") }
 }

@@ -1,16 +1,16 @@
-//! What an image is for the host.
+//! The kinds of drives that a host sees.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What an image is for the host.
+/// What kind of drive the host sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// A CD or DVD: images of format `iso`.
+    /// A CD or DVD drive, for an ISO image.
     Cd,
-    /// A USB stick: images of format `usb`.
+    /// A USB stick, for the image of a disk.
     Usb,
 }
 

@@ -1,10 +1,19 @@
-//! One BMC, and what a boot needs of it: what it has, an image in one of its slots, the next boot from there, power.
+//! Everything that a boot needs from one BMC: its slots, an image in one of them, the boot override and the power.
 //!
-//! What it has is read into a [`Survey`]; from that, and without asking it again, a [`Plan`] is made. What must be known
-//! to undo a step is in the step's result, which can be kept and used by another process.
+//! | step | method | result |
+//! | --- | --- | --- |
+//! | read what the BMC has | [`Bmc::survey`] | [`Survey`] |
+//! | decide what to send | [`Bmc::plan`] | [`Plan`] |
+//! | insert the image | [`Bmc::insert`] | [`Inserted`] |
+//! | set the boot override | [`Bmc::boot_once`] | [`BootOverride`] |
+//! | restart the host | [`Bmc::power`] | [`PowerChange`] |
+//! | eject the image | [`Bmc::eject`] | [`Ejected`] |
+//! | restore the previous boot override | [`Bmc::restore`] | whether that was necessary |
+//!
+//! The results have everything that is needed to undo a step. They implement serde's traits, so that another process can
+//! undo it after a restart. A list of [`Attempt`]s in each result, and in most errors, shows what was sent.
 
 mod attempt;
-mod blank;
 mod boot_once;
 mod boot_override;
 mod eject;
@@ -12,11 +21,12 @@ mod error;
 mod form;
 mod insert;
 mod limits;
+mod mask;
 mod medium;
-mod model;
 mod plan;
 mod planned_request;
 mod power;
+mod properties;
 mod reset_types;
 mod slot;
 mod state;
@@ -44,50 +54,51 @@ pub use survey::{Insert, Manager, Reset, Slot, Survey, System};
 pub use vendor::Vendor;
 
 use super::{Client, ClientOptions, Dialect, RequestRecord, Target};
-use model::read;
+use properties::Properties;
 
-/// One BMC, connected.
+/// A connection to one BMC.
 pub struct Bmc {
     client: Client,
-    /// The System of the address, or the one that was found.
+    /// The System's path, from the address or from the BMC's list.
     system: OnceCell<String>,
     hint: Option<Dialect>,
     limits: Limits,
 }
 
 impl Bmc {
-    /// Connects and logs in.
+    /// Connects to the BMC and logs in. Sends a read of the service root and, with credentials, the request for a session.
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, BmcError> {
         let client = Client::connect(target, options).await?;
         let system = target.address.system().map(|path| OnceCell::new_with(Some(path.to_owned())));
         Ok(Self { client, system: system.unwrap_or_default(), hint: target.address.hint(), limits: Limits::default() })
     }
 
-    /// With other limits.
+    /// Sets other limits than the defaults.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What will be asked of a BMC, decided from what it has. Without `mode`, the firmware's mode is not touched.
+    /// Decides what will be sent to the BMC. Without `mode`, the host's boot mode stays as it is.
     pub fn plan(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Plan, BmcError> {
         Plan::new(survey, medium, mode)
     }
 
-    /// How far the host's boot has come; none where the BMC does not say.
+    /// Reads how far the host's boot has come. `None` if the BMC does not report it.
     pub async fn boot_progress(&self) -> Result<Option<BootProgress>, BmcError> {
         let path = self.system().await?;
-        let system: model::System = read(&self.client.get(&path).await?.body);
-        self.blanked(Ok(BootProgress::read(system.boot_progress)))
+        let body = self.client.get(&path).await?.body;
+        self.masked(Ok(BootProgress::read(Properties::new(&body))))
     }
 
-    /// What is in a slot.
+    /// Reads what is in the slot at this path.
     pub async fn media_state(&self, slot: &str) -> Result<MediaState, BmcError> {
-        self.blanked(Ok(MediaState::read(&read(&self.client.get(slot).await?.body))))
+        let body = self.client.get(slot).await?.body;
+        self.masked(Ok(MediaState::read(Properties::new(&body))))
     }
 
-    /// What was asked for so far.
+    /// The last 256 requests that were sent.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.client.requests()
     }
@@ -105,7 +116,7 @@ impl Bmc {
         &self.limits
     }
 
-    /// The System: the one of the address, or the only one.
+    /// The path of the System in the address, or of the BMC's only System.
     async fn system(&self) -> Result<String, BmcError> {
         let path = self.system.get_or_try_init(|| self.find_system()).await?;
         Ok(path.clone())
@@ -116,17 +127,17 @@ impl Bmc {
         match systems.len() {
             0 => Err(BmcError::NoSystem),
             1 => Ok(systems.remove(0)),
-            _ => Err(BmcError::SeveralSystems { systems }),
+            _ => Err(BmcError::SeveralSystems(systems)),
         }
     }
 
     async fn systems(&self) -> Result<Vec<String>, BmcError> {
-        let root: model::Root = read(self.client.root());
-        let collection = root.systems.map_or_else(|| "/redfish/v1/Systems".to_owned(), |link| link.path.0);
-        Ok(read::<model::Collection>(&self.client.get(&collection).await?.body).paths())
+        let linked = Properties::new(self.client.root()).link("Systems");
+        let collection = linked.unwrap_or_else(|| "/redfish/v1/Systems".to_owned());
+        Ok(Properties::new(&self.client.get(&collection).await?.body).links("Members"))
     }
 
-    /// The vendor that the address' driver is for.
+    /// The vendor that the scheme of the address names.
     fn expected_vendor(&self) -> Vendor {
         match self.hint {
             Some(Dialect::Idrac) => Vendor::Dell,

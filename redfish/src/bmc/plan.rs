@@ -1,4 +1,4 @@
-//! What will be asked of a BMC, decided from what it has shown. Reads and changes nothing.
+//! Decides from a survey what will be sent to a BMC. Sends nothing itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,32 +14,32 @@ use super::state::BootMode;
 use super::survey::{Slot, Survey, System};
 use super::vendor::Vendor;
 
-/// What will be asked of a BMC.
+/// What will be sent to a BMC, decided from its [`Survey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Whose firmware it is.
+    /// The vendor of the BMC's firmware.
     pub vendor: Vendor,
     /// The machine.
     pub system: System,
-    /// What the image is for the host.
+    /// What kind of drive the host sees.
     pub medium: Medium,
-    /// The slots that suit, the best first.
+    /// The slots that accept the medium, the best first.
     pub slots: Vec<Slot>,
-    /// How the image will be named to the first slot, in the order in which forms are tried.
+    /// The forms of the insert request for the first slot, in the order in which they are tried.
     pub forms: Vec<Form>,
-    /// How the next boot will be set, in the order in which forms are tried.
+    /// The forms of the boot override, in the order in which they are tried.
     pub boot: Vec<OverrideForm>,
-    /// The mode that was asked for.
+    /// The boot mode that the caller asked for. `None` leaves the host's mode as it is.
     pub mode: Option<BootMode>,
-    /// What is done differently for this BMC, and why.
+    /// What is different for this BMC, and why, as sentences.
     pub quirks: Vec<String>,
 }
 
 impl Plan {
-    /// Decides. Without `mode`, the firmware's mode is not touched.
+    /// Makes a plan. Without `mode`, the host's boot mode stays as it is.
     pub fn new(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> Result<Self, BmcError> {
-        let slots = slot::choose(survey, medium)?;
-        let forms = slots.first().map(|slot| form::ladder(survey.vendor, slot)).unwrap_or_default();
+        let slots = slot::suitable(survey, medium)?;
+        let forms = slots.first().map(|slot| form::forms(survey.vendor, slot)).unwrap_or_default();
         let (boot, mut quirks) = boot_override::forms(survey, medium, mode)?;
         if let Some(slot) = slots.first() {
             quirks.extend(slot_quirks(survey, slot));
@@ -47,8 +47,8 @@ impl Plan {
         Ok(Self { vendor: survey.vendor, system: survey.system.clone(), medium, slots, forms, boot, mode, quirks })
     }
 
-    /// The requests for the straight way: as long as the BMC refuses none, these are all that change anything, apart
-    /// from those to switch the host off and on.
+    /// The requests that insert the image and set the boot override. If the BMC refuses none of them, these and
+    /// [`power_requests`](Self::power_requests) are all that change anything.
     pub fn requests(&self, image_url: &str) -> Vec<PlannedRequest> {
         let mut requests = Vec::new();
         if let (Some(slot), Some(form)) = (self.slots.first(), self.forms.first()) {
@@ -64,12 +64,12 @@ impl Plan {
         requests
     }
 
-    /// The requests to switch the host off, if it is on, and on again, as long as the BMC refuses none.
+    /// The requests that switch the host off, if it is on, and on again, provided that the BMC refuses none of them.
     pub fn power_requests(&self) -> Vec<PlannedRequest> {
-        power::cycle(&self.system)
+        power::restart_requests(&self.system)
     }
 
-    /// The request to eject the image, as long as the BMC does not refuse it.
+    /// The first request that ejects the image. `None` if the slot has no action for it and is changed by PATCH.
     pub fn eject_request(&self) -> Option<PlannedRequest> {
         let target = self.slots.first()?.eject.clone()?;
         Some(PlannedRequest { method: "POST", path: target, body: json!({}) })
@@ -79,14 +79,14 @@ impl Plan {
 fn slot_quirks(survey: &Survey, slot: &Slot) -> Vec<String> {
     let mut quirks = Vec::new();
     if slot.insert.is_none() {
-        quirks.push(format!("{} has no InsertMedia action: it is changed by PATCH", slot.path));
+        quirks.push(format!("{} has no InsertMedia action: the image is inserted by PATCH", slot.path));
     }
     match survey.vendor {
         Vendor::Supermicro => {
-            quirks.push("Supermicro refuses Inserted and WriteProtected: neither is sent".to_owned());
+            quirks.push("Supermicro refuses Inserted and WriteProtected, so neither is sent".to_owned());
         }
         Vendor::Dell if slot::is_idrac_10(survey) => {
-            quirks.push("some machines with iDRAC 10 boot from slot 1 only: it is preferred".to_owned());
+            quirks.push("some machines with iDRAC 10 boot only from slot 1, so it is preferred".to_owned());
         }
         Vendor::Fujitsu | Vendor::Nokia => {
             quirks.push("TransferProtocolType is sent from the beginning".to_owned());
@@ -94,7 +94,7 @@ fn slot_quirks(survey: &Survey, slot: &Slot) -> Vec<String> {
         _ => {}
     }
     if slot.verify_certificate == Some(true) {
-        quirks.push("the BMC checks certificates: with HTTPS media it must know the media address's issuer".to_owned());
+        quirks.push("the BMC checks certificates: if the image's URL has https://, the BMC must trust the issuer of that server's certificate".to_owned());
     }
     quirks
 }

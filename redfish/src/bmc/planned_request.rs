@@ -1,15 +1,15 @@
-//! A request in words, before it is sent.
+//! A request that has not been sent.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A request that would be sent.
+/// A request that a [`Plan`](super::Plan) will send.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedRequest {
     /// `POST` or `PATCH`.
     pub method: &'static str,
-    /// Where to.
+    /// The path of the resource or of the action.
     pub path: String,
-    /// What.
+    /// The JSON body.
     pub body: Value,
 }

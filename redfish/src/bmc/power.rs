@@ -1,4 +1,4 @@
-//! Switching a host on and off.
+//! Switches a host on and off.
 
 use std::time::Duration;
 
@@ -8,45 +8,47 @@ use serde_json::json;
 use super::Bmc;
 use super::attempt::{Attempt, Meaning};
 use super::error::BmcError;
-use super::limits::{Looks, TRIES};
-use super::model::{self, read, texts};
+use super::limits::{MAX_TRIES, Poll};
 use super::planned_request::PlannedRequest;
+use super::properties::Properties;
 use super::reset_types::{BUTTON, POWER_CYCLE, ResetTypes, Restart};
 use super::state::{BootProgress, PowerState};
 use super::survey::{Reset, System};
 
-/// What should happen to the power.
+/// A change of a host's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerAction {
-    /// Off, if it is on, and on. What was inserted is there after that only for some emulators and BMCs.
+    /// Switch the host off, if it is on, then on.
     Cycle {
-        /// How long the operating system may take to shut down before it is switched off; zero: it is not asked.
+        /// How long the operating system may take to shut down before the host is switched off by force. If zero, the
+        /// operating system is not asked.
         graceful: Duration,
     },
-    /// On.
+    /// Switch the host on, if it is off.
     On,
-    /// Off.
+    /// Switch the host off, if it is on.
     Off {
-        /// How long the operating system may take to shut down before it is switched off; zero: it is not asked.
+        /// How long the operating system may take to shut down before the host is switched off by force. If zero, the
+        /// operating system is not asked.
         graceful: Duration,
     },
 }
 
-/// What happened to the power.
+/// The result of a change of the power.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerChange {
-    /// Before.
+    /// The power state before.
     pub before: PowerState,
-    /// After.
+    /// The power state after.
     pub after: PowerState,
-    /// Whether the operating system was asked to shut down, and did in time.
+    /// Whether the operating system shut down in time. `None` if it was not asked.
     pub graceful: Option<bool>,
-    /// Every request, also those that were refused.
+    /// Every request that was sent, including those that the BMC refused.
     pub attempts: Vec<Attempt>,
 }
 
-/// A host that has been made ready to start: [`Bmc::start`] is all that is missing.
+/// A host that is ready to start: it is off, or the BMC will switch it off and on in one step. Pass it to [`Bmc::start`].
 #[derive(Debug)]
 pub struct Ready {
     reset: Reset,
@@ -62,18 +64,18 @@ enum Start {
 }
 
 impl Ready {
-    /// Whether the BMC has said that the host is off.
+    /// Whether [`Bmc::start`] only has to switch the host on.
     pub fn is_off(&self) -> bool {
         self.start == Start::SwitchOn
     }
 
-    /// How far the BMC says that the boot before has come. A BMC may go on saying so for a while after the start.
+    /// The progress of the previous boot. A BMC may still report it for a while after the start.
     pub fn boot_progress(&self) -> Option<&BootProgress> {
         self.progress.as_ref()
     }
 }
 
-/// What a BMC says of its host's power.
+/// What a BMC says about its host's power.
 struct Power {
     system: String,
     state: PowerState,
@@ -82,9 +84,9 @@ struct Power {
 }
 
 impl Bmc {
-    /// Switches the host, and waits until the BMC says that it is as wanted.
+    /// Changes the power, and waits until the BMC reports the new state.
     pub async fn power(&self, action: PowerAction) -> Result<PowerChange, BmcError> {
-        self.blanked(self.switch(action).await)
+        self.masked(self.switch(action).await)
     }
 
     async fn switch(&self, action: PowerAction) -> Result<PowerChange, BmcError> {
@@ -108,15 +110,15 @@ impl Bmc {
         }
     }
 
-    /// Whether the host is on.
+    /// Reads whether the host is on.
     pub async fn power_state(&self) -> Result<PowerState, BmcError> {
         Ok(self.read_power().await?.state)
     }
 
-    /// Makes the host ready to start anew: it is switched off, unless the BMC does that only together with the start.
-    /// What the BMC cannot do is known before anything is done.
+    /// Prepares a restart: switches the host off, unless the BMC can do that only together with the start. Fails before it
+    /// sends anything if the BMC offers no way to restart the host.
     pub async fn ready_to_restart(&self, graceful: Duration) -> Result<Ready, BmcError> {
-        self.ready_for(graceful).await.map_err(|error| self.blanked_error(error))
+        self.ready_for(graceful).await.map_err(|error| self.masked_error(error))
     }
 
     async fn ready_for(&self, graceful: Duration) -> Result<Ready, BmcError> {
@@ -133,7 +135,7 @@ impl Bmc {
             Some(Restart::OffAndOn) => {
                 match self.switch_off(&reset, power.state, graceful, &mut change).await {
                     Ok(()) => {}
-                    // Asked and refused, or without effect: the host is as it was.
+                    // The BMC refused every request, so the host is as it was.
                     Err(BmcError::PowerRefused { attempts, .. }) if !types.power_cycle().is_empty() => {
                         change.attempts = attempts;
                         return Ok(cycle(change, reset));
@@ -149,13 +151,13 @@ impl Bmc {
         }
     }
 
-    /// Makes a host ready to be switched on that is to stay as it is if it is on.
+    /// Prepares to switch the host on. If the host is on already, it stays on.
     pub async fn ready_to_switch_on(&self) -> Result<Ready, BmcError> {
         let (power, reset) = self.read_reset().await?;
-        ready(power, reset).map_err(|error| self.blanked_error(error))
+        ready(power, reset).map_err(|error| self.masked_error(error))
     }
 
-    /// Starts the host, and waits until the BMC says that it is on.
+    /// Starts the host, and waits until the BMC reports that it is on.
     pub async fn start(&self, ready: Ready) -> Result<PowerChange, BmcError> {
         let Ready { reset, start, mut change, .. } = ready;
         match start {
@@ -163,17 +165,18 @@ impl Bmc {
             Start::PowerCycle => {
                 let types = ResetTypes::new(reset.types.as_deref()).power_cycle();
                 self.reset(&reset, &types, None, &mut change.attempts).await?;
-                // It is on again by itself; when it was off cannot be seen for sure.
+                // The BMC switches the host on again, too soon to see for certain when it was off.
                 tokio::time::sleep(self.limits().pause).await;
             }
         }
-        change.after = self.see_power(PowerState::On, self.limits().power).await?;
+        change.after = self.wait_for_power(PowerState::On, self.limits().power).await?;
         Ok(change)
     }
 
     async fn switch_on(&self, reset: &Reset, change: &mut PowerChange) -> Result<(), BmcError> {
-        // One that was seen to be off needs no other look. One that is on its way needs nothing, and the button would stop it.
-        if change.after == PowerState::Off || self.settled().await? != PowerState::On {
+        // A host that was just off need not be read again. A host that is powering on needs no request, and the button would
+        // stop it.
+        if change.after == PowerState::Off || self.settled_power().await? != PowerState::On {
             let types = ResetTypes::new(reset.types.as_deref()).on();
             self.reset(reset, &types, Some(PowerState::On), &mut change.attempts).await?;
         }
@@ -192,31 +195,31 @@ impl Bmc {
             let needed = if types.shut_down().is_empty() {
                 "ForceOff"
             } else {
-                "ForceOff; it can ask the operating system to shut down, if that is given time (shutdown_within)"
+                "ForceOff; or give the operating system time to shut down (shutdown_within), which this BMC can ask for"
             };
             return Err(unsupported("switch the host off", needed, reset));
         }
         if !graceful.is_zero() && state == PowerState::On && !types.shut_down().is_empty() {
             change.graceful = Some(false);
-            // A host without an operating system refuses, or does nothing: then it is switched off.
+            // If no operating system runs, the BMC refuses or nothing happens. Then the host is switched off by force.
             let asked = self.reset(reset, &types.shut_down(), Some(PowerState::Off), &mut change.attempts).await;
-            if asked.is_ok() && self.see_power(PowerState::Off, graceful).await.is_ok() {
+            if asked.is_ok() && self.wait_for_power(PowerState::Off, graceful).await.is_ok() {
                 change.graceful = Some(true);
                 change.after = PowerState::Off;
                 return Ok(());
             }
         }
         if types.force_off().is_empty() {
-            let needed = "ForceOff; the host has not shut down in the time that it had (shutdown_within)";
+            let needed = "ForceOff, because the host has not shut down in time (shutdown_within)";
             return Err(unsupported("switch the host off", needed, reset));
         }
         self.reset(reset, &types.force_off(), Some(PowerState::Off), &mut change.attempts).await?;
-        change.after = self.see_power(PowerState::Off, self.limits().power).await?;
+        change.after = self.wait_for_power(PowerState::Off, self.limits().power).await?;
         Ok(())
     }
 
-    /// Sends the first of these types of reset that the BMC takes. `wanted` is the state that it leads to; where the
-    /// state says nothing of whether it was done, there is none.
+    /// Sends the first of these reset types that the BMC accepts. `wanted` is the power state that they lead to, or `None` if
+    /// the power state does not show whether the BMC carried out the request.
     async fn reset(
         &self,
         reset: &Reset,
@@ -226,10 +229,10 @@ impl Bmc {
     ) -> Result<(), BmcError> {
         for reset_type in types {
             let body = json!({"ResetType": reset_type});
-            for tries in 1..=TRIES {
+            for tries in 1..=MAX_TRIES {
                 if *reset_type == BUTTON {
-                    // It does the opposite of what is wanted where that is the case already.
-                    match (self.settled().await?, wanted) {
+                    // If the host is in the wanted state already, the button does the opposite.
+                    match (self.settled_power().await?, wanted) {
                         (state, Some(wanted)) if state == wanted => return Ok(()),
                         (PowerState::On, Some(PowerState::Off)) | (PowerState::Off, Some(PowerState::On)) => {}
                         _ => break,
@@ -240,21 +243,22 @@ impl Bmc {
                 };
                 match Meaning::of(&error) {
                     Meaning::Final | Meaning::Licence => return Err(error.into()),
-                    // It may have been done: what the host does next tells. These two would do something else again.
+                    // The power state shows whether the BMC carried out the request. A second one of these two types
+                    // would undo the first.
                     Meaning::Unknown => {
                         let shown = match wanted {
-                            Some(wanted) => self.see_power(wanted, self.limits().power / 4).await.is_ok(),
+                            Some(wanted) => self.wait_for_power(wanted, self.limits().power / 4).await.is_ok(),
                             None => true,
                         };
-                        if shown || tries == TRIES || [POWER_CYCLE, BUTTON].contains(reset_type) {
+                        if shown || tries == MAX_TRIES || [POWER_CYCLE, BUTTON].contains(reset_type) {
                             return Ok(());
                         }
                     }
-                    // Already as wanted: some BMCs refuse that.
+                    // Some BMCs refuse a reset type if the host is in that state already.
                     Meaning::Busy | Meaning::Form if wanted.is_some() && Some(self.power_state().await?) == wanted => {
                         return Ok(());
                     }
-                    Meaning::Busy if tries < TRIES => tokio::time::sleep(self.limits().pause).await,
+                    Meaning::Busy if tries < MAX_TRIES => tokio::time::sleep(self.limits().pause).await,
                     _ => break,
                 }
             }
@@ -263,21 +267,21 @@ impl Bmc {
         Err(BmcError::PowerRefused { wanted, attempts: attempts.clone() })
     }
 
-    /// What the power is, when it changes no more: what is on its way is waited for.
-    async fn settled(&self) -> Result<PowerState, BmcError> {
+    /// Reads the power state, and waits for the end of a change that is under way.
+    async fn settled_power(&self) -> Result<PowerState, BmcError> {
         let towards = match self.power_state().await? {
             PowerState::PoweringOn => PowerState::On,
             PowerState::PoweringOff => PowerState::Off,
             state => return Ok(state),
         };
-        match self.see_power(towards, self.limits().power).await {
+        match self.wait_for_power(towards, self.limits().power).await {
             Err(BmcError::PowerTimeout { state, .. }) => Ok(state),
             state => state,
         }
     }
 
-    async fn see_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {
-        let mut looks = Looks::new(self.limits().look, limit);
+    async fn wait_for_power(&self, wanted: PowerState, limit: Duration) -> Result<PowerState, BmcError> {
+        let mut poll = Poll::new(self.limits().poll_interval, limit);
         let mut state = PowerState::Unknown;
         loop {
             match self.power_state().await {
@@ -286,7 +290,7 @@ impl Bmc {
                 Err(error) if error.is_transient() => {}
                 Err(error) => return Err(error),
             }
-            if !looks.again().await {
+            if !poll.wait().await {
                 return Err(BmcError::PowerTimeout { wanted, state, after: limit });
             }
         }
@@ -296,18 +300,16 @@ impl Bmc {
         let mut power = self.read_power().await?;
         match power.reset.take() {
             Some(reset) => Ok((power, reset)),
-            None => Err(BmcError::NoReset { system: power.system }),
+            None => Err(BmcError::NoReset(power.system)),
         }
     }
 
     async fn read_power(&self) -> Result<Power, BmcError> {
         let path = self.system().await?;
-        let system: model::System = read(&self.client().get(&path).await?.body);
-        let state = PowerState::read(system.power_state.as_ref());
-        let progress = BootProgress::read(system.boot_progress);
-        let reset = system.actions.and_then(|actions| actions.reset);
-        let reset = reset.and_then(|action| Some(Reset { target: action.target?.0, types: texts(action.reset_types) }));
-        Ok(Power { system: path, state, reset, progress })
+        let body = self.client().get(&path).await?.body;
+        let system = Properties::new(&body);
+        let (state, reset) = (PowerState::read(system), Reset::read(system));
+        Ok(Power { system: path, state, reset, progress: BootProgress::read(system) })
     }
 }
 
@@ -315,7 +317,7 @@ fn unchanged(state: PowerState) -> PowerChange {
     PowerChange { before: state, after: state, graceful: None, attempts: Vec::new() }
 }
 
-/// A host that only has to be switched on, or is on.
+/// A host that only has to be switched on, or is on already.
 fn ready(power: Power, reset: Reset) -> Result<Ready, BmcError> {
     if power.state != PowerState::On && ResetTypes::new(reset.types.as_deref()).on().is_empty() {
         return Err(unsupported("switch the host on", "On, ForceOn or PushPowerButton", &reset));
@@ -327,10 +329,10 @@ fn unsupported(wanted: &'static str, needed: &'static str, reset: &Reset) -> Bmc
     BmcError::PowerUnsupported { wanted, needed, offered: reset.types.clone().unwrap_or_default() }
 }
 
-/// The requests to switch a machine off, if it is on, and on again.
-pub(super) fn cycle(system: &System) -> Vec<PlannedRequest> {
+/// The requests that switch a machine off, if it is on, and on again.
+pub(super) fn restart_requests(system: &System) -> Vec<PlannedRequest> {
     let Some(reset) = &system.reset else { return Vec::new() };
-    let types = ResetTypes::new(reset.types.as_deref()).straight_restart(system.power_state);
+    let types = ResetTypes::new(reset.types.as_deref()).expected_restart(system.power_state);
     let request = |reset_type| PlannedRequest {
         method: "POST",
         path: reset.target.clone(),

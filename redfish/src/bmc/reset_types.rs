@@ -1,28 +1,28 @@
-//! Which types of reset do what is asked for, and nothing else (`Resource.ResetType`, DSP0268).
+//! Which reset types change the power as intended, and do nothing else (`Resource.ResetType`, DSP0268).
 
 use std::time::Duration;
 
 use super::state::PowerState;
 
-/// How a running host is started anew.
+/// How to restart a running host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Restart {
-    /// It is switched off, and on.
+    /// Switch it off, then on.
     OffAndOn,
-    /// By the BMC in one step: when the host was off cannot be seen.
+    /// The BMC does both in one step, so nobody can see when the host is off.
     PowerCycle,
 }
 
-/// What a BMC offers to change the power.
+/// The reset types that a BMC offers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResetTypes<'a> {
-    /// As it lists them. Where it lists none, it may take any.
+    /// The types that the BMC lists. `None` if it lists none: then it may accept any.
     listed: Option<&'a [String]>,
 }
 
-/// Switch a host on, whatever state it is in.
+/// These switch a host on, whatever state it is in.
 const ON: [&str; 2] = ["On", "ForceOn"];
-/// Switches a host off if it is on, after asking its operating system, and on if it is off.
+/// Asks the operating system to shut down if the host is on, and switches the host on if it is off.
 pub(super) const BUTTON: &str = "PushPowerButton";
 pub(super) const POWER_CYCLE: &str = "PowerCycle";
 
@@ -39,32 +39,33 @@ impl<'a> ResetTypes<'a> {
         types.into_iter().filter(|each| self.offers(each)).collect()
     }
 
-    /// What switches a host on that is off, the best first.
+    /// The types that switch on a host that is off, the best first.
     pub(super) fn on(&self) -> Vec<&'static str> {
         self.offered(ON.into_iter().chain([BUTTON]))
     }
 
-    /// What asks the operating system of a host that is on to shut down. iLO 5 has no word for it but that of its button.
+    /// The types that ask the operating system of a running host to shut down. iLO 5 offers only its button for that.
     pub(super) fn shut_down(&self) -> Vec<&'static str> {
         self.offered(["GracefulShutdown", BUTTON])
     }
 
-    /// What switches a host off at once.
+    /// The types that switch a host off at once.
     pub(super) fn force_off(&self) -> Vec<&'static str> {
         self.offered(["ForceOff"])
     }
 
-    /// What switches a running host off and on in one step.
+    /// The types that switch a running host off and on in one step.
     pub(super) fn power_cycle(&self) -> Vec<&'static str> {
         self.offered([POWER_CYCLE])
     }
 
-    /// Whether a host can be switched off, given the time that its operating system has for it.
+    /// Whether the host can be switched off if its operating system has this much time to shut down.
     pub(super) fn can_switch_off(&self, graceful: Duration) -> bool {
         !self.force_off().is_empty() || (!graceful.is_zero() && !self.shut_down().is_empty())
     }
 
-    /// How a host that is not off is started anew. None: with what the BMC offers, it would stay off, or on.
+    /// How to restart a host that is not off. `None` if the host would stay off, or on, with the types that the BMC
+    /// offers.
     pub(super) fn restart(&self, graceful: Duration) -> Option<Restart> {
         if self.can_switch_off(graceful) && !self.on().is_empty() {
             return Some(Restart::OffAndOn);
@@ -72,8 +73,8 @@ impl<'a> ResetTypes<'a> {
         (!self.power_cycle().is_empty()).then_some(Restart::PowerCycle)
     }
 
-    /// The types of the straight way to start a host anew: those that are sent as long as the BMC refuses none.
-    pub(super) fn straight_restart(&self, state: PowerState) -> Vec<&'static str> {
+    /// The types that restart a host in this state, provided that the BMC refuses none of them.
+    pub(super) fn expected_restart(&self, state: PowerState) -> Vec<&'static str> {
         let first = |types: Vec<&'static str>| types.first().copied();
         if state == PowerState::Off {
             return first(self.on()).into_iter().collect();

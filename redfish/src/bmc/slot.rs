@@ -1,14 +1,14 @@
-//! Which slot an image goes into.
+//! Chooses the slots for an image.
 
 use super::error::BmcError;
 use super::medium::Medium;
 use super::survey::{Slot, Survey};
 use super::vendor::{self, Vendor};
 
-/// The slots that suit, the best first. Where one is refused as meant for something else, the next is tried.
-pub(super) fn choose(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcError> {
+/// The slots that accept the medium, the best first. If a slot turns out to be for something else, the next one is tried.
+pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcError> {
     if survey.slots.is_empty() {
-        return Err(BmcError::NoSlots { vendor: survey.vendor });
+        return Err(BmcError::NoSlots(survey.vendor));
     }
     let mut suitable: Vec<(Rank, &Slot)> = survey
         .slots
@@ -17,8 +17,8 @@ pub(super) fn choose(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcEr
         .filter(|(_, slot)| suits(slot, medium) && is_usable(survey, slot))
         .map(|(position, slot)| (rank(survey, slot, medium, position), slot))
         .collect();
-    // Without the action, a slot is for the remote console (OpenBMC), or is changed by PATCH (Lenovo XCC1, iLO 4): only
-    // where none has it, it is the second.
+    // A slot without the action is for the remote console (OpenBMC), or is changed by PATCH (Lenovo XCC1, iLO 4). It can
+    // only be the latter if no slot has the action.
     if suitable.iter().any(|(_, slot)| slot.insert.is_some()) {
         suitable.retain(|(_, slot)| slot.insert.is_some());
     }
@@ -31,7 +31,8 @@ pub(super) fn choose(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcEr
     Ok(suitable.into_iter().map(|(_, slot)| slot.clone()).collect())
 }
 
-/// Smaller is better: what is known of the vendor, how well the media types fit, the BMC's order.
+/// Smaller is better. Compares first whether the vendor prefers another slot, then how well the media types fit, then the
+/// BMC's order.
 type Rank = (u8, u8, usize);
 
 fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
@@ -44,18 +45,16 @@ fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {
         _ => None,
     };
     let by_vendor = u8::from(preferred.is_some_and(|preferred| preferred != slot.id));
-    let has = |name: &str| slot.media_types.iter().any(|media_type| media_type.eq_ignore_ascii_case(name));
     let by_type = match medium {
-        Medium::Cd if has("CD") => 0,
-        Medium::Cd if has("DVD") => 1,
-        Medium::Usb if has("USBStick") => 0,
+        Medium::Cd if has(slot, "CD") => 0,
+        Medium::Cd if has(slot, "DVD") => 1,
+        Medium::Usb if has(slot, "USBStick") => 0,
         _ => 2,
     };
     (by_vendor, by_type, position)
 }
 
 fn suits(slot: &Slot, medium: Medium) -> bool {
-    let has = |name: &str| slot.media_types.iter().any(|media_type| media_type.eq_ignore_ascii_case(name));
     if slot.media_types.is_empty() {
         let id = slot.id.to_ascii_lowercase();
         return match medium {
@@ -64,12 +63,16 @@ fn suits(slot: &Slot, medium: Medium) -> bool {
         };
     }
     match medium {
-        Medium::Cd => has("CD") || has("DVD"),
-        Medium::Usb => has("USBStick"),
+        Medium::Cd => has(slot, "CD") || has(slot, "DVD"),
+        Medium::Usb => has(slot, "USBStick"),
     }
 }
 
-/// Lenovo's other slots are for uploads (`RDOC`, 50 MB) and for the remote console (`Remote`).
+fn has(slot: &Slot, media_type: &str) -> bool {
+    slot.media_types.iter().any(|known| known.eq_ignore_ascii_case(media_type))
+}
+
+/// Lenovo's slots `RDOC` are for uploads of up to 50 MB, and `Remote` for the remote console.
 fn is_usable(survey: &Survey, slot: &Slot) -> bool {
     survey.vendor != Vendor::Lenovo || !(slot.id.starts_with("RDOC") || slot.id.starts_with("Remote"))
 }

@@ -1,30 +1,30 @@
-//! What a BMC says of its machine: power, progress of a boot, the next boot, and what is in a slot.
+//! What a BMC says about its machine: power, the progress of a boot, the next boot, and what is in a slot.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::model::{self, text, texts};
+use super::properties::Properties;
 
-/// `ComputerSystem.PowerState`.
+/// `PowerState` of a System (`Resource.PowerState`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PowerState {
-    /// On.
+    /// `On`.
     On,
-    /// Off.
+    /// `Off`.
     Off,
-    /// On its way to on.
+    /// `PoweringOn`.
     PoweringOn,
-    /// On its way to off.
+    /// `PoweringOff`.
     PoweringOff,
-    /// Not said, or another word.
+    /// The BMC does not say, or uses another word.
     Unknown,
 }
 
 impl PowerState {
-    pub(super) fn read(word: Option<&model::Text>) -> Self {
-        match word.map(|model::Text(word)| word.to_ascii_lowercase()).as_deref() {
+    pub(super) fn read(system: Properties<'_>) -> Self {
+        match system.text("PowerState").map(|word| word.to_ascii_lowercase()).as_deref() {
             Some("on") => Self::On,
             Some("off") => Self::Off,
             Some("poweringon") => Self::PoweringOn,
@@ -46,47 +46,47 @@ impl fmt::Display for PowerState {
     }
 }
 
-/// `ComputerSystem.BootProgress`, in the BMC's own words: what they mean differs between makers.
+/// `BootProgress` of a System, in the BMC's own words: vendors use the same words for different moments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootProgress {
-    /// Such as `OSBootStarted`.
+    /// `LastState`, such as `OSBootStarted`.
     pub last_state: String,
-    /// More, where `last_state` is `OEM`.
+    /// `OemLastState`, which says more if `last_state` is `OEM`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oem_last_state: Option<String>,
-    /// When, by the BMC's clock and in its format.
+    /// `LastStateTime`: when the state began, by the BMC's clock and in its format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_state_time: Option<String>,
 }
 
 impl BootProgress {
-    pub(super) fn read(progress: Option<model::Progress>) -> Option<Self> {
-        let progress = progress?;
+    pub(super) fn read(system: Properties<'_>) -> Option<Self> {
+        let progress = system.object("BootProgress");
         Some(Self {
-            last_state: text(progress.last_state)?,
-            oem_last_state: text(progress.oem_last_state),
-            last_state_time: text(progress.last_state_time),
+            last_state: progress.text("LastState")?,
+            oem_last_state: progress.text("OemLastState"),
+            last_state_time: progress.text("LastStateTime"),
         })
     }
 
-    /// Whether an operating system runs.
+    /// Whether the BMC says that an operating system runs (`OSRunning`).
     pub fn is_running(&self) -> bool {
         self.last_state.eq_ignore_ascii_case("OSRunning")
     }
 }
 
-/// How the firmware boots.
+/// How the firmware boots (`BootSourceOverrideMode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BootMode {
     /// UEFI.
     #[serde(rename = "UEFI")]
     Uefi,
-    /// BIOS.
+    /// Legacy BIOS.
     Legacy,
 }
 
 impl BootMode {
-    /// Redfish's word.
+    /// The value of `BootSourceOverrideMode`: `UEFI` or `Legacy`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Uefi => "UEFI",
@@ -107,67 +107,71 @@ impl fmt::Display for BootMode {
     }
 }
 
-/// What the next boot is from, in the BMC's own words.
+/// A boot override as it is set, in the BMC's own words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootSource {
-    /// `Disabled`, `Once` or `Continuous`.
+    /// `BootSourceOverrideEnabled`: `Disabled`, `Once` or `Continuous`.
     pub enabled: Option<String>,
-    /// Such as `Cd`.
+    /// `BootSourceOverrideTarget`, such as `Cd`.
     pub target: Option<String>,
-    /// `UEFI` or `Legacy`.
+    /// `BootSourceOverrideMode`: `UEFI` or `Legacy`.
     pub mode: Option<String>,
 }
 
-/// `ComputerSystem.Boot`: what is set, and what can be.
+/// `Boot` of a System: the current boot override, and the values that the BMC accepts for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
-    /// What is set.
+    /// The current override.
     pub source: BootSource,
-    /// Targets that can be set, where the BMC lists them.
+    /// The targets that the BMC accepts, if it lists them.
     pub targets: Option<Vec<String>>,
-    /// Modes that can be set, where the BMC lists them.
+    /// The modes that the BMC accepts, if it lists them.
     pub modes: Option<Vec<String>>,
-    /// `Once`, `Continuous`, … where the BMC lists them.
+    /// The values of `BootSourceOverrideEnabled` that the BMC accepts, if it lists them.
     pub enables: Option<Vec<String>>,
 }
 
 impl Boot {
-    pub(super) fn read(boot: Option<model::Boot>) -> Self {
-        let boot = boot.unwrap_or_default();
+    pub(super) fn read(system: Properties<'_>) -> Self {
+        let boot = system.object("Boot");
         Self {
-            source: BootSource { enabled: text(boot.enabled), target: text(boot.target), mode: text(boot.mode) },
-            targets: texts(boot.targets),
-            modes: texts(boot.modes),
-            enables: texts(boot.enables),
+            source: BootSource {
+                enabled: boot.text("BootSourceOverrideEnabled"),
+                target: boot.text("BootSourceOverrideTarget"),
+                mode: boot.text("BootSourceOverrideMode"),
+            },
+            targets: boot.texts("BootSourceOverrideTarget@Redfish.AllowableValues"),
+            modes: boot.texts("BootSourceOverrideMode@Redfish.AllowableValues"),
+            enables: boot.texts("BootSourceOverrideEnabled@Redfish.AllowableValues"),
         }
     }
 }
 
-/// What is in a slot.
+/// What is in a slot (schema `VirtualMedia` 1.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaState {
-    /// The URL. Some BMCs leave it there when they have ejected.
+    /// `Image`: the image's URL. Some BMCs keep it after they have ejected the image.
     pub image: Option<String>,
-    /// The last part of it, or something that the BMC made up.
+    /// `ImageName`: the last part of the URL, or a name that the BMC made up.
     pub image_name: Option<String>,
-    /// Whether the host sees a medium.
+    /// `Inserted`: whether the host sees a medium. See [`is_connected`](Self::is_connected).
     pub inserted: Option<bool>,
-    /// `NotConnected`, `URI`, `Applet`, `Oem`.
+    /// `ConnectedVia`: `NotConnected`, `URI`, `Applet` or `Oem`.
     pub connected_via: Option<String>,
 }
 
 impl MediaState {
-    pub(super) fn read(media: &model::VirtualMedia) -> Self {
+    pub(super) fn read(media: Properties<'_>) -> Self {
         Self {
-            image: text(media.image.clone()),
-            image_name: text(media.image_name.clone()),
-            inserted: media.inserted,
-            connected_via: text(media.connected_via.clone()),
+            image: media.text("Image"),
+            image_name: media.text("ImageName"),
+            inserted: media.flag("Inserted"),
+            connected_via: media.text("ConnectedVia"),
         }
     }
 
-    /// Whether the host sees a medium. `Inserted` alone does not tell: some BMCs keep it after an eject, and say
-    /// `NotConnected`.
+    /// Whether the host sees a medium. `Inserted` alone does not show that: after an eject, some BMCs keep it true and
+    /// set only `ConnectedVia` to `NotConnected`.
     pub fn is_connected(&self) -> bool {
         let not_connected = self.connected_via.as_deref() == Some("NotConnected");
         match self.inserted {
@@ -176,20 +180,20 @@ impl MediaState {
         }
     }
 
-    /// Whether there is nothing in it, and nothing left of what was.
+    /// Whether the slot holds no medium and shows no URL of an earlier one.
     pub fn is_empty(&self) -> bool {
         self.image.is_none() && !self.inserted.unwrap_or(false)
     }
 
-    /// Whether the image that it names is that of `url`. BMCs write URLs in their own ways: without the scheme, or with
-    /// another form of the address.
+    /// Whether the slot shows the image at `url`. Some BMCs change the URL: they leave out the scheme, or write the
+    /// address in another form. The paths are therefore compared.
     pub fn names(&self, url: &str) -> bool {
         let Some(image) = &self.image else { return false };
         if image == url {
             return true;
         }
-        let file = |text: &str| Url::parse(text).map_or_else(|_| None, |url| Some(url.path().to_owned()));
-        match (file(image), file(url)) {
+        let path = |text: &str| Url::parse(text).map_or_else(|_| None, |url| Some(url.path().to_owned()));
+        match (path(image), path(url)) {
             (Some(shown), Some(wanted)) => shown == wanted,
             (None, Some(wanted)) => wanted.len() > 1 && image.ends_with(&wanted),
             _ => false,
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_medium_is_connected_where_nothing_contradicts_it() {
+    fn a_medium_is_connected_unless_a_property_contradicts_it() {
         let cases = [
             (state(Some(URL), Some(true), Some("URI")), true),
             (state(Some(URL), Some(true), None), true),
@@ -229,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_known_again_however_the_bmc_writes_it() {
+    fn an_image_is_recognised_however_the_bmc_writes_its_url() {
         let names = |image: &str| state(Some(image), None, None).names(URL);
         assert!(names(URL));
         assert!(names("192.0.2.1:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso"));

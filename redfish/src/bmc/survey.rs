@@ -1,268 +1,272 @@
-//! What a BMC has: its System, its Managers, and the slots for virtual media with what each can do.
+//! Reads what a BMC has: its System, its Managers, and its slots for virtual media with their actions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Bmc;
 use super::error::BmcError;
-use super::model::{self, Collection, Link, read, text, texts};
+use super::properties::Properties;
 use super::state::{Boot, BootProgress, MediaState, PowerState};
 use super::vendor::{Evidence, Vendor};
 use crate::RedfishError;
 
-/// The most Managers and slots that are read of one BMC.
-const MOST_MANAGERS: usize = 4;
-const MOST_SLOTS: usize = 16;
+/// Maximum number of Managers that are read from one BMC.
+const MAX_MANAGERS: usize = 4;
+/// Maximum number of slots that are read from one collection.
+const MAX_SLOTS: usize = 16;
 
-/// What a BMC has.
+/// What a BMC has, as [`Bmc::survey`] read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
-    /// Whose firmware answers.
+    /// The vendor of the BMC's firmware.
     pub vendor: Vendor,
-    /// The service's product, such as `Integrated Dell Remote Access Controller`.
+    /// `Product` of the service root, such as `Integrated Dell Remote Access Controller`.
     pub product: Option<String>,
-    /// The version of Redfish's protocol.
+    /// `RedfishVersion` of the service root: the version of the protocol (DSP0266), such as `1.17.0`.
     pub redfish_version: Option<String>,
     /// The machine.
     pub system: System,
-    /// The BMC itself. Most have one.
+    /// The BMC itself. Most machines have one.
     pub managers: Vec<Manager>,
-    /// The slots, in the BMC's order.
+    /// The slots for virtual media, in the BMC's order.
     pub slots: Vec<Slot>,
-    /// What was odd on the way.
+    /// Sentences about anything unusual, such as a resource that could not be read.
     pub notes: Vec<String>,
 }
 
-/// A machine.
+/// A machine (schema `ComputerSystem` 1.22).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct System {
-    /// Such as `/redfish/v1/Systems/1`.
+    /// The resource's path, such as `/redfish/v1/Systems/1`.
     pub path: String,
-    /// Its name or id.
+    /// `Name`, or else `Id`.
     pub name: Option<String>,
-    /// Who made it.
+    /// `Manufacturer`.
     pub manufacturer: Option<String>,
-    /// Its model.
+    /// `Model`.
     pub model: Option<String>,
-    /// Its serial number.
+    /// `SerialNumber`.
     pub serial_number: Option<String>,
-    /// Its UUID.
+    /// `UUID`.
     pub uuid: Option<String>,
-    /// Its firmware's version.
+    /// `BiosVersion`.
     pub bios_version: Option<String>,
-    /// Whether it is on.
+    /// `PowerState`.
     pub power_state: PowerState,
-    /// What it boots from next.
+    /// `Boot`: what the machine boots from next.
     pub boot: Boot,
-    /// How far its boot has come, where the BMC says so.
+    /// `BootProgress`, if the BMC reports it.
     pub boot_progress: Option<BootProgress>,
-    /// Where settings that wait for the next boot go, where that is another resource.
+    /// The path of the settings resource (`@Redfish.Settings`), if changes of settings go to another resource.
     pub settings: Option<String>,
-    /// How it is switched on and off.
+    /// The action that switches the machine on and off.
     pub reset: Option<Reset>,
 }
 
 /// The action `ComputerSystem.Reset`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
-    /// Where to.
+    /// The path of the action.
     pub target: String,
-    /// The types that it takes, where the BMC lists them.
+    /// The values of `ResetType` that the BMC accepts. `None` if it does not list them.
     pub types: Option<Vec<String>>,
 }
 
-/// A BMC.
+/// A BMC (schema `Manager` 1.19).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manager {
-    /// Such as `/redfish/v1/Managers/1`.
+    /// The resource's path, such as `/redfish/v1/Managers/1`.
     pub path: String,
-    /// Such as `iLO 6`.
+    /// `Model`, such as `iLO 6`.
     pub model: Option<String>,
-    /// Its firmware's version.
+    /// `FirmwareVersion`.
     pub firmware_version: Option<String>,
-    /// Where Dell's attributes are (`DellAttributes`, or the older `Attributes`).
+    /// The path of an iDRAC's attributes (`DellAttributes`, or the older `Attributes`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dell_attributes: Option<String>,
 }
 
-/// A slot for virtual media.
+/// A slot for virtual media (schema `VirtualMedia` 1.6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    /// Such as `/redfish/v1/Managers/1/VirtualMedia/2`.
+    /// The resource's path, such as `/redfish/v1/Managers/1/VirtualMedia/2`.
     pub path: String,
-    /// Such as `2` or `CD`.
+    /// `Id`, such as `2` or `CD`; or else the last segment of the path.
     pub id: String,
-    /// Its name.
+    /// `Name`.
     pub name: Option<String>,
-    /// Such as `CD`, `DVD`, `USBStick`.
+    /// `MediaTypes`, such as `CD`, `DVD` and `USBStick`. Empty if the BMC does not list them.
     pub media_types: Vec<String>,
-    /// The action that inserts, if it has one.
+    /// The action that inserts an image. `None` if the slot has none.
     pub insert: Option<Insert>,
-    /// Where the action that ejects is, if it has one.
+    /// The path of the action that ejects. `None` if the slot has none.
     pub eject: Option<String>,
-    /// Whether the BMC checks the certificate of the image's server, where it says so.
+    /// `VerifyCertificate`: whether the BMC checks the certificate of the server that serves the image.
     pub verify_certificate: Option<bool>,
-    /// What is in it.
+    /// What is in the slot.
     pub state: MediaState,
 }
 
-/// The action `VirtualMedia.InsertMedia`, with what the BMC says of its parameters.
+/// The action `VirtualMedia.InsertMedia`, with what the BMC says about its parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insert {
-    /// Where to.
+    /// The path of the action.
     pub target: String,
-    /// Where the BMC says what parameters it takes.
+    /// The path of the description of the action's parameters (`@Redfish.ActionInfo`).
     pub info: Option<String>,
-    /// Values for `TransferProtocolType`.
+    /// The values of `TransferProtocolType` that the BMC accepts, if it lists them.
     pub transfer_protocols: Option<Vec<String>>,
-    /// Values for `TransferMethod`.
+    /// The values of `TransferMethod` that the BMC accepts, if it lists them.
     pub transfer_methods: Option<Vec<String>>,
 }
 
 impl Slot {
     pub(super) fn read(path: &str, body: &Value) -> Self {
-        let media: model::VirtualMedia = read(body);
-        let state = MediaState::read(&media);
-        let actions = media.actions.unwrap_or_default();
-        let insert = actions.insert.and_then(|action| {
-            Some(Insert {
-                target: action.target?.0,
-                info: action.info.map(|path| path.0),
-                transfer_protocols: texts(action.transfer_protocols),
-                transfer_methods: texts(action.transfer_methods),
-            })
+        let media = Properties::new(body);
+        let actions = media.object("Actions");
+        let insert = actions.object("#VirtualMedia.InsertMedia");
+        let insert = insert.path("target").map(|target| Insert {
+            target,
+            info: insert.path("@Redfish.ActionInfo"),
+            transfer_protocols: insert.texts("TransferProtocolType@Redfish.AllowableValues"),
+            transfer_methods: insert.texts("TransferMethod@Redfish.AllowableValues"),
         });
         Self {
-            id: text(media.id).unwrap_or_else(|| last_segment(path).to_owned()),
+            id: media.text("Id").unwrap_or_else(|| last_segment(path).to_owned()),
             path: path.to_owned(),
-            name: text(media.name),
-            media_types: texts(media.media_types).unwrap_or_default(),
+            name: media.text("Name"),
+            media_types: media.texts("MediaTypes").unwrap_or_default(),
             insert,
-            eject: actions.eject.and_then(|action| action.target).map(|path| path.0),
-            verify_certificate: media.verify_certificate,
-            state,
+            eject: actions.object("#VirtualMedia.EjectMedia").path("target"),
+            verify_certificate: media.flag("VerifyCertificate"),
+            state: MediaState::read(media),
         }
     }
 }
 
 impl System {
-    pub(super) fn read(path: String, system: model::System) -> Self {
-        let reset = system.actions.and_then(|actions| actions.reset);
+    pub(super) fn read(path: String, system: Properties<'_>) -> Self {
         Self {
             path,
-            name: text(system.name.or(system.id)),
-            manufacturer: text(system.manufacturer),
-            model: text(system.model),
-            serial_number: text(system.serial_number),
-            uuid: text(system.uuid),
-            bios_version: text(system.bios_version),
-            power_state: PowerState::read(system.power_state.as_ref()),
-            boot: Boot::read(system.boot),
-            boot_progress: BootProgress::read(system.boot_progress),
-            settings: system.settings.and_then(|settings| settings.settings_object).map(|link| link.path.0),
-            reset: reset.and_then(|action| Some(Reset { target: action.target?.0, types: texts(action.reset_types) })),
+            name: system.text("Name").or_else(|| system.text("Id")),
+            manufacturer: system.text("Manufacturer"),
+            model: system.text("Model"),
+            serial_number: system.text("SerialNumber"),
+            uuid: system.text("UUID"),
+            bios_version: system.text("BiosVersion"),
+            power_state: PowerState::read(system),
+            boot: Boot::read(system),
+            boot_progress: BootProgress::read(system),
+            settings: settings_path(system),
+            reset: Reset::read(system),
         }
     }
 }
 
+impl Reset {
+    pub(super) fn read(system: Properties<'_>) -> Option<Self> {
+        let action = system.object("Actions").object("#ComputerSystem.Reset");
+        Some(Self { target: action.path("target")?, types: action.texts("ResetType@Redfish.AllowableValues") })
+    }
+}
+
+/// The path of the resource whose settings take effect at the next boot.
+pub(super) fn settings_path(system: Properties<'_>) -> Option<String> {
+    system.object("@Redfish.Settings").link("SettingsObject")
+}
+
 impl Bmc {
-    /// Reads what the BMC has. Takes one request for each System that must be told from others, one for the Manager, one
-    /// for the collection of virtual media and one for each slot.
+    /// Reads what the BMC has. Changes nothing.
+    ///
+    /// Sends one request for the System, one for each of its Managers, one for each collection of virtual media and one
+    /// for each slot. It first lists the Systems if the address names none.
     pub async fn survey(&self) -> Result<Survey, BmcError> {
-        self.blanked(self.read_survey().await)
+        self.masked(self.read_survey().await)
     }
 
     async fn read_survey(&self) -> Result<Survey, BmcError> {
-        let root: model::Root = read(self.client().root());
+        let root = Properties::new(self.client().root());
         let mut notes = Vec::new();
-        let asked = self.system().await?;
-        let body = match self.client().get(&asked).await {
+        let path = self.system().await?;
+        let body = match self.client().get(&path).await {
             Ok(resource) => resource.body,
             Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
-                return Err(BmcError::UnknownSystem { path: asked, systems: self.systems().await? });
+                return Err(BmcError::UnknownSystem { path, systems: self.systems().await? });
             }
             Err(error) => return Err(error.into()),
         };
-        // A System that was asked for by its name may have another path.
-        let system_path = read::<Option<Link>>(&body).map_or(asked, |link| link.path.0);
-        let mut system: model::System = read(&body);
+        let system = Properties::new(&body);
 
-        let manager_paths = self.find_managers(&root, &mut system, &mut notes).await;
         let mut managers = Vec::new();
-        let mut media = system.virtual_media.take().map(|link| link.path.0).into_iter().collect::<Vec<_>>();
-        let mut manager_media = Vec::new();
-        let mut identities = Vec::new();
-        for path in manager_paths.into_iter().take(MOST_MANAGERS) {
-            let body = match self.client().get(&path).await {
-                Ok(resource) => resource.body,
-                Err(error) if is_absent(&error) => {
-                    notes.push(format!("the Manager {path} cannot be read: {error}"));
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            let manager: model::Manager = read(&body);
-            manager_media.extend(manager.virtual_media.as_ref().map(|link| link.path.0.clone()));
+        let mut manager_bodies = Vec::new();
+        for path in self.manager_paths(root, system, &mut notes).await.into_iter().take(MAX_MANAGERS) {
+            let Some(body) = self.read_or_note(&path, &mut notes).await? else { continue };
+            let manager = Properties::new(&body);
             managers.push(Manager {
-                dell_attributes: dell_attributes(&path, &manager),
+                dell_attributes: dell_attributes(&path, &body),
                 path,
-                model: text(manager.model.clone()),
-                firmware_version: text(manager.firmware_version.clone()),
+                model: manager.text("Model"),
+                firmware_version: manager.text("FirmwareVersion"),
             });
-            identities.push(manager);
+            manager_bodies.push(body);
         }
-        let manager = identities.first();
-        let vendor = Vendor::detect(&Evidence {
-            root: [as_str(root.vendor.as_ref()), as_str(root.product.as_ref())],
-            oem: [Some(&root.oem), manager.map(|manager| &manager.oem)],
-            manager: [
-                manager.and_then(|manager| as_str(manager.manufacturer.as_ref())),
-                manager.and_then(|manager| as_str(manager.model.as_ref())),
-            ],
-            system: as_str(system.manufacturer.as_ref()),
-        });
-        let vendor = if vendor == Vendor::Other { self.expected_vendor() } else { vendor };
+        let vendor = self.vendor(root, system, manager_bodies.first());
 
-        // Managers' virtual media is the older place; where a System has its own, they are the same devices.
-        let mut slots = self.slots(&media, vendor, &mut notes).await?;
+        // Older BMCs have virtual media under the Manager. If the System has its own, both are the same devices.
+        let mut collections: Vec<String> = system.link("VirtualMedia").into_iter().collect();
+        let mut slots = self.slots(&collections, vendor, &mut notes).await?;
         if slots.iter().all(|slot| slot.insert.is_none()) {
-            manager_media.retain(|path| !media.contains(path));
-            for slot in self.slots(&manager_media, vendor, &mut notes).await? {
+            let links = manager_bodies.iter().filter_map(|body| Properties::new(body).link("VirtualMedia"));
+            let more: Vec<String> = links.filter(|path| !collections.contains(path)).collect();
+            for slot in self.slots(&more, vendor, &mut notes).await? {
                 if slots.iter().all(|known: &Slot| known.path != slot.path) {
                     slots.push(slot);
                 }
             }
-            media.append(&mut manager_media);
+            collections.extend(more);
         }
-        if media.is_empty() {
+        if collections.is_empty() {
             notes.push("neither the System nor a Manager links to virtual media".to_owned());
         }
         Ok(Survey {
             vendor,
-            product: text(root.product),
-            redfish_version: text(root.redfish_version),
-            system: System::read(system_path, system),
+            product: root.text("Product"),
+            redfish_version: root.text("RedfishVersion"),
+            // The BMC may list the System under another path than the one in its address.
+            system: System::read(system.path("@odata.id").unwrap_or(path), system),
             managers,
             slots,
             notes,
         })
     }
 
-    /// The Managers of a System; where it does not say, all of them.
-    async fn find_managers(
+    /// The vendor by what the BMC says. If that is not known, the vendor that the scheme of the address names.
+    fn vendor(&self, root: Properties<'_>, system: Properties<'_>, manager: Option<&Value>) -> Vendor {
+        let manager = Properties::new(manager.unwrap_or(&Value::Null));
+        let vendor = Vendor::detect(&Evidence {
+            root: [root.text("Vendor"), root.text("Product")],
+            oem: [root.value("Oem"), manager.value("Oem")],
+            manager: [manager.text("Manufacturer"), manager.text("Model")],
+            system: system.text("Manufacturer"),
+        });
+        if vendor == Vendor::Other { self.expected_vendor() } else { vendor }
+    }
+
+    /// The paths of the System's Managers; of all Managers if the System names none.
+    async fn manager_paths(
         &self,
-        root: &model::Root,
-        system: &mut model::System,
+        root: Properties<'_>,
+        system: Properties<'_>,
         notes: &mut Vec<String>,
     ) -> Vec<String> {
-        let links = system.links.take().unwrap_or_default();
-        let linked = [links.managed_by, links.managers].into_iter().flatten().find(|links| !links.is_empty());
-        if let Some(links) = linked {
-            return links.into_iter().map(|link| link.path.0).collect();
+        let links = system.object("Links");
+        let linked = ["ManagedBy", "Managers"].map(|name| links.links(name));
+        if let Some(links) = linked.into_iter().find(|links| !links.is_empty()) {
+            return links;
         }
-        let Some(Link { path }) = &root.managers else { return Vec::new() };
-        match self.client().get(&path.0).await {
-            Ok(resource) => read::<Collection>(&resource.body).paths(),
+        let Some(path) = root.link("Managers") else { return Vec::new() };
+        match self.client().get(&path).await {
+            Ok(resource) => Properties::new(&resource.body).links("Members"),
             Err(error) => {
                 notes.push(format!("the Managers cannot be listed: {error}"));
                 Vec::new()
@@ -270,7 +274,7 @@ impl Bmc {
         }
     }
 
-    /// The slots of collections.
+    /// Reads the slots of these collections.
     async fn slots(
         &self,
         collections: &[String],
@@ -279,37 +283,39 @@ impl Bmc {
     ) -> Result<Vec<Slot>, BmcError> {
         let mut slots = Vec::new();
         for collection in collections {
-            let members: Collection = match self.client().get(collection).await {
-                Ok(resource) => read(&resource.body),
-                Err(error) if is_absent(&error) => {
-                    notes.push(format!("{collection} cannot be read: {error}"));
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            let mut paths = members.paths();
-            // Lenovo's other slots are for uploads and for the remote console: nothing can be inserted by URL.
+            let Some(body) = self.read_or_note(collection, notes).await? else { continue };
+            let mut paths = Properties::new(&body).links("Members");
+            // Lenovo's other slots are for uploads and for the remote console. They accept no URL.
             if vendor == Vendor::Lenovo && paths.iter().any(|path| last_segment(path).starts_with("EXT")) {
                 paths.retain(|path| last_segment(path).starts_with("EXT"));
             }
-            if paths.len() > MOST_SLOTS {
-                notes.push(format!("{collection} lists {} slots; the first {MOST_SLOTS} were read", paths.len()));
+            if paths.len() > MAX_SLOTS {
+                notes.push(format!("{collection} lists {} slots; only the first {MAX_SLOTS} were read", paths.len()));
             }
-            for path in paths.into_iter().take(MOST_SLOTS) {
-                match self.client().get(&path).await {
-                    Ok(resource) => slots.push(Slot::read(&path, &resource.body)),
-                    Err(error) if is_absent(&error) => notes.push(format!("the slot {path} cannot be read: {error}")),
-                    Err(error) => return Err(error.into()),
-                }
+            for path in paths.into_iter().take(MAX_SLOTS) {
+                let body = self.read_or_note(&path, notes).await?;
+                slots.extend(body.map(|body| Slot::read(&path, &body)));
             }
         }
         Ok(slots)
     }
+
+    /// Reads a resource. If the BMC refuses only this one, returns `None` and adds a note.
+    async fn read_or_note(&self, path: &str, notes: &mut Vec<String>) -> Result<Option<Value>, BmcError> {
+        match self.client().get(path).await {
+            Ok(resource) => Ok(Some(resource.body)),
+            Err(error) if is_about_one_resource(&error) => {
+                notes.push(format!("{path} cannot be read: {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
-/// Where Dell's attributes are: `DellAttributes` where the Manager links to them, the older `Attributes` otherwise.
-fn dell_attributes(path: &str, manager: &model::Manager) -> Option<String> {
-    let linked = manager.links.pointer("/Oem/Dell/DellAttributes").and_then(Value::as_array);
+/// The path of an iDRAC's attributes: `DellAttributes` if the Manager links to them, otherwise the older `Attributes`.
+fn dell_attributes(path: &str, manager: &Value) -> Option<String> {
+    let linked = manager.pointer("/Links/Oem/Dell/DellAttributes").and_then(Value::as_array);
     let linked = linked.into_iter().flatten().filter_map(|link| link.get("@odata.id")?.as_str());
     let own = last_segment(path);
     if let Some(attributes) = linked.into_iter().find(|attributes| last_segment(attributes) == own) {
@@ -318,15 +324,11 @@ fn dell_attributes(path: &str, manager: &model::Manager) -> Option<String> {
     own.starts_with("iDRAC").then(|| format!("{path}/Attributes"))
 }
 
-/// Whether an error is about one resource, and the others may answer.
-fn is_absent(error: &RedfishError) -> bool {
+/// Whether the BMC may answer requests for other resources although it refused this one.
+fn is_about_one_resource(error: &RedfishError) -> bool {
     error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 404 | 405 | 410 | 500 | 501))
 }
 
 fn last_segment(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
-}
-
-fn as_str(text: Option<&model::Text>) -> Option<&str> {
-    text.map(|model::Text(text)| text.as_str())
 }

@@ -1,11 +1,11 @@
-//! Who made a BMC, as far as that changes what it is sent. `docs/bmcs.md` says by whom each of it is known.
+//! The vendors whose BMCs need different requests. `docs/bmcs.md` has the source of each difference.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Whose firmware answers.
+/// The vendor of a BMC's firmware, which is not always the machine's vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum Vendor {
     Cisco,
     /// Huawei, openUBMC.
     Huawei,
-    /// NVIDIA.
+    /// NVIDIA DGX.
     Nvidia,
     /// Nokia.
     Nokia,
@@ -32,7 +32,7 @@ pub enum Vendor {
     Ami,
     /// `OpenBMC`, under its own name or another.
     OpenBmc,
-    /// One of which nothing special is known.
+    /// A BMC without known peculiarities.
     Other,
 }
 
@@ -55,22 +55,22 @@ impl fmt::Display for Vendor {
     }
 }
 
-/// What a BMC says of its maker, in several places.
+/// What a BMC says about its vendor, in several places.
 #[derive(Debug, Default)]
 pub(super) struct Evidence<'a> {
     /// The service root's `Vendor` and `Product`.
-    pub(super) root: [Option<&'a str>; 2],
-    /// The `Oem` objects of the service root and of the Manager: their names are makers'.
+    pub(super) root: [Option<String>; 2],
+    /// The `Oem` objects of the service root and of the Manager. Their members have the names of vendors.
     pub(super) oem: [Option<&'a Value>; 2],
     /// The Manager's `Manufacturer` and `Model`.
-    pub(super) manager: [Option<&'a str>; 2],
+    pub(super) manager: [Option<String>; 2],
     /// The System's `Manufacturer`.
-    pub(super) system: Option<&'a str>,
+    pub(super) system: Option<String>,
 }
 
 impl Vendor {
-    /// The vendor by what the BMC says. The firmware's maker goes before the machine's: AMI's firmware runs in many
-    /// makers' machines, and `OpenBMC`, too.
+    /// Finds out the vendor. The firmware's vendor takes precedence over the machine's: AMI's firmware and `OpenBMC` run
+    /// in the machines of many vendors.
     pub(super) fn detect(evidence: &Evidence<'_>) -> Self {
         let oem = |wanted: &str| {
             evidence
@@ -80,7 +80,7 @@ impl Vendor {
                 .filter_map(|oem| oem.as_object())
                 .any(|oem| oem.keys().any(|key| key == wanted))
         };
-        if evidence.manager[1].is_some_and(|model| contains(model, "openbmc")) || oem("OpenBmc") {
+        if evidence.manager[1].as_ref().is_some_and(|model| contains(model, "openbmc")) || oem("OpenBmc") {
             return Self::OpenBmc;
         }
         if oem("Ami") {
@@ -136,32 +136,32 @@ impl Vendor {
         words.into_iter().find(|(word, _)| contains(name, word)).map(|(_, vendor)| vendor)
     }
 
-    /// What to look at where a BMC shows no virtual media at all, or refuses for want of a licence.
+    /// What to check if a BMC shows no virtual media at all, or refuses it because a licence is missing.
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Ami => {
-                "AMI's firmware hides the devices when their number is 0: set the CD instances (0 to 4) in the BMC's web \
-                 interface, or with the action AMIVirtualMedia.ConfigureCDInstance of the Manager"
+                "AMI's firmware hides virtual media if the number of devices is 0: set the number of CD instances (0 to \
+                 4) in the BMC's web interface, or with the Manager's action AMIVirtualMedia.ConfigureCDInstance"
             }
             Self::Supermicro => {
-                "Supermicro's BMCs offer virtual media over Redfish with a licence only (a node product key such as \
+                "Supermicro's BMCs offer virtual media over Redfish only with a licence (a node product key such as \
                  SFT-OOB-LIC or SFT-DCMS-SINGLE)"
             }
             Self::Hpe => "iLO may need a licence for virtual media (iLO Advanced)",
             Self::Dell => {
-                "iDRAC needs its attribute VirtualMedia.1.Attached at Attached or AutoAttach, and may need a licence \
-                 (Enterprise or Datacenter)"
+                "set the iDRAC's attribute VirtualMedia.1.Attached to Attached or AutoAttach; iDRAC may also need a \
+                 licence (Enterprise or Datacenter)"
             }
             Self::Lenovo => "XCC may need a licence for virtual media by URL (XCC Enterprise or Platinum)",
-            Self::Fujitsu => "iRMC may need a licence for virtual media, and remote image mounting enabled",
+            Self::Fujitsu => "iRMC may need a licence for virtual media; remote image mounting must be enabled",
             Self::Cisco | Self::Huawei | Self::Nvidia | Self::Nokia | Self::OpenBmc | Self::Other => {
-                "see whether the BMC has virtual media disabled, or needs a licence for it"
+                "check whether virtual media is disabled on the BMC, or needs a licence"
             }
         }
     }
 }
 
-/// The generation of an iDRAC by its Manager's model, which begins with the machine's: `16G Monolithic`.
+/// The generation of an iDRAC, from its Manager's model, which begins with the machine's generation: `16G Monolithic`.
 pub(super) fn idrac_generation(manager_model: Option<&str>) -> Option<u8> {
     let (machine, _) = manager_model?.split_once('G')?;
     match machine.trim().parse::<u8>().ok()? {
@@ -172,7 +172,7 @@ pub(super) fn idrac_generation(manager_model: Option<&str>) -> Option<u8> {
     }
 }
 
-/// Without regard to case.
-pub(super) fn contains(text: &str, word: &str) -> bool {
+/// Whether `text` contains `word`, which is in lower case, in any case.
+fn contains(text: &str, word: &str) -> bool {
     text.to_ascii_lowercase().contains(word)
 }

@@ -1,4 +1,4 @@
-//! What a BMC answers.
+//! The answers of a BMC.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -7,40 +7,40 @@ use http::header::{ETAG, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
 
-use crate::RedfishError;
+use crate::error::{RedfishError, RequestLine};
 
-/// A resource as it was read. `Debug` leaves its body out: BMCs repeat what they were sent.
+/// A resource as it was read. `Debug` leaves out the body, because BMCs repeat what was sent to them.
 #[derive(Clone, PartialEq)]
 pub struct Resource {
-    /// The path that it was read from.
+    /// The path of the resource, after redirects.
     pub path: String,
-    /// An object.
+    /// The resource, a JSON object.
     pub body: Value,
-    /// Its `ETag`, from the header or else from `@odata.etag`.
+    /// The `ETag` header, or else the property `@odata.etag`.
     pub etag: Option<String>,
 }
 
-/// What a BMC answers when it does something. `Debug` leaves out what it says: BMCs repeat what they were sent.
+/// The answer to a request that changes something. `Debug` shows only the status, because BMCs repeat what was sent to them.
 #[derive(Clone, PartialEq)]
 pub struct Answer {
-    /// The status: of the answer, or of the task's monitor at its end.
+    /// The HTTP status of the answer; after a task, of the last answer of its monitor.
     pub status: StatusCode,
-    /// The body. `Null` if there is none, or none in JSON.
+    /// The body. `Null` if there is none, or if it is not JSON.
     pub body: Value,
-    /// The path in `Location`: what was created.
+    /// The path in the `Location` header: the resource that was created.
     pub location: Option<String>,
-    /// How the BMC did it.
+    /// How the BMC carried out the request.
     pub completion: Completion,
 }
 
-/// How a BMC did what it was asked to.
+/// How a BMC carried out a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
-    /// Before it answered. After an answer 202 that names no task this is not known: look at the resource.
+    /// Before it answered. After a 202 that names no task this is not certain: read the resource.
     Answered,
-    /// In a task, which has ended well.
+    /// In the task with this path, which has completed.
     Task(String),
-    /// In a task that was forgotten before it said how it ended. Look at the resource.
+    /// In the task with this path, which the BMC has forgotten before it reported the result. Read the resource.
     TaskGone(String),
 }
 
@@ -56,12 +56,11 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// One answer, read in full.
+/// An answer with its whole body.
 pub(super) struct Reply {
-    pub(super) method: &'static str,
+    /// The request as it may be shown.
+    pub(super) request: RequestLine,
     pub(super) path: String,
-    /// The path as it may be shown.
-    pub(super) shown: String,
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -72,20 +71,20 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The body, if it is JSON.
+    /// The body, or `Null` if it is not JSON.
     pub(super) fn lenient(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
-    /// The body, which must be an object.
+    /// The body, which must be a JSON object.
     pub(super) fn object(&self) -> Result<Value, RedfishError> {
         let reason = match serde_json::from_slice::<Value>(&self.body) {
             Ok(value @ Value::Object(_)) => return Ok(value),
-            Ok(_) => "it is JSON, but no object".to_owned(),
+            Ok(_) => "it is JSON, but not an object".to_owned(),
             Err(_) if self.body.is_empty() => "it is empty".to_owned(),
             Err(error) => error.to_string(),
         };
-        Err(RedfishError::NotJson { method: self.method, path: self.shown.clone(), reason })
+        Err(RedfishError::NotJson { request: self.request.clone(), reason })
     }
 
     pub(super) fn resource(&self) -> Result<Resource, RedfishError> {
@@ -95,13 +94,13 @@ impl Reply {
         Ok(Resource { path: self.path.clone(), body, etag: etag.filter(|etag| !etag.is_empty()) })
     }
 
-    /// The path in `Location`, whatever host is before it: some BMCs write a name there that only they know. What is
-    /// asked next is asked of the same BMC.
+    /// The path in `Location`, without the host: some BMCs write a name there that only they know, and the next request
+    /// goes to the same BMC anyway.
     pub(super) fn location(&self) -> Option<String> {
         self.header(&LOCATION).and_then(local_path)
     }
 
-    /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
+    /// `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let text = self.header(&RETRY_AFTER)?.trim();
         if let Ok(seconds) = text.parse::<u32>() {
@@ -112,7 +111,7 @@ impl Reply {
     }
 }
 
-/// The path and query of a reference, which may be a whole URL.
+/// The path and the query of a reference, which may be a whole URL.
 pub(super) fn local_path(reference: &str) -> Option<String> {
     let reference = reference.trim();
     let path = match reference.split_once("://") {
@@ -120,8 +119,8 @@ pub(super) fn local_path(reference: &str) -> Option<String> {
         None => reference,
     };
     let path = path.split('#').next().unwrap_or_default();
-    let sound = path.starts_with('/') && path.len() <= 2048 && !path.contains(char::is_control);
-    sound.then(|| path.to_owned())
+    let is_valid = path.starts_with('/') && path.len() <= 2048 && !path.contains(char::is_control);
+    is_valid.then(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
-//! What BMCs take for `If-Match`.
+//! The values of `If-Match` that BMCs accept.
 
 use serde_json::Value;
 
 use super::answer::Resource;
 
-/// What is worth trying, one after the other, when a BMC does not take the `ETag` that it gave: the other one of header
-/// and body, where the header's has quotes too many; without `W/`, which `If-Match` rules out (RFC 9110 §13.1.1) though
-/// BMCs give nothing else; no `If-Match` at all; and any `ETag`.
+/// The values to try, in this order, if a BMC refuses the `ETag` that it gave:
+///
+/// 1. that of the header, and that of the body: some BMCs write additional quotation marks in the header;
+/// 2. these without `W/`: `If-Match` excludes weak tags (RFC 9110 §13.1.1), but some BMCs give no others;
+/// 3. no `If-Match` at all;
+/// 4. `*`.
 pub(super) fn candidates(resource: &Resource) -> Vec<Option<String>> {
     let body = resource.body.get("@odata.etag").and_then(Value::as_str);
     let given = [resource.etag.as_deref(), body];

@@ -1,4 +1,4 @@
-//! One request and its answer: the bounds of time and size, the pace, the journal, and what went wrong in words.
+//! Sends one request and reads its answer, within limits of time, size and pace. Records each request, and explains errors.
 
 use std::error::Error as StdError;
 use std::io::{self, Read as _};
@@ -14,44 +14,44 @@ use url::Url;
 use super::answer::{Reply, local_path};
 use super::journal::{Journal, RequestRecord};
 use super::options::{ClientOptions, Target};
-use crate::error::{Failure, RedfishError};
+use crate::error::{Failure, RedfishError, RequestLine};
 use crate::message;
 use crate::networks::{NetworkRefusal, Resolver, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
 
-/// Redirects that are followed, all of them at one BMC and of GET only: `/redfish/v1` to `/redfish/v1/`.
+/// Maximum number of redirects. Only those of GET at the same BMC are followed, such as `/redfish/v1` to `/redfish/v1/`.
 const MAX_REDIRECTS: usize = 3;
-/// A kept connection is not used again after this: BMCs close them early, and what is sent into a closing connection
-/// may or may not have been done.
+/// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a request
+/// that it gets on a closing connection.
 const IDLE: Duration = Duration::from_secs(4);
 
 /// The token of a session (DSP0266 §13.3.4).
 pub(super) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 const ODATA_VERSION: HeaderName = HeaderName::from_static("odata-version");
 
-/// How a request says who asks.
+/// The credentials in a request.
 #[derive(Clone)]
 pub(super) enum Authorization {
-    Nobody,
+    None,
     Basic(HeaderValue),
     Session(HeaderValue),
 }
 
-/// A request.
+/// A request to a BMC.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
     pub(super) body: Option<&'a Value>,
     pub(super) if_match: Option<&'a str>,
-    /// How the answer may be encoded.
+    /// The encoding of the answer.
     pub(super) encoding: Encoding,
     pub(super) timeout: Duration,
 }
 
-/// `Accept-Encoding`. BMCs that compress give a weak `ETag`, which they then do not take for a change; but some give
-/// nothing else than compressed answers.
+/// `Accept-Encoding`. With a compressed answer, BMCs send a weak `ETag`, which they later refuse in `If-Match`. But some
+/// BMCs send only compressed answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Identity,
@@ -68,13 +68,13 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The way to one BMC.
+/// The HTTP connection to one BMC.
 pub(super) struct Exchange {
     http: reqwest::Client,
     pub(super) target: Target,
     pub(super) options: ClientOptions,
-    /// When the last request ended. Held while one is under way.
-    turn: Mutex<Option<Instant>>,
+    /// When the last request ended. Locked while a request is under way.
+    last_request: Mutex<Option<Instant>>,
     pub(super) journal: Journal,
     secrets: RwLock<Arc<Secrets>>,
 }
@@ -88,7 +88,7 @@ impl Exchange {
             .map_err(|refusal| RedfishError::Refused { host: target.address.host().to_string(), refusal })?;
         let internal = |error: &dyn StdError| RedfishError::Internal(error.to_string());
         let tls = tls::client_config(&target.verification).map_err(|error| internal(&error))?;
-        // BMCs are in networks of their own; a proxy of the environment is the way to the Internet, and would see the
+        // BMCs are in a network of their own. A proxy from the environment leads to the Internet, and would see the
         // passwords.
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -105,46 +105,50 @@ impl Exchange {
             .map_err(|error| internal(&error))?;
         let (target, options) = (target.clone(), options.clone());
         let secrets = RwLock::new(Arc::new(Secrets::of(target.credentials.as_ref())));
-        Ok(Self { http, target, options, turn: Mutex::default(), journal: Journal::default(), secrets })
+        Ok(Self { http, target, options, last_request: Mutex::default(), journal: Journal::default(), secrets })
     }
 
     pub(super) fn origin(&self) -> String {
         self.target.address.origin().as_str().trim_end_matches('/').to_owned()
     }
 
-    /// Asks, and follows redirects where that is safe. Any status is an answer.
-    pub(super) async fn send(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
+    /// Sends a request, and follows redirects if that is safe. Succeeds with any status.
+    pub(super) async fn send(
+        &self,
+        request: Request<'_>,
+        authorization: &Authorization,
+    ) -> Result<Reply, RedfishError> {
         let mut path = request.path.to_owned();
         for _ in 0..=MAX_REDIRECTS {
             let request = Request { path: &path, ..request };
-            let mut reply = self.once(request, who).await?;
+            let mut reply = self.send_once(request, authorization).await?;
             if reply.status == StatusCode::NOT_ACCEPTABLE {
-                reply = self.once(Request { encoding: Encoding::Gzip, ..request }, who).await?;
+                reply = self.send_once(Request { encoding: Encoding::Gzip, ..request }, authorization).await?;
             }
             if !reply.status.is_redirection() || reply.status == StatusCode::NOT_MODIFIED {
                 return Ok(reply);
             }
-            match self.redirection(&reply) {
+            match self.redirect_path(&reply) {
                 Some(next) if request.method == Method::GET => path = next,
-                _ => return Err(self.redirected(&reply)),
+                _ => return Err(self.redirect_error(&reply)),
             }
         }
-        let location = format!("{}, in a circle", self.shown(&path));
-        Err(RedfishError::Redirect { method: "GET", path: self.shown(request.path), location })
+        let location = format!("{}, in a circle", self.masked_path(&path));
+        Err(RedfishError::Redirect { request: self.request_line(request), location })
     }
 
-    /// Where a redirect goes, if that is at the same BMC.
-    fn redirection(&self, reply: &Reply) -> Option<String> {
+    /// The path that a redirect leads to, if it stays at the same BMC.
+    fn redirect_path(&self, reply: &Reply) -> Option<String> {
         let origin = self.target.address.origin();
         let url = self.url(&reply.path).ok()?.join(reply.header(&LOCATION)?).ok()?;
-        let same = url.origin() == origin.origin() && url.username().is_empty() && url.password().is_none();
-        same.then(|| local_path(url.as_str())).flatten()
+        let is_same = url.origin() == origin.origin() && url.username().is_empty() && url.password().is_none();
+        is_same.then(|| local_path(url.as_str())).flatten()
     }
 
-    fn redirected(&self, reply: &Reply) -> RedfishError {
+    fn redirect_error(&self, reply: &Reply) -> RedfishError {
         let location = reply.header(&LOCATION).unwrap_or("nowhere");
         let location = message::clean(location, &self.secrets());
-        RedfishError::Redirect { method: reply.method, path: reply.shown.clone(), location }
+        RedfishError::Redirect { request: reply.request.clone(), location }
     }
 
     /// The URL of a path at this BMC. The path cannot change the host.
@@ -162,13 +166,13 @@ impl Exchange {
         Ok(url)
     }
 
-    async fn once(&self, request: Request<'_>, who: &Authorization) -> Result<Reply, RedfishError> {
+    async fn send_once(&self, request: Request<'_>, authorization: &Authorization) -> Result<Reply, RedfishError> {
         let mut builder = self.http.request(request.method.clone(), self.url(request.path)?).timeout(request.timeout);
         let encoding = if request.encoding == Encoding::Gzip { "gzip" } else { "identity" };
         builder = builder.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, encoding);
         builder = builder.header(ODATA_VERSION, "4.0");
-        builder = match who {
-            Authorization::Nobody => builder,
+        builder = match authorization {
+            Authorization::None => builder,
             Authorization::Basic(value) => builder.header(AUTHORIZATION, value),
             Authorization::Session(token) => builder.header(X_AUTH_TOKEN, token),
         };
@@ -177,23 +181,25 @@ impl Exchange {
         }
         builder = match request.body {
             None => builder,
-            // Not left out: web servers of BMCs answer 411.
+            // Without this header, the web servers of BMCs answer 411.
             Some(Value::Null) => builder.header(CONTENT_LENGTH, "0"),
             Some(body) => builder.json(body),
         };
 
-        let mut turn = self.turn.lock().await;
-        if let Some(rest) = turn.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
+        let mut last_request = self.last_request.lock().await;
+        if let Some(rest) = last_request.and_then(|last| self.options.pace.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
         let (at, begin) = (SystemTime::now(), Instant::now());
         let outcome = self.read(request, builder).await;
-        *turn = Some(Instant::now());
-        drop(turn);
+        *last_request = Some(Instant::now());
+        drop(last_request);
 
         let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
-        let (method, path, took) = (request.method.to_string(), self.shown(request.path), begin.elapsed());
-        tracing::debug!(bmc = %self.target.address, method, path, status, seconds = took.as_secs_f64(), "asked a BMC");
+        let (RequestLine { method, path }, took) = (self.request_line(request), begin.elapsed());
+        let seconds = took.as_secs_f64();
+        tracing::debug!(bmc = %self.target.address, method, path, status, seconds, "sent a request to a BMC");
+        let method = method.to_owned();
         self.journal.add(RequestRecord { at, method, path, status, took });
         outcome
     }
@@ -202,29 +208,29 @@ impl Exchange {
         let limit = self.options.max_body;
         let failed = |error: reqwest::Error| self.explain(request, &error);
         let mut response = builder.send().await.map_err(failed)?;
-        let (method, path, shown) = (name(request.method), request.path.to_owned(), self.shown(request.path));
+        let line = self.request_line(request);
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > limit {
-                return Err(RedfishError::TooLarge { method, path: shown, limit });
+                return Err(RedfishError::TooLarge { request: line, limit });
             }
             body.extend_from_slice(&chunk);
         }
-        let gzip = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == "gzip");
-        if gzip && !body.is_empty() {
+        let is_gzip = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == "gzip");
+        if is_gzip && !body.is_empty() {
             body = match unpacked(&body, limit) {
                 Ok(Some(body)) => body,
-                Ok(None) => return Err(RedfishError::TooLarge { method, path: shown, limit }),
+                Ok(None) => return Err(RedfishError::TooLarge { request: line, limit }),
                 Err(error) => {
-                    return Err(RedfishError::NotJson { method, path: shown, reason: format!("gzip: {error}") });
+                    return Err(RedfishError::NotJson { request: line, reason: format!("gzip: {error}") });
                 }
             };
         }
-        let status = response.status();
-        Ok(Reply { method, path, shown, status, headers: std::mem::take(response.headers_mut()), body })
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        Ok(Reply { request: line, path: request.path.to_owned(), status, headers, body })
     }
 
-    /// What went wrong before there was an answer.
+    /// The error of a request that got no answer.
     fn explain(&self, request: Request<'_>, error: &reqwest::Error) -> RedfishError {
         let host = || self.target.address.host().to_string();
         for cause in causes(error) {
@@ -238,7 +244,7 @@ impl Exchange {
                 return RedfishError::Tls { origin: self.origin(), reason: tls::explain(error) };
             }
         }
-        let (method, path) = (name(request.method), self.shown(request.path));
+        let line = self.request_line(request);
         if error.is_connect() {
             let reason = if error.is_timeout() {
                 format!("no connection within {} s", self.options.connect_timeout.as_secs())
@@ -248,21 +254,21 @@ impl Exchange {
             return RedfishError::Unreachable { origin: self.origin(), reason };
         }
         if error.is_timeout() {
-            return RedfishError::Timeout { method, path, after: request.timeout };
+            return RedfishError::Timeout { request: line, after: request.timeout };
         }
         let mut reason = innermost(error);
         if self.target.address.origin().scheme() == "http" {
-            reason.push_str("; if it speaks TLS on this port, write its address without +http");
+            reason.push_str("; if the BMC uses TLS on this port, write its address without +http");
         }
-        RedfishError::Broken { method, path, reason }
+        RedfishError::Broken { request: line, reason }
     }
 
-    /// Texts that nobody may see, in the answers of a BMC that repeats what it was sent.
+    /// The secrets to mask in the BMC's answers.
     pub(super) fn secrets(&self) -> Arc<Secrets> {
         Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What a session is known by is a secret from now on, and stays one when the session has ended.
+    /// Masks a session's token, and its path if nobody can guess it, from now on and after the session has ended.
     pub(super) fn keep_secret(&self, token: &HeaderValue, path: Option<&str>) {
         let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         let secrets = Arc::make_mut(&mut secrets);
@@ -272,12 +278,21 @@ impl Exchange {
         }
     }
 
-    /// A path as it may be shown.
-    pub(super) fn shown(&self, path: &str) -> String {
-        self.secrets().blank_path(path)
+    pub(super) fn masked_path(&self, path: &str) -> String {
+        self.secrets().mask_path(path)
     }
 
-    /// An answer that says no, as an error.
+    fn request_line(&self, request: Request<'_>) -> RequestLine {
+        let method = match *request.method {
+            Method::POST => "POST",
+            Method::PATCH => "PATCH",
+            Method::DELETE => "DELETE",
+            _ => "GET",
+        };
+        RequestLine { method, path: self.masked_path(request.path) }
+    }
+
+    /// The error of an answer whose status is not success.
     pub(super) fn failure(&self, reply: &Reply) -> RedfishError {
         let messages = message::messages(&reply.lenient(), &self.secrets());
         let origin = self.origin();
@@ -293,17 +308,12 @@ impl Exchange {
             (StatusCode::UNAUTHORIZED, None) => return RedfishError::CredentialsMissing { origin },
             _ => {}
         }
-        let (method, path, status) = (reply.method, reply.shown.clone(), reply.status);
-        let failure = Box::new(Failure { method, path, status, messages, retry_after: reply.retry_after() });
-        match status {
-            StatusCode::PRECONDITION_FAILED => RedfishError::PreconditionFailed(failure),
-            StatusCode::PRECONDITION_REQUIRED => RedfishError::PreconditionRequired(failure),
-            _ => RedfishError::Status(failure),
-        }
+        let (request, status) = (reply.request.clone(), reply.status);
+        RedfishError::Status(Box::new(Failure { request, status, messages, retry_after: reply.retry_after() }))
     }
 }
 
-/// A body without its compression; `None` if there is more of it than `limit`.
+/// Decompresses a body. Returns `None` if the result is longer than `limit`.
 fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
     let mut plain = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -311,16 +321,7 @@ fn unpacked(body: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
     Ok((plain.len() <= limit).then_some(plain))
 }
 
-fn name(method: &Method) -> &'static str {
-    match *method {
-        Method::POST => "POST",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        _ => "GET",
-    }
-}
-
-/// An error and what it comes from. An `io::Error` hides the error inside it behind that one's own source.
+/// An error and its causes. The source of an `io::Error` is not the error inside it, but that error's source.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

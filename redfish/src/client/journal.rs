@@ -1,4 +1,4 @@
-//! What was asked of a BMC, and when: for the record of a boot, and for reports about BMCs.
+//! Records the requests to a BMC, for reports about it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -6,23 +6,23 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-/// Requests that are remembered: the last ones.
+/// How many requests are kept.
 const KEPT: usize = 256;
-/// Characters of a path that are remembered. No BMC has longer ones.
+/// Maximum length of a recorded path, in characters. BMCs have no longer ones.
 const MAX_PATH: usize = 200;
 
-/// One request. Without bodies, headers and credentials.
+/// One request, without bodies, headers and credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// When it began.
+    /// When the request began.
     pub at: SystemTime,
-    /// The method.
+    /// `GET`, `POST`, `PATCH` or `DELETE`.
     pub method: String,
-    /// The path.
+    /// The path, with secrets masked.
     pub path: String,
-    /// The answer's status; none when there was no answer.
+    /// The HTTP status of the answer. `None` if there was no answer.
     pub status: Option<u16>,
-    /// How long it took.
+    /// The time from the request to the end of the answer.
     pub took: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! HTTP to one BMC (DSP0266 1.20).
+//! The client of one BMC (DSP0266 1.20): requests, sessions and tasks.
 
 mod answer;
 mod etag;
@@ -26,33 +26,33 @@ use super::message;
 use super::secrets::Secrets;
 use super::task::{self, Progress};
 
-/// Where every service is (DSP0266 §6.2).
+/// The path of every service root (DSP0266 §6.2).
 const ROOT: &str = "/redfish/v1/";
-/// The longest that a BMC's `Retry-After` is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The time before a password is sent again that was taken before, and is not now.
-const LAPSE: Duration = Duration::from_secs(1);
+/// Maximum time to wait for a `Retry-After`.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// How long to wait before sending a password again that the BMC has accepted before, and now refuses.
+const PASSWORD_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// A connection to one BMC: one request at a time, in a session if the BMC has any.
+/// A connection to one BMC, which sends one request at a time, in a session if the BMC grants one.
 ///
-/// [`close`](Self::close) ends the session. A client that is dropped ends it too, if there is still a runtime to do it.
+/// [`close`](Self::close) closes the session. Dropping the client also closes it, if the Tokio runtime still runs.
 pub struct Client {
     exchange: Arc<Exchange>,
     root: Value,
-    /// Where sessions are begun.
+    /// The path of the collection of sessions.
     sessions: Option<String>,
-    who: Mutex<Who>,
-    /// Whether the BMC has taken the password with a request.
-    password_taken: AtomicBool,
+    login: Mutex<Login>,
+    /// Whether the BMC has accepted the password in a request.
+    password_accepted: AtomicBool,
 }
 
-enum Who {
-    /// Nobody, or the password each time.
+enum Login {
+    /// No credentials, or the password in each request.
     Fixed(Authorization),
     Session(Session),
 }
 
-impl Who {
+impl Login {
     fn authorization(&self) -> Authorization {
         match self {
             Self::Fixed(authorization) => authorization.clone(),
@@ -62,17 +62,17 @@ impl Who {
 }
 
 impl Client {
-    /// Reads the service root, and logs in.
+    /// Reads the service root and, with credentials, logs in.
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, RedfishError> {
         let exchange = Arc::new(Exchange::new(target, options)?);
-        let who = Who::Fixed(Authorization::Nobody);
-        let password_taken = AtomicBool::new(false);
-        let mut client = Self { exchange, root: Value::Null, sessions: None, who: Mutex::new(who), password_taken };
+        let login = Mutex::new(Login::Fixed(Authorization::None));
+        let password_accepted = AtomicBool::new(false);
+        let mut client = Self { exchange, root: Value::Null, sessions: None, login, password_accepted };
         client.root = match (client.get(ROOT).await, &target.credentials) {
             (Ok(root), _) => root.body,
-            // The root is for everyone, but not every BMC knows.
+            // The root needs no login, but some BMCs demand one.
             (Err(RedfishError::NotAuthorized { .. }), Some(credentials)) => {
-                client.who = Mutex::new(Who::Fixed(session::basic(credentials)));
+                client.login = Mutex::new(Login::Fixed(session::basic(credentials)));
                 client.get(ROOT).await?.body
             }
             (Err(error), _) => return Err(error),
@@ -83,41 +83,41 @@ impl Client {
                 Some(collection) => session::begin(&client.exchange, collection, credentials).await?,
                 None => None,
             };
-            let who = session.map_or_else(|| Who::Fixed(session::basic(credentials)), Who::Session);
-            client.who = Mutex::new(who);
+            let login = session.map_or_else(|| Login::Fixed(session::basic(credentials)), Login::Session);
+            client.login = Mutex::new(login);
         }
         Ok(client)
     }
 
-    /// The service root, `/redfish/v1/`.
+    /// The service root (`/redfish/v1/`), as it was read when the client connected.
     pub fn root(&self) -> &Value {
         &self.root
     }
 
-    /// Texts of this BMC that nobody may see.
+    /// The secrets to mask in this BMC's texts.
     pub(super) fn secrets(&self) -> Arc<Secrets> {
         self.exchange.secrets()
     }
 
-    /// What was asked for so far: the last 256 requests.
+    /// The last 256 requests.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.exchange.journal.records()
     }
 
-    /// Reads a resource. Repeated when the BMC cannot be reached or is busy.
+    /// Reads a resource. Repeats the request if the BMC cannot be reached or is busy.
     pub async fn get(&self, path: &str) -> Result<Resource, RedfishError> {
         let request = Request::get(path, self.exchange.options.request_timeout);
-        self.accepted(request).await?.resource()
+        self.send_successfully(request).await?.resource()
     }
 
-    /// Has the BMC do something, and waits until it is done: `limit` is the time for all of it. Never repeated once it
-    /// may have reached the BMC. `Null` is sent as no body at all.
+    /// Sends a POST, and waits until the BMC has carried it out, including a task. `limit` is for all of that. Repeats the
+    /// request only if it cannot have reached the BMC. A body of `Null` is sent as an empty body.
     pub async fn post(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
         self.change(&Method::POST, path, body, None, limit).await
     }
 
-    /// Changes a resource, as [`post`](Self::post). With an `ETag` only if it is still as it was read, else
-    /// [`RedfishError::PreconditionFailed`].
+    /// Sends a PATCH, and waits as [`post`](Self::post) does. With an `ETag`, the BMC changes the resource only if it is still
+    /// as it was read, and otherwise refuses with 412 ([`Failure::is_precondition`](crate::Failure::is_precondition)).
     pub async fn patch(
         &self,
         path: &str,
@@ -128,8 +128,8 @@ impl Client {
         self.change(&Method::PATCH, path, body, etag, limit).await
     }
 
-    /// Changes a resource whatever it is at the moment, as [`patch`](Self::patch): with the `ETag` that was read, if
-    /// there is one, and if the BMC does not take that, with what it takes.
+    /// Sends a PATCH that changes the resource even if it has changed since it was read. Sends the given `ETag` first. If the
+    /// BMC refuses that, reads the resource again and tries every `If-Match` that BMCs are known to accept.
     pub async fn update(
         &self,
         path: &str,
@@ -141,7 +141,7 @@ impl Client {
         if !is_precondition(&outcome) {
             return outcome;
         }
-        // It may have changed in between: the boot of a host changes its System all the time.
+        // The resource may have changed: while a host boots, its System changes all the time.
         for etag in etag::candidates(&self.get(path).await?) {
             outcome = self.patch(path, body, etag.as_deref(), limit).await;
             if !is_precondition(&outcome) {
@@ -151,7 +151,7 @@ impl Client {
         outcome
     }
 
-    /// Ends the session.
+    /// Closes the session.
     pub async fn close(mut self) {
         if let Some(session) = self.take_session() {
             session::end(&self.exchange, session).await;
@@ -168,7 +168,7 @@ impl Client {
     ) -> Result<Answer, RedfishError> {
         let begin = Instant::now();
         let request = Request { if_match, ..Request::new(method, path, Some(body), limit) };
-        let reply = self.accepted(request).await?;
+        let reply = self.send_successfully(request).await?;
         let (status, location, body) = (reply.status, reply.location(), reply.lenient());
         let answer = Answer { status, body, location, completion: Completion::Answered };
         if status != StatusCode::ACCEPTED {
@@ -180,7 +180,7 @@ impl Client {
         }
     }
 
-    /// Looks at a task until it has ended.
+    /// Polls a task until it has ended.
     async fn wait(
         &self,
         monitor: &str,
@@ -188,16 +188,16 @@ impl Client {
         begin: Instant,
         limit: Duration,
     ) -> Result<Answer, RedfishError> {
-        let path = || self.exchange.shown(monitor);
+        let path = || self.exchange.masked_path(monitor);
         let mut state = "Running".to_owned();
-        for looks in 0.. {
-            let pause = task::pause(looks, retry_after);
+        for reads in 0.. {
+            let pause = task::pause(reads, retry_after);
             if begin.elapsed() + pause > limit {
                 break;
             }
             tokio::time::sleep(pause).await;
             let request = Request::get(monitor, self.exchange.options.request_timeout);
-            let reply = match self.answered(request).await {
+            let reply = match self.send_with_retries(request).await {
                 Ok(reply) if !is_busy(reply.status) => reply,
                 Ok(_) => continue,
                 Err(error) if error.is_transient() => continue,
@@ -221,83 +221,84 @@ impl Client {
         Err(RedfishError::TaskUnfinished { path: path(), state, after: limit })
     }
 
-    /// [`answered`](Self::answered), where only success is good.
-    async fn accepted(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
-        let reply = self.answered(request).await?;
+    /// Sends a request. A status other than success is an error.
+    async fn send_successfully(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
+        let reply = self.send_with_retries(request).await?;
         if reply.status.is_success() { Ok(reply) } else { Err(self.exchange.failure(&reply)) }
     }
 
-    /// Asks, with what is worth repeating repeated.
-    async fn answered(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
+    /// Sends a request. Repeats it if that is safe and may help.
+    async fn send_with_retries(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
         let mut attempt = 0;
         loop {
-            let outcome = self.authorized(request).await;
-            let again = match &outcome {
+            let outcome = self.send_logged_in(request).await;
+            let may_retry = match &outcome {
                 Ok(reply) => {
-                    let stumbled = reply.status == StatusCode::INTERNAL_SERVER_ERROR;
-                    request.method == Method::GET && (stumbled || is_busy(reply.status))
+                    let is_transient = reply.status == StatusCode::INTERNAL_SERVER_ERROR || is_busy(reply.status);
+                    request.method == Method::GET && is_transient
                 }
                 // Nothing was sent.
                 Err(RedfishError::Unreachable { .. }) => true,
                 Err(RedfishError::Broken { .. }) => request.method == Method::GET,
                 Err(_) => false,
             };
-            if !again || attempt == self.exchange.options.retries {
+            if !may_retry || attempt == self.exchange.options.retries {
                 return outcome;
             }
-            let said = outcome.as_ref().ok().and_then(Reply::retry_after);
+            let retry_after = outcome.as_ref().ok().and_then(Reply::retry_after);
             let growing = Duration::from_millis(500).saturating_mul(1 << attempt.min(5));
-            tokio::time::sleep(said.unwrap_or(growing).min(PATIENCE)).await;
+            tokio::time::sleep(retry_after.unwrap_or(growing).min(MAX_RETRY_AFTER)).await;
             attempt += 1;
         }
     }
 
-    /// Asks as who is logged in. A session that has ended is begun again, once: what was refused was not done.
-    async fn authorized(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
-        let who = self.who.lock().await.authorization();
-        let reply = self.exchange.send(request, &who).await?;
-        let refused = reply.status == StatusCode::UNAUTHORIZED;
-        let token = match &who {
-            Authorization::Session(token) if refused => token,
-            // What it took before it takes again, when those who look after its accounts are back. Once: a password that
-            // was changed meanwhile must not lock the account.
-            Authorization::Basic(_) if refused && self.password_taken.load(Ordering::Relaxed) => {
-                tokio::time::sleep(LAPSE).await;
-                return self.exchange.send(request, &who).await;
+    /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once more,
+    /// because the BMC has not carried out a request that it refused.
+    async fn send_logged_in(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
+        let authorization = self.login.lock().await.authorization();
+        let reply = self.exchange.send(request, &authorization).await?;
+        let is_refused = reply.status == StatusCode::UNAUTHORIZED;
+        let token = match &authorization {
+            Authorization::Session(token) if is_refused => token,
+            // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it only
+            // once more: a password that was changed meanwhile must not lock the account.
+            Authorization::Basic(_) if is_refused && self.password_accepted.load(Ordering::Relaxed) => {
+                tokio::time::sleep(PASSWORD_RETRY_DELAY).await;
+                return self.exchange.send(request, &authorization).await;
             }
-            Authorization::Basic(_) if !refused => {
-                self.password_taken.store(true, Ordering::Relaxed);
+            Authorization::Basic(_) if !is_refused => {
+                self.password_accepted.store(true, Ordering::Relaxed);
                 return Ok(reply);
             }
             _ => return Ok(reply),
         };
-        let mut who = self.who.lock().await;
-        let stale = matches!(&*who, Who::Session(session) if session.token == *token);
-        if stale && let (Some(collection), Some(credentials)) = (&self.sessions, &self.exchange.target.credentials) {
-            *who = match session::begin(&self.exchange, collection, credentials).await? {
-                Some(session) => Who::Session(session),
-                None => Who::Fixed(session::basic(credentials)),
+        let mut login = self.login.lock().await;
+        let is_stale = matches!(&*login, Login::Session(session) if session.token == *token);
+        if is_stale && let (Some(collection), Some(credentials)) = (&self.sessions, &self.exchange.target.credentials) {
+            *login = match session::begin(&self.exchange, collection, credentials).await? {
+                Some(session) => Login::Session(session),
+                None => Login::Fixed(session::basic(credentials)),
             };
         }
-        let renewed = who.authorization();
-        drop(who);
+        let renewed = login.authorization();
+        drop(login);
         self.exchange.send(request, &renewed).await
     }
 
     fn take_session(&mut self) -> Option<Session> {
-        match std::mem::replace(self.who.get_mut(), Who::Fixed(Authorization::Nobody)) {
-            Who::Session(session) => Some(session),
-            Who::Fixed(_) => None,
+        match std::mem::replace(self.login.get_mut(), Login::Fixed(Authorization::None)) {
+            Login::Session(session) => Some(session),
+            Login::Fixed(_) => None,
         }
     }
 }
 
-/// Nothing was changed, for want of the right `If-Match`.
+/// Whether the BMC refused a change because of its `If-Match`.
 fn is_precondition(outcome: &Result<Answer, RedfishError>) -> bool {
-    matches!(outcome, Err(RedfishError::PreconditionFailed(_) | RedfishError::PreconditionRequired(_)))
+    matches!(outcome, Err(RedfishError::Status(failure)) if failure.is_precondition())
 }
 
-/// Busy for the moment, or its web server is without the service behind it.
+/// Whether the BMC is busy, or its web server does not reach the service behind it.
 fn is_busy(status: StatusCode) -> bool {
     matches!(
         status,

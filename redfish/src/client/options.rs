@@ -1,34 +1,35 @@
-//! Which BMC, and how it is treated.
+//! Which BMC to connect to, and how.
 
 use std::time::Duration;
 
 use crate::{AllowedNetworks, BmcAddress, Credentials, Verification};
 
-/// One BMC, and how to log in to it.
+/// A BMC, and how to log in to it.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Where it is.
+    /// The BMC's address.
     pub address: BmcAddress,
-    /// Who logs in. Nobody, for an emulator without accounts.
+    /// The account. `None` for an emulator without accounts.
     pub credentials: Option<Credentials>,
-    /// How its certificate is verified.
+    /// How the BMC's certificate is verified.
     pub verification: Verification,
 }
 
-/// How BMCs are treated: they are slow, and easily overwhelmed.
+/// Limits for the requests to a BMC. The defaults suit BMCs, which are slow and easily overloaded.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// The networks that they may be in.
+    /// The networks that BMCs may be in. Default: any network.
     pub networks: AllowedNetworks,
-    /// How long connecting may take, with TLS.
+    /// The time limit for a connection, including TLS. Default: 15 seconds.
     pub connect_timeout: Duration,
-    /// How long an answer may take.
+    /// The time limit for an answer to a read. Default: 1 minute.
     pub request_timeout: Duration,
-    /// The time between two requests to one BMC, at least. There is only one at a time.
+    /// The minimum time between the end of a request and the next one. A client sends one request at a time. Default: 20
+    /// milliseconds.
     pub pace: Duration,
-    /// How many times what can be repeated safely is repeated, when the BMC cannot be reached or is busy.
+    /// How often a request that can be repeated safely is repeated if the BMC cannot be reached or is busy. Default: 2.
     pub retries: u32,
-    /// Bytes of an answer that are read.
+    /// The maximum size of an answer, in bytes. Default: 2 MiB.
     pub max_body: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Logging in: a session (DSP0266 §13.3.4), or else the password with each request.
+//! Logs in: with a session (DSP0266 §13.3.4), or else with the password in each request.
 
 use base64::prelude::*;
 use http::header::WWW_AUTHENTICATE;
@@ -10,14 +10,14 @@ use super::exchange::{Authorization, Exchange, Request, X_AUTH_TOKEN};
 use crate::error::RedfishError;
 use crate::{Credentials, message};
 
-/// A session at a BMC.
+/// A session with a BMC.
 pub(super) struct Session {
     pub(super) token: HeaderValue,
-    /// Where it ends. Some BMCs do not say.
+    /// The path to delete when the session ends. Some BMCs do not give it.
     pub(super) path: Option<String>,
 }
 
-/// Where sessions are begun, if the service root names it.
+/// The path of the collection of sessions, if the service root links to it.
 pub(super) fn collection(root: &Value) -> Option<String> {
     let reference = |pointer: &str| root.pointer(pointer).and_then(Value::as_str).and_then(local_path);
     let named = reference("/Links/Sessions/@odata.id");
@@ -27,17 +27,17 @@ pub(super) fn collection(root: &Value) -> Option<String> {
     })
 }
 
-/// The password with each request.
+/// The header for logging in with the password in each request.
 pub(super) fn basic(credentials: &Credentials) -> Authorization {
     let pair = format!("{}:{}", credentials.username, credentials.password.reveal());
     let text = format!("Basic {}", BASE64_STANDARD.encode(pair));
-    // Base64 is always a header's value.
+    // Base64 is always valid in a header.
     let mut value = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
     value.set_sensitive(true);
     Authorization::Basic(value)
 }
 
-/// Begins a session. `None` if this BMC has none for us, and the password goes with each request.
+/// Begins a session. Returns `None` if the BMC grants none, so that each request must have the password.
 pub(super) async fn begin(
     exchange: &Exchange,
     collection: &str,
@@ -46,16 +46,16 @@ pub(super) async fn begin(
     let body = json!({"UserName": credentials.username, "Password": credentials.password.reveal()});
     let timeout = exchange.options.request_timeout;
     let request = Request::new(&Method::POST, collection, Some(&body), timeout);
-    let reply = exchange.send(request, &Authorization::Nobody).await?;
+    let reply = exchange.send(request, &Authorization::None).await?;
     if reply.status.is_success() {
-        return started(exchange, credentials, &reply).await;
+        return from_reply(exchange, credentials, &reply).await;
     }
     match exchange.failure(&reply) {
-        // Emulators that know no sessions ask for Basic at any path. A wrong password is told by Redfish's own message.
+        // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a message.
         RedfishError::NotAuthorized { messages, .. } if messages.is_empty() && offers_basic(&reply) => Ok(None),
-        // No sessions, none of this form, or no more of them at the moment.
+        // The BMC has no sessions, demands another form of the request, or has no free session.
         RedfishError::Status(failure) => {
-            tracing::debug!(bmc = %exchange.target.address, %failure, "no session; the password goes with each request");
+            tracing::debug!(bmc = %exchange.target.address, %failure, "the BMC grants no session; each request has the password");
             Ok(None)
         }
         error => Err(error),
@@ -66,7 +66,7 @@ fn offers_basic(reply: &Reply) -> bool {
     reply.header(&WWW_AUTHENTICATE).is_some_and(|value| value.to_ascii_lowercase().contains("basic"))
 }
 
-async fn started(
+async fn from_reply(
     exchange: &Exchange,
     credentials: &Credentials,
     reply: &Reply,
@@ -86,14 +86,16 @@ async fn started(
     Ok(Some(session))
 }
 
-/// Ends a session, if the BMC answers: it has few of them, and would keep this one for half an hour.
+/// Closes a session. A BMC has few of them, and would keep this one for half an hour. Errors are only logged.
 pub(super) async fn end(exchange: &Exchange, session: Session) {
     let Some(path) = session.path else { return };
     let timeout = exchange.options.connect_timeout;
     let request = Request::new(&Method::DELETE, &path, None, timeout);
     match exchange.send(request, &Authorization::Session(session.token)).await {
         Ok(reply) if reply.status.is_success() || reply.status == StatusCode::UNAUTHORIZED => {}
-        Ok(reply) => tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "session not ended"),
-        Err(error) => tracing::debug!(bmc = %exchange.target.address, %error, "session not ended"),
+        Ok(reply) => {
+            tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "the session was not closed")
+        }
+        Err(error) => tracing::debug!(bmc = %exchange.target.address, %error, "the session was not closed"),
     }
 }

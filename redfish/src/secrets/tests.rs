@@ -28,7 +28,7 @@ fn a_request_that_is_repeated_shows_nothing() {
         "eyJQYXNzd29yZCI6InBcImEvw58gdyVyZCJ9 root:p\"a/ß w%rd",
         "/redfish/v1/Sessions/0123-session-token",
     ] {
-        let blank = secrets.blank(said);
+        let blank = secrets.mask(said);
         assert_ne!(blank, said);
         for left in ["w%rd", "w%25rd", "session-token", "cm9vdDpw", "p\"a", "7022612f", "InBcImEv"] {
             assert!(!blank.contains(left), "{said}\n{blank}");
@@ -50,7 +50,7 @@ fn values_of_headers_and_properties_are_secrets_of_somebody() {
         ("The password of root has expired.", "The password of root has expired."),
         ("Basic authentication is off.", "Basic authentication is off."),
     ] {
-        assert_eq!(secrets.blank(said), blank);
+        assert_eq!(secrets.mask(said), blank);
     }
 }
 
@@ -63,8 +63,8 @@ fn what_has_no_secret_stays_as_it_is() {
         "/redfish/v1/Systems/1",
         "100 % & more",
     ] {
-        assert_eq!(secrets.blank(text), text);
-        assert_eq!(secrets.blank_path(text), text);
+        assert_eq!(secrets.mask(text), text);
+        assert_eq!(secrets.mask_path(text), text);
         assert!(!secrets.are_in(text));
     }
     assert_eq!(format!("{secrets:?}"), "Secrets(…)");
@@ -103,7 +103,7 @@ fn a_percent_sign_before_hexadecimal_digits_is_found_however_it_is_encoded() {
         let secrets = secrets("root", password, "a-token-of-a-session");
         for how in 0..12 {
             let written = written(password, how);
-            assert!(!secrets.blank(&written).contains(&written), "{written}");
+            assert!(!secrets.mask(&written).contains(&written), "{written}");
         }
     }
 }
@@ -117,7 +117,7 @@ proptest! {
         let secrets = secrets("root", &password, &token);
         for secret in [&password, &token] {
             let written = written(secret, how);
-            let blank = secrets.blank(&format!("{before}{written}{behind}"));
+            let blank = secrets.mask(&format!("{before}{written}{behind}"));
             prop_assert!(!blank.contains(&written), "{} in {}", written, blank);
             prop_assert!(!blank.contains(secret.as_str()), "{}", blank);
             let is_found = secrets.are_in(&format!("{before} {written} {behind}"));
@@ -133,8 +133,8 @@ proptest! {
         let inner = if is_pair { format!("root:{password}") } else { password };
         let whole = format!("{before}{inner}{behind}");
         for encoded in [BASE64_STANDARD.encode(&whole), BASE64_URL_SAFE_NO_PAD.encode(&whole)] {
-            let blank = secrets.blank(&format!("<{encoded}>"));
-            prop_assert_eq!(blank, format!("<{BLANK}>"));
+            let blank = secrets.mask(&format!("<{encoded}>"));
+            prop_assert_eq!(blank, format!("<{MASK}>"));
         }
     }
 }

@@ -45,7 +45,7 @@ async fn a_task_is_known_by_its_state() {
     assert_eq!(answer.completion, Completion::Task(TASK.to_owned()));
     let error = client.post("/insert", &json!({}), LIMIT).await.unwrap_err();
     assert!(matches!(error, RedfishError::TaskFailed { .. }) && error.says("RAC0720"), "{error}");
-    assert!(error.to_string().contains("ended as Exception: Unable to locate the ISO."), "{error}");
+    assert!(error.to_string().contains("ended with Exception: Unable to locate the ISO."), "{error}");
 }
 
 #[tokio::test]

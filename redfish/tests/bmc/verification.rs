@@ -84,7 +84,7 @@ async fn a_certificate_of_an_authority_must_be_for_the_address() {
         let outcome = connect(&address, certificates(&authority_pem)).await;
         assert_eq!(outcome.is_ok(), good, "{outcome:?}");
         if let Err(error) = outcome {
-            assert!(error.to_string().contains("not for the address"), "{error}");
+            assert!(error.to_string().contains("not for the BMC's address"), "{error}");
         }
     }
 }
@@ -93,7 +93,7 @@ async fn a_certificate_of_an_authority_must_be_for_the_address() {
 async fn plain_http_where_tls_is_expected_is_said_and_the_reverse() {
     let bmc = crate::bmc::Bmc::start(false).await;
     let error = connect(&bmc.url.replace("http://", "redfish://"), Verification::Disabled).await.unwrap_err();
-    assert!(error.to_string().contains("write the address with +http"), "{error}");
+    assert!(error.to_string().contains("write its address with +http"), "{error}");
     let (address, _) = start(&["127.0.0.1"]).await;
     let error = connect(&address.replace("://", "+http://"), Verification::Disabled).await.unwrap_err();
     assert!(error.to_string().contains("write its address without +http"), "{error}");

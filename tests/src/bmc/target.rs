@@ -39,7 +39,7 @@ pub fn limits() -> Limits {
         settle: Duration::from_secs(3),
         change: Duration::from_secs(5),
         pause: Duration::from_millis(100),
-        look: Duration::from_millis(20),
+        poll_interval: Duration::from_millis(20),
         ..Limits::default()
     }
 }

@@ -186,7 +186,7 @@ async fn a_bmc_that_is_not_there_is_given_up_soon() {
     let begin = Instant::now();
     let output = run(command(&["eject", &format!("redfish+http://{}", free_address())])).await;
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("check address, network and power"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("check the BMC's address, network and power"), "{}", text(&output.stderr));
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 

@@ -19,7 +19,7 @@ fn limits() -> Limits {
         change: short,
         power: Duration::from_secs(30),
         pause: Duration::from_millis(100),
-        look: Duration::from_millis(100),
+        poll_interval: Duration::from_millis(100),
     }
 }
 

@@ -70,7 +70,7 @@ fn a_bmc_is_trusted_by_its_certificate_or_not_at_all_as_it_was_said() {
     let knows_nobody = Server::start("coreos", &base);
     let error = bmc.error(&knows_nobody, QUERY, PASSWORD);
     assert!(error.contains(&format!("{} is not trusted", bmc.sushy.origin)), "{error}");
-    assert!(error.contains("certificate file") && error.contains("disable certificate verification"), "{error}");
+    assert!(error.contains("certificates for BMCs") && error.contains("disable certificate verification"), "{error}");
     bmc.boots(&knows_nobody, &format!("{QUERY}&bmc_disable_certificate_verification=true"));
 
     let certificate = bmc.certificate.to_str().unwrap();

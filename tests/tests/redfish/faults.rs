@@ -115,7 +115,7 @@ async fn an_eject_while_the_host_runs_is_refused_by_some_and_said_so() {
     let (bmc, plan) = scene.planned().await;
     let inserted = bmc.insert(&plan, &scene.image).await.unwrap();
     let error = bmc.eject(&inserted.slot, None).await.unwrap_err();
-    assert!(error.to_string().contains("switch it off"), "{error}");
+    assert!(error.to_string().contains("switch the host off"), "{error}");
     bmc.power(PowerAction::Off { graceful: Duration::ZERO }).await.unwrap();
     bmc.eject(&inserted.slot, None).await.unwrap();
 }
@@ -261,7 +261,7 @@ async fn a_page_for_browsers_is_no_redfish_service() {
     let scene = Scene::new().await;
     scene.bmc.inject(Fault::new("GET", "", usize::MAX, Failure::NotJson));
     let error = scene.bmc.connect().await.map(drop).unwrap_err();
-    assert!(error.to_string().contains("is there a Redfish service"), "{error}");
+    assert!(error.to_string().contains("the address of a Redfish service"), "{error}");
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ fn limits() -> Limits {
         change: LIMIT,
         power: Duration::from_secs(8),
         pause: Duration::from_millis(50),
-        look: Duration::from_millis(50),
+        poll_interval: Duration::from_millis(50),
     }
 }
 
@@ -183,7 +183,7 @@ fn an_image_that_is_not_inserted_is_not_there_later() {
     let cases = [
         ((Method::POST, INSERT, 99, Fault::status(500)), ["does not insert the image", "500 Internal Server Error"]),
         ((Method::POST, INSERT, 99, disliked), ["could not fetch the image", "not to its liking"]),
-        ((Method::POST, INSERT, 99, Fault::Lost), ["has not answered when it was given", "has not inserted it"]),
+        ((Method::POST, INSERT, 99, Fault::Lost), ["did not answer", "has not inserted it"]),
         ((Method::POST, INSERT, 99, lapse()), ["does not accept the password", "operator"]),
         // It has it, and does not show it.
         ((Method::GET, SLOT, 9999, unseen), ["accepted the image", "has not inserted it within"]),
@@ -248,8 +248,8 @@ fn it_is_said_what_of_a_boot_was_not_done() {
     // It is on.
     bench.attempt(&[], cycle).unwrap();
     let cases = [
-        ((Method::PATCH, SYSTEM, 99, Fault::status(500)), "does not let the next boot be from virtual media"),
-        ((Method::PATCH, SYSTEM, 99, Fault::Lost), "does not let the next boot be from virtual media"),
+        ((Method::PATCH, SYSTEM, 99, Fault::status(500)), "does not set virtual media as the source of the next boot"),
+        ((Method::PATCH, SYSTEM, 99, Fault::Lost), "does not set virtual media as the source of the next boot"),
         ((Method::POST, RESET, 99, Fault::status(500)), "does not switch the host"),
         ((Method::POST, RESET, 99, Fault::Lost), "look at the BMC's console"),
     ];

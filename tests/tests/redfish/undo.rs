@@ -72,7 +72,7 @@ async fn a_bmc_that_knows_no_once_is_told_so_and_set_back() {
         list();
         let set = bmc.boot_once(&plan).await.unwrap();
         assert_eq!(set.attempts.len(), if listed { 1 } else { 2 }, "{set:?}");
-        assert!(!set.once && set.notes.iter().any(|note| note.contains("every boot until it is restored")), "{set:?}");
+        assert!(!set.once && set.notes.iter().any(|note| note.contains("every boot until it is undone")), "{set:?}");
         assert_eq!(set.shown.enabled.as_deref(), Some("Continuous"));
         assert!(bmc.restore(&set).await.unwrap());
         assert_eq!(emulated.member("/redfish/v1/Systems/1", "/Boot/BootSourceOverrideEnabled"), "Disabled");

@@ -5,37 +5,37 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::super::attempt::Fault;
-use super::super::form::{self, Climb, Form, Method, Parameter};
+use super::super::form::{self, Form, FormSequence, Method, Parameter};
 use super::super::*;
 use super::{URL, refusal, slot, survey};
 use crate::RedfishError;
 
-/// The properties of the requests that a BMC gets which refuses with `refuse`, until it refuses no more.
-fn climbed(vendor: Vendor, slot: &Slot, refuse: impl Fn(&Value) -> Option<RedfishError>) -> Vec<String> {
-    let mut climb = Climb::new(&form::ladder(vendor, slot));
-    let mut form = climb.first();
+/// The properties of each request until `refuse` accepts one.
+fn tried_forms(vendor: Vendor, slot: &Slot, refuse: impl Fn(&Value) -> Option<RedfishError>) -> Vec<String> {
+    let mut forms = FormSequence::new(&form::forms(vendor, slot));
+    let mut form = forms.first();
     let mut seen = Vec::new();
     while let Some(now) = form {
         let body = now.body(URL, slot.insert.as_ref());
         let names = body.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
         seen.push(if now.method == Method::Patch { format!("PATCH {names}") } else { names });
         let Some(error) = refuse(&body) else { return seen };
-        form = climb.next(&error, &BTreeSet::new());
+        form = forms.next(&error, &BTreeSet::new());
     }
     seen.push("refused".to_owned());
     seen
 }
 
 #[test]
-fn the_ladder_goes_where_refusals_send_it() {
+fn refusals_decide_which_form_is_next() {
     let cd = slot("CD", &["CD"], true);
     let missing = |body: &Value, required: &[&str]| {
         let name = required.iter().find(|name| body.get(**name).is_none())?;
         Some(refusal(400, "Base.1.8.ActionParameterMissing", &format!("requires the parameter {name}"), &[name]))
     };
-    assert_eq!(climbed(Vendor::Other, &cd, |_| None), ["Image"]);
+    assert_eq!(tried_forms(Vendor::Other, &cd, |_| None), ["Image"]);
     assert_eq!(
-        climbed(Vendor::Nvidia, &cd, |body| missing(
+        tried_forms(Vendor::Nvidia, &cd, |body| missing(
             body,
             &["TransferProtocolType", "TransferMethod", "UserName", "Password"]
         )),
@@ -47,14 +47,14 @@ fn the_ladder_goes_where_refusals_send_it() {
         ]
     );
     assert_eq!(
-        climbed(Vendor::Fujitsu, &cd, |body| missing(body, &["TransferProtocolType"])),
+        tried_forms(Vendor::Fujitsu, &cd, |body| missing(body, &["TransferProtocolType"])),
         ["Image TransferProtocolType"]
     );
-    assert_eq!(climbed(Vendor::Cisco, &cd, |body| missing(body, &["Inserted"])), ["Image", "Image Inserted"]);
+    assert_eq!(tried_forms(Vendor::Cisco, &cd, |body| missing(body, &["Inserted"])), ["Image", "Image Inserted"]);
     // A refusal that says nothing goes through all of it, once.
     let mute = |_: &Value| Some(refusal(400, "Base.1.8.GeneralError", "A general error has occurred.", &[]));
     assert_eq!(
-        climbed(Vendor::Other, &cd, mute),
+        tried_forms(Vendor::Other, &cd, mute),
         [
             "Image",
             "Image TransferProtocolType",
@@ -66,7 +66,7 @@ fn the_ladder_goes_where_refusals_send_it() {
             "refused",
         ]
     );
-    let requests = climbed(Vendor::Supermicro, &cd, mute);
+    let requests = tried_forms(Vendor::Supermicro, &cd, mute);
     assert!(
         requests.iter().all(|names| !names.contains("Inserted") && !names.contains("WriteProtected")),
         "{requests:?}"
@@ -77,10 +77,10 @@ fn the_ladder_goes_where_refusals_send_it() {
         let text = if body.get(name).is_some() { "is unknown" } else { "is missing" };
         Some(refusal(400, "", &format!("{name} {text}"), &[]))
     };
-    assert!(climbed(Vendor::Other, &cd, both).len() <= 11);
+    assert!(tried_forms(Vendor::Other, &cd, both).len() <= 11);
     // Without the action, by PATCH.
     assert_eq!(
-        climbed(Vendor::Lenovo, &slot("EXT1", &["CD"], false), |_| None),
+        tried_forms(Vendor::Lenovo, &slot("EXT1", &["CD"], false), |_| None),
         ["PATCH Image Inserted WriteProtected"]
     );
 }
@@ -158,7 +158,7 @@ fn the_next_boot_is_asked_for_in_the_vendors_words() {
         json!({"Boot": {"BootSourceOverrideMode": "UEFI", "BootSourceOverrideMode@Redfish.AllowableValues": ["UEFI"]}});
     let only_uefi = survey(Vendor::Other, "", Vec::new(), &only_uefi);
     let error = boot_override::forms(&only_uefi, Medium::Cd, Some(BootMode::Legacy)).unwrap_err().to_string();
-    assert!(error.contains("does not take Legacy as boot mode (it takes UEFI)"), "{error}");
+    assert!(error.contains("does not accept the boot mode Legacy (it accepts UEFI)"), "{error}");
 }
 
 #[test]
@@ -167,7 +167,9 @@ fn after_a_refusal_only_forms_that_differ_in_what_it_names_are_tried() {
     let (forms, _) = boot_override::forms(&survey(Vendor::Other, "", Vec::new(), &system), Medium::Cd, None).unwrap();
     let after = |faults: &[(&str, Fault)]| {
         let left = forms[1..].iter().find(|form| boot_override::differs(form, &forms[0], faults));
-        left.map(|form| form.requests(&System::read(String::new(), model::System::default()))[0].body["Boot"].clone())
+        left.map(|form| {
+            form.requests(&System::read(String::new(), Properties::new(&Value::Null)))[0].body["Boot"].clone()
+        })
     };
     let target = "Cd";
     let with = |enabled: &str, mode: Option<&str>| {
@@ -178,6 +180,6 @@ fn after_a_refusal_only_forms_that_differ_in_what_it_names_are_tried() {
         Some(boot)
     };
     assert_eq!(after(&[(boot_override::MODE, Fault::Missing)]), with("Once", Some("UEFI")));
-    assert_eq!(after(&[(boot_override::ENABLED, Fault::TooMuch)]), with("Continuous", None));
-    assert_eq!(after(&[(boot_override::TARGET, Fault::TooMuch)]), None);
+    assert_eq!(after(&[(boot_override::ENABLED, Fault::Unsupported)]), with("Continuous", None));
+    assert_eq!(after(&[(boot_override::TARGET, Fault::Unsupported)]), None);
 }

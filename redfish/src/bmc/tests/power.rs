@@ -96,7 +96,7 @@ async fn bmc() -> (Shared, Bmc) {
     let limits = Limits {
         power: Duration::from_millis(40),
         pause: Duration::from_millis(1),
-        look: Duration::from_millis(1),
+        poll_interval: Duration::from_millis(1),
         ..Limits::default()
     };
     (machine, Bmc::connect(&target, &options).await.unwrap().with_limits(limits))

@@ -1,0 +1,77 @@
+//! Reads the properties of a BMC's resources one by one.
+//!
+//! Schemas: `ComputerSystem` 1.22, `Manager` 1.19, `VirtualMedia` 1.6, `ActionInfo` 1.4, `Settings` 1.3 (DMTF DSP8010).
+//! BMCs deviate from them: properties are missing, null or of another type, or have values that no schema lists. A
+//! property that cannot be read therefore counts as missing, and the rest of the resource remains readable.
+
+use serde_json::Value;
+
+/// Maximum length of a text, in characters. Longer than any URL that a BMC accepts.
+const MAX_TEXT: usize = 1024;
+
+/// Maximum number of elements that are read from a list.
+const MAX_ELEMENTS: usize = 64;
+
+/// A JSON object. Any other JSON value counts as an object without properties.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Properties<'a>(&'a Value);
+
+impl<'a> Properties<'a> {
+    pub(super) fn new(value: &'a Value) -> Self {
+        Self(value)
+    }
+
+    pub(super) fn value(self, name: &str) -> Option<&'a Value> {
+        self.0.get(name)
+    }
+
+    pub(super) fn flag(self, name: &str) -> Option<bool> {
+        self.value(name)?.as_bool()
+    }
+
+    pub(super) fn text(self, name: &str) -> Option<String> {
+        text(self.value(name)?)
+    }
+
+    /// A path on the BMC, without a host.
+    pub(super) fn path(self, name: &str) -> Option<String> {
+        self.text(name).filter(|path| path.starts_with('/') && !path.starts_with("//"))
+    }
+
+    /// The path of the resource that a property links to.
+    pub(super) fn link(self, name: &str) -> Option<String> {
+        self.object(name).path("@odata.id")
+    }
+
+    pub(super) fn object(self, name: &str) -> Self {
+        Self(self.value(name).unwrap_or(&Value::Null))
+    }
+
+    /// The texts in a list, without the elements that are not text.
+    pub(super) fn texts(self, name: &str) -> Option<Vec<String>> {
+        Some(self.list(name)?.filter_map(text).collect())
+    }
+
+    /// The paths of the resources that a list links to.
+    pub(super) fn links(self, name: &str) -> Vec<String> {
+        self.objects(name).filter_map(|link| link.path("@odata.id")).collect()
+    }
+
+    pub(super) fn objects(self, name: &str) -> impl Iterator<Item = Self> {
+        self.list(name).into_iter().flatten().map(Self)
+    }
+
+    fn list(self, name: &str) -> Option<impl Iterator<Item = &'a Value> + use<'a>> {
+        Some(self.value(name)?.as_array()?.iter().take(MAX_ELEMENTS))
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    Some(clean(value.as_str()?)).filter(|text| !text.is_empty())
+}
+
+/// Makes a BMC's text safe to show: without control characters, which would reach terminals, and not too long.
+pub(super) fn clean(text: &str) -> String {
+    let shown: String = text.chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect();
+    shown.trim().to_owned()
+}

@@ -1,19 +1,18 @@
-//! A base image's file: held open, and watched so that no byte of another image is ever handed on.
+//! Keeps a base image's file open, and makes sure that no byte of a changed file is ever sent.
 //!
-//! The file is known by its **fingerprint** (device, inode, size, mtime, ctime), taken when it is opened. Every read
-//! is followed by an `fstat(2)`, and its bytes are handed on only if the fingerprint still holds. A write updates the
-//! ctime before it changes a byte, and nobody can set a ctime, so bytes that pass are those of the file that was
-//! opened. Three things this cannot see, and why importing a private copy is the better way:
+//! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)` follows every
+//! read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before it changes a byte,
+//! and nobody can set a ctime. Three changes remain invisible, so importing a private copy of a base is safer:
 //!
-//! * Two writes within one tick of the file system's clock leave one ctime. See [`BaseFile::settling`].
-//! * Stores through a writable memory map that was dirty before the file was opened change no ctime until writeback.
+//! * Two writes within one tick of the file system's clock leave the same ctime. See [`BaseFile::settling`].
+//! * Stores through a writable memory map that was dirty before the file was opened do not change the ctime until writeback.
 //! * A block device has no ctime of its contents. It must be read-only for everybody (`blockdev --setro`).
 //!
-//! The file is never mapped: a truncated file is an error here, where a map would be a signal that kills the process.
+//! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the process.
 
-mod in_time;
-mod look;
+mod check;
 mod operations;
+mod stat;
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -32,66 +31,66 @@ use rustix::io::{Errno, ReadWriteFlags};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use crate::Bounded;
+use crate::SingleFlight;
 use operations::Operations;
 
-/// No file system in use ticks more coarsely than this (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
+/// The coarsest clock of a file system in use (FAT: 2 s; NFS and old ext3: 1 s; others: 10 ms or less).
 const TICK: Duration = Duration::from_secs(2);
 
-/// `f_type` of file systems whose files are in memory, so that reading never waits (`linux/magic.h`).
+/// `f_type` of file systems in memory, where reading never waits (`linux/magic.h`).
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
 
-/// How a base is no longer the file that was opened.
+/// How a base's file has changed since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Change {
-    /// Nothing is at its path any more.
+    /// There is no file at its path.
     #[error("was deleted or moved away")]
     Vanished,
     /// Another file is at its path.
     #[error("was replaced by another file")]
     Replaced,
-    /// It is longer or shorter.
+    /// The file is longer or shorter.
     #[error("changed its size from {was} to {now} bytes")]
     Resized {
-        /// Bytes when it was opened.
+        /// The size when it was opened, in bytes.
         was: u64,
-        /// Bytes now.
+        /// The size now, in bytes.
         now: u64,
     },
-    /// It was written to, or its metadata were changed in a way that cannot be told from that.
+    /// The file was written to, or its metadata changed in a way that looks the same.
     #[error("was modified (its mtime or ctime moved)")]
     Modified,
 }
 
-/// Why a base cannot be used.
-#[derive(Debug, thiserror::Error)]
+/// Why a base's file cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum BaseError {
-    /// It cannot be opened or looked at.
+    /// The file cannot be opened, or its attributes cannot be read.
     #[error("base image {}: {source}", path.display())]
     Inaccessible {
-        /// Its file.
+        /// The file's path.
         path: PathBuf,
-        /// What the system said.
-        source: io::Error,
+        /// The system's error.
+        source: Arc<io::Error>,
     },
-    /// Neither a regular file nor a block device.
+    /// The path leads neither to a regular file nor to a block device.
     #[error("base image {}: neither a file nor a block device", .0.display())]
     NotAFile(PathBuf),
-    /// It is not what was registered.
+    /// The file has changed since it was registered.
     #[error("base image {} {change} since it was registered; put the original back or register it again", path.display())]
     Changed {
-        /// Its file.
+        /// The file's path.
         path: PathBuf,
-        /// What happened to it.
+        /// What has changed.
         change: Change,
     },
-    /// Its file system does not answer: a network file system whose server is gone, for example.
-    #[error("base image {}: its file system has not answered for {} s; look after its server or its disk", path.display(), waited.as_secs())]
+    /// The file system does not answer, for example because its server is down.
+    #[error("base image {}: its file system has not answered for {} s; check its server or its disk", path.display(), waited.as_secs())]
     Unresponsive {
-        /// Its file.
+        /// The file's path.
         path: PathBuf,
-        /// For how long.
+        /// For how long it has not answered.
         waited: Duration,
     },
 }
@@ -106,16 +105,16 @@ impl From<BaseError> for io::Error {
     }
 }
 
-/// What [`BaseFile::read_cached`] came to.
+/// The result of [`BaseFile::read_cached`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachedRead {
-    /// So many bytes were read, without waiting: as many as were wanted, or as many as were cached, or none at the end.
+    /// So many bytes were read: as many as fit into the buffer, or as many as were cached, or none at the end of the file.
     Read(usize),
-    /// Reading would wait for a disk.
+    /// A read would have to wait for a disk.
     WouldBlock,
 }
 
-/// What tells that a file is the one it was, and unchanged.
+/// The attributes that show whether a file is still the same, and unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     device: u64,
@@ -126,13 +125,13 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Whether it is of the same file, changed or not.
+    /// Whether both are fingerprints of the same file, which may have changed in between.
     pub fn is_same_inode(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
     fn of(metadata: &Metadata, size: u64) -> Self {
-        // A block device's node changes its ctime when udev sets its permissions anew, which says nothing of its bytes.
+        // The ctime of a block device's node changes when udev sets its permissions, which does not change its bytes.
         let changed =
             if metadata.file_type().is_block_device() { (0, 0) } else { (metadata.ctime(), metadata.ctime_nsec()) };
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -140,10 +139,10 @@ impl Fingerprint {
     }
 }
 
-/// The files of a base, open, by what they are.
+/// The open files of a base, by their roles.
 pub type BaseFiles = BTreeMap<Role, Arc<BaseFile>>;
 
-/// An open base image.
+/// The open file of a base image.
 #[derive(Debug)]
 pub struct BaseFile {
     file: File,
@@ -151,21 +150,21 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     in_memory: bool,
-    /// Whether looking at the open file never waits for anybody.
+    /// Whether reading the open file's attributes never waits.
     local: bool,
     operations: Operations,
-    checking: Arc<Bounded<Arc<Result<(), BaseError>>>>,
-    /// Whether the file system has answered that it cannot tell cached pages from others (overlayfs and others).
+    checking: Arc<SingleFlight<Result<(), BaseError>>>,
+    /// Whether the file system cannot tell which pages are cached (overlayfs and others).
     nowait_unsupported: AtomicBool,
     settled: Instant,
     change: OnceLock<Change>,
 }
 
 impl BaseFile {
-    /// Opens the file and takes its fingerprint.
+    /// Opens the file and records its fingerprint.
     pub fn open(path: &Path) -> Result<Self, BaseError> {
-        let inaccessible = |source| BaseError::Inaccessible { path: path.to_owned(), source };
-        // Opening a FIFO would otherwise wait for a writer; reading files and block devices is not affected.
+        let inaccessible = |source| BaseError::Inaccessible { path: path.to_owned(), source: Arc::new(source) };
+        // Without this flag, opening a FIFO would wait for a writer. It does not change how files and block devices are read.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(path).map_err(inaccessible)?;
         let metadata = file.metadata().map_err(inaccessible)?;
@@ -183,7 +182,7 @@ impl BaseFile {
             path: path.to_owned(),
             block_device,
             in_memory,
-            local: block_device || look::is_local(kind),
+            local: block_device || stat::is_local(kind),
             operations: Operations::default(),
             checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
@@ -192,44 +191,46 @@ impl BaseFile {
         })
     }
 
-    /// Where it was opened.
+    /// The path at which the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// By what the file is known again after a restart; `None` for a block device, whose times say nothing of its bytes.
+    /// The fingerprint by which the file is recognised after a restart. `None` for a block device, whose times say nothing
+    /// about its bytes.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         (!self.block_device).then_some(self.fingerprint)
     }
 
-    /// How much longer the file's last change may share its tick of the clock with a next one, which would then leave
-    /// the fingerprint as it is. Whoever probes or digests a base that is not a private copy waits this long first:
-    /// every change after that is seen, so what is served later is what was digested. None for a file that was last
-    /// changed two seconds or more before it was opened. The file's clock is taken to be this machine's; a base on
-    /// a network file system with another clock is better imported.
+    /// How long to wait before the base is probed or digested. Until then, another write could fall into the same tick of the
+    /// file system's clock as the last one, and would not change the fingerprint. Every later change is noticed, so that the
+    /// bytes that are served are those that were digested.
+    ///
+    /// `None` if the last change was two seconds or more before the file was opened. This assumes that the file system uses
+    /// this machine's clock. Import a base that is on a network file system with another clock.
     pub fn settling(&self) -> Option<Duration> {
         self.settled.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
 
-    /// Whether the open file and the path are still what was opened. Once they are not, they never are again: whoever
-    /// has the original opens (registers) it anew. Waits for the file system, however long that takes.
+    /// Checks that the file is unchanged, and still at its path. A change is final: if somebody puts the original back, it
+    /// must be opened again. Waits for the file system, however long that takes.
     pub fn check(&self) -> Result<(), BaseError> {
         self.verify()?;
         match std::fs::metadata(&self.path) {
-            Ok(there) if (there.dev(), there.ino()) == (self.fingerprint.device, self.fingerprint.inode) => Ok(()),
+            Ok(found) if (found.dev(), found.ino()) == (self.fingerprint.device, self.fingerprint.inode) => Ok(()),
             Ok(_) => Err(self.changed(Change::Replaced)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.changed(Change::Vanished)),
-            Err(source) => Err(BaseError::Inaccessible { path: self.path.clone(), source }),
+            Err(source) => Err(self.inaccessible(source)),
         }
     }
 
-    /// The places for threads that read for transfers. There are few, so that a file system that hangs does not hold
-    /// all threads.
-    pub(crate) fn places_to_read(&self) -> Arc<Semaphore> {
+    /// The permits for threads that read for transfers. There are few, so that a file system that hangs does not block all
+    /// threads.
+    pub(crate) fn read_permits(&self) -> Arc<Semaphore> {
         self.operations.transfers()
     }
 
-    /// Reads what the page cache has of the bytes from `offset` on, without ever waiting for a disk.
+    /// Reads bytes from `offset` on, as far as they are in the page cache. Never waits for a disk.
     pub fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> io::Result<CachedRead> {
         if self.in_memory {
             return self.read_at(offset, buffer).map(CachedRead::Read);
@@ -255,14 +256,14 @@ impl BaseFile {
         }
     }
 
-    /// Tells the kernel that these bytes will be read soon. Advice only: it may be ignored, and errors do not matter.
+    /// Tells the kernel that these bytes will be read soon. It may ignore that, so errors do not matter.
     pub fn will_need(&self, offset: u64, length: u64) {
         if let Some(length) = NonZeroU64::new(length) {
             let _ = rustix::fs::fadvise(&self.file, offset, Some(length), Advice::WillNeed);
         }
     }
 
-    /// The part of the buffer that the file can fill, as long as it was when opened.
+    /// The part of the buffer that the file can fill, by its size when it was opened.
     fn within<'a>(&self, offset: u64, buffer: &'a mut [u8]) -> &'a mut [u8] {
         let rest = self.fingerprint.size.saturating_sub(offset);
         let count = usize::try_from(rest).unwrap_or(usize::MAX).min(buffer.len());
@@ -273,8 +274,7 @@ impl BaseFile {
         if let Some(change) = self.change.get() {
             return Err(BaseError::Changed { path: self.path.clone(), change: *change });
         }
-        let inaccessible = |source| BaseError::Inaccessible { path: self.path.clone(), source };
-        let metadata = self.file.metadata().map_err(inaccessible)?;
+        let metadata = self.file.metadata().map_err(|source| self.inaccessible(source))?;
         let size = if self.block_device { self.fingerprint.size } else { metadata.size() };
         if Fingerprint::of(&metadata, size) == self.fingerprint {
             return Ok(());
@@ -288,15 +288,18 @@ impl BaseFile {
         }))
     }
 
-    /// The first change that was seen stays the reason.
+    fn inaccessible(&self, source: io::Error) -> BaseError {
+        BaseError::Inaccessible { path: self.path.clone(), source: Arc::new(source) }
+    }
+
+    /// The first change that was noticed remains the reason.
     fn changed(&self, change: Change) -> BaseError {
         BaseError::Changed { path: self.path.clone(), change: *self.change.get_or_init(|| change) }
     }
 }
 
 impl AsFd for BaseFile {
-    /// For what copies bytes without reading them here. They are those of the file that was opened only if a
-    /// [`check`](Self::check) afterwards says so.
+    /// For calls that copy bytes inside the kernel. A [`check`](Self::check) afterwards must show that the file is unchanged.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -309,7 +312,7 @@ impl Source for BaseFile {
 
     /// May wait for a disk.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        // What is in memory needs no bound.
+        // Files in memory need no limit.
         let _operation = if self.in_memory {
             None
         } else {
@@ -318,19 +321,19 @@ impl Source for BaseFile {
         };
         let buffer = self.within(offset, buffer);
         let read = if buffer.is_empty() { Ok(0) } else { self.file.read_at(buffer, offset) };
-        // A file cut short reads as its end, so the check comes before the count is believed; and a change is the
-        // better answer where reading failed as well.
+        // A truncated file reads as if it ended there, so the check comes before the count is used. If the read failed too,
+        // the change is the better error.
         self.verify()?;
         read
     }
 }
 
-/// How long after now the tick of the last change is over for certain.
+/// How long the tick of the last change may still last.
 fn unsettled(metadata: &Metadata) -> Duration {
     let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
     let nanoseconds = u32::try_from(metadata.ctime_nsec()).unwrap_or(0);
     let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
-    // A change in the future is another clock's, or the clock was set back.
+    // A change in the future comes from another clock, or the clock was set back.
     let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok()).unwrap_or_default();
     TICK.saturating_sub(age)
 }

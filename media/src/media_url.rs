@@ -1,4 +1,4 @@
-//! The address under which BMCs find images: as strict as the strictest firmware.
+//! The base of images' URLs. It must suit the strictest firmware.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -6,57 +6,54 @@ use std::str::FromStr;
 
 use url::{Host, Url};
 
-/// The most characters that a URL may have (a demand of several vendors).
+/// Maximum length of a URL in characters, which several vendors demand.
 const LONGEST_URL: usize = 255;
 
-/// What [`MediaUrl::file`] puts behind the base: `/i/`, a token, `/`, and the longest file name.
+/// What [`MediaUrl::file`] appends to the base: `/i/`, a token, `/`, and the longest file name.
 const LONGEST_FILE: usize = "/i/".len() + 26 + "/".len() + "initrd.img".len();
 
-/// What that leaves for the base.
+/// The maximum length of the base that follows from that.
 const LONGEST_BASE: usize = LONGEST_URL - LONGEST_FILE;
 
-/// Why a text cannot be the base of the images' URLs. Each says what a BMC would choke on and what to do.
+/// Why a text cannot be the base of images' URLs. Each error says what BMCs refuse, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MediaUrlError {
-    /// The scheme is missing, in capitals, or another one.
-    #[error("it must begin with http:// or https://, in lower case: BMCs choose their protocol by these letters")]
+    /// The scheme is missing, has capitals, or is another one.
+    #[error("it must begin with http:// or https:// in lower case, by which BMCs choose the protocol")]
     Scheme,
-    /// Not a URL.
+    /// The text is not a URL.
     #[error("it is not a URL: {0}")]
     Syntax(url::ParseError),
-    /// A user name or a password.
-    #[error("it must not hold a user name or password: images are protected by the unguessable part of their URLs")]
+    /// The URL has a user name or a password.
+    #[error("it must not contain a user name or a password: the token in each URL protects the image")]
     Credentials,
-    /// `?`.
-    #[error("it must not hold a query ('?'): Supermicro's BMCs refuse such URLs")]
+    /// The URL has a query.
+    #[error("it must not contain a query ('?'): Supermicro's BMCs refuse such URLs")]
     Query,
-    /// `#`.
-    #[error("it must not hold a fragment ('#')")]
+    /// The URL has a fragment.
+    #[error("it must not contain a fragment ('#')")]
     Fragment,
-    /// A component of the path with anything but lower-case letters and digits.
+    /// This segment of the path has characters other than lower-case letters and digits.
     #[error(
-        "its path {0:?} must be made of lower-case letters and digits only: some BMCs refuse '-', '=', '%' \
-         and others"
+        "its path {0:?} must have only lower-case letters and digits: some BMCs refuse '-', '=', '%' and other characters"
     )]
     Path(String),
-    /// So long that images' URLs would be longer than BMCs take.
+    /// The URL has so many characters that images' URLs would be too long for BMCs.
     #[error(
-        "it has {0} characters, and images' URLs would be longer than the {LONGEST_URL} that BMCs take; use at most \
-         {LONGEST_BASE}"
+        "it has {0} characters, so images' URLs would be longer than the {LONGEST_URL} characters that BMCs accept; use \
+         at most {LONGEST_BASE}"
     )]
     Length(usize),
-    /// `0.0.0.0` or `[::]`.
-    #[error(
-        "{0} is an address to listen on, not one that a BMC can reach; use this machine's address on the BMCs' network"
-    )]
+    /// The address is `0.0.0.0` or `[::]`.
+    #[error("{0} is an address to listen on, which BMCs cannot reach; use this machine's address on the BMCs' network")]
     Unspecified(IpAddr),
-    /// An address of a group.
+    /// The address is a multicast or broadcast address.
     #[error("{0} is a multicast or broadcast address; use this machine's address on the BMCs' network")]
     Group(IpAddr),
 }
 
-/// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`. Never ends in
-/// a slash. That it can be parsed means that every URL made of it suits the BMCs that we know.
+/// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`, without a slash at the
+/// end. All known BMCs accept the URLs that are made from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaUrl {
     text: String,
@@ -70,7 +67,7 @@ enum MediaHost {
 }
 
 impl MediaUrl {
-    /// The address of a listener that is bound to one address, not to all.
+    /// Makes the URL of a listener that is bound to one address.
     pub fn of_listener(address: SocketAddr, tls: bool) -> Result<Self, MediaUrlError> {
         format!("{}://{address}", if tls { "https" } else { "http" }).parse()
     }
@@ -80,14 +77,14 @@ impl MediaUrl {
         format!("{}/i/{token}/{name}", self.text)
     }
 
-    /// The URL of `name` right behind the host and port. What path this URL has is left out, as Metal3's
+    /// The URL of `name` directly after the host and the port. Leaves out this URL's path, as Metal3's
     /// image-customization-controller does.
     pub fn at_root(&self, name: &str) -> String {
         let end = self.text.match_indices('/').nth(2).map_or(self.text.len(), |(slash, _)| slash);
         format!("{}/{name}", self.text.get(..end).unwrap_or(&self.text))
     }
 
-    /// This URL without its path, and that path where there was one.
+    /// Splits off the path, if there is one.
     pub fn without_path(self) -> (Self, Option<String>) {
         let root = self.at_root("");
         let path =
@@ -95,21 +92,21 @@ impl MediaUrl {
         (Self { text: root.trim_end_matches('/').to_owned(), host: self.host }, path)
     }
 
-    /// The URL by which the host that has `token` calls home.
+    /// The URL with which the host that has `token` calls home.
     pub fn call_home(&self, token: &impl fmt::Display) -> String {
         format!("{}/h/{token}", self.text)
     }
 
-    /// Whether BMCs are told to use TLS.
+    /// Whether the URL has `https://`.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")
     }
 
-    /// What is allowed and yet likely wrong.
+    /// Warnings about a URL that is valid, but probably wrong.
     pub fn warnings(&self) -> Vec<String> {
         match &self.host {
             MediaHost::Name(name) => vec![format!(
-                "the media URL names a host ({name}): networks of BMCs often have no DNS; an IP address works everywhere"
+                "the media URL has a host name ({name}), but networks of BMCs often have no DNS; an IP address works everywhere"
             )],
             MediaHost::Address(address) if address.to_canonical().is_loopback() => {
                 vec![format!("the media URL is a loopback address ({address}): only this machine can fetch images")]
@@ -123,7 +120,7 @@ impl FromStr for MediaUrl {
     type Err = MediaUrlError;
 
     fn from_str(text: &str) -> Result<Self, MediaUrlError> {
-        // Before the URL parser, which would put "HTTP:/x" and "http:\\x" right where firmware does not.
+        // The URL parser would accept and correct "HTTP:/x" and "http:\\x". Firmware does not.
         let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
             return Err(MediaUrlError::Scheme);
         };
@@ -137,7 +134,7 @@ impl FromStr for MediaUrl {
         if !url.username().is_empty() || url.password().is_some() || rest.contains('@') {
             return Err(MediaUrlError::Credentials);
         }
-        // The path as written: what the parser made of "/a/../b" or of a backslash is not what anyone means.
+        // Compares with the path as it was written: the parser changes "/a/../b" and backslashes.
         let path = rest.split_once('/').map_or("", |(_, path)| path).trim_end_matches('/');
         if url.path().trim_matches('/') != path {
             return Err(MediaUrlError::Path(path.to_owned()));

@@ -1,4 +1,4 @@
-//! What the media plane is given to serve, whoever keeps it.
+//! What the media plane serves: the interface between it and a store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,13 @@ use crate::UrlForm;
 use crate::base_file::BaseFiles;
 use crate::reading::FileReading;
 
-/// A strong entity tag (RFC 9110 §8.8.3): equal for equal bytes only. Printed as it stands in the header, quoted.
+/// A strong entity tag (RFC 9110 §8.8.3): two files have the same tag only if they have the same bytes. Displays with quotes,
+/// as in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ETag([u8; 16]);
 
 impl ETag {
-    /// The tag of what `identity` is the identity of: its first 128 bits.
+    /// Makes the tag of a file from the first 128 bits of its identity.
     pub fn new(identity: &Digest) -> Self {
         let mut tag = [0; 16];
         tag.iter_mut().zip(identity.as_bytes()).for_each(|(to, from)| *to = *from);
@@ -34,50 +35,51 @@ impl fmt::Display for ETag {
 /// A file behind a capability URL.
 #[derive(Debug, Clone)]
 pub struct ServedFile {
-    /// Its bytes.
+    /// The file's bytes.
     pub overlay: Arc<Overlay>,
-    /// What the overlay lies over; nothing for a file that is all in memory, such as an iPXE script.
+    /// The files of the base. Empty for a file that is all in memory, such as an iPXE script.
     pub base: Arc<BaseFiles>,
-    /// Changes with the bytes and with nothing else.
+    /// The entity tag, which changes with the bytes and with nothing else.
     pub etag: ETag,
-    /// Whole seconds, the same on every replica and after every restart. Where the file `changes`, it may be in the
-    /// future, and no two contents of a URL have the same one.
+    /// The time for `Last-Modified`, in whole seconds; the same on every replica and after every restart. If the file
+    /// `changes`, the time may be in the future, and two contents of a URL never have the same time.
     pub last_modified: SystemTime,
-    /// Whether the URL may stand for another file later.
+    /// Whether the URL may get another content later.
     pub changes: bool,
-    /// What the user calls the host that the image was published for first.
+    /// The name of the host for which the image was first published.
     pub host: Option<Arc<str>>,
     /// `Content-Type`.
     pub media_type: &'static str,
-    /// Where it is noted what of it is read, if anybody wants to know.
+    /// The record of what is read from the file. `None` if nobody needs it.
     pub reading: Option<Arc<FileReading>>,
 }
 
-/// What is known of a URL.
+/// What the store knows about a URL.
 #[derive(Debug, Clone)]
 pub enum Lookup {
-    /// It stands for this file.
+    /// The URL leads to this file.
     Found(ServedFile),
-    /// It stands for nothing: the token or the file is unknown, or was released.
+    /// The token or the file is unknown, or the image was released.
     NotFound,
-    /// It stands for nothing now, and may stand for an image in a moment: each value that is received says that one was
-    /// published since.
+    /// The URL is unknown, but an image for it may arrive in a moment. The receiver gets a value whenever an image was
+    /// published.
     NotYet(watch::Receiver<u64>),
-    /// It stands for a file that cannot be served at the moment, and why, for the log. The client may come again.
+    /// The file cannot be served at the moment, for the given reason, which goes to the log. The client may try again.
     Unavailable(String),
 }
 
-/// Where the media plane finds its files. Called once for each request, on the threads that serve: it must not wait.
+/// Finds the files that the media plane serves. The plane calls it once for each request, on the threads that serve, so it
+/// must not block.
 pub trait Published: Send + Sync + 'static {
-    /// What `/i/<token>/<file>` stands for.
+    /// Looks up `/i/<token>/<file>`.
     fn find(&self, token: &str, file: &str) -> Lookup;
 
-    /// What the URLs look like.
+    /// The form of the URLs.
     fn urls(&self) -> UrlForm {
         UrlForm::Capability
     }
 
-    /// What a path that ends in `name` stands for, in the other forms.
+    /// Looks up a path that ends with `name`, in the other forms.
     fn find_name(&self, _name: &str) -> Lookup {
         Lookup::NotFound
     }

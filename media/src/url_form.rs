@@ -1,38 +1,37 @@
-//! What the URLs of images look like.
+//! The forms of images' URLs.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use subtle::ConstantTimeEq as _;
 use uuid::{Builder, Uuid};
 
-/// Characters of a UUID.
+use crate::UrlSecret;
+
+/// Length of a UUID in characters.
 const LENGTH: usize = 36;
 
-/// The longest name: that of a file.
-const LONGEST_NAME: usize = 255;
+/// Maximum length of a name, as of a file name.
+const MAX_NAME: usize = 255;
 
-/// What the URLs of images look like. `/i/<token>/<file>` is answered in every form.
+/// The form of images' URLs. The plane answers `/i/<token>/<file>` in every form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlForm {
     /// `/i/<token>/<file>` and nothing else. The token is the credential.
     Capability,
-    /// `/<uuid>`, with any path before it: the form of Metal3's image-customization-controller. The UUID is the
-    /// credential. It is made from the installation's key, the image and the file, and so outlives a restart.
+    /// `/<uuid>`, after any path: the form of Metal3's image-customization-controller. The UUID is the credential. It depends
+    /// on the installation key, the image and the file, so it is the same after a restart.
     Uuid,
-    /// `/<name>`, with any path before it, where the name is that of the image's owner: the form of Metal3's
-    /// image-customization-server. Names are no secrets: whoever guesses one can read the image.
+    /// `/<name>`, after any path: the form of Metal3's image-customization-server. The name is that of the image's owner. It is
+    /// not a secret: anyone who guesses it can read the image.
     Named,
 }
 
-/// Not the last part of a URL of a form.
+/// The text cannot be the last segment of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a name: use 1 to 255 letters, digits, '-', '.' and '_', and begin with a letter or a digit")]
 pub struct NotAName;
 
 impl UrlForm {
-    /// Whether a URL of this form can end in `name`, as far as its characters say.
+    /// Whether a URL of this form may end with `name`. Checks only its characters.
     pub fn has(self, name: &str) -> bool {
         match self {
             Self::Capability => false,
@@ -42,22 +41,21 @@ impl UrlForm {
     }
 }
 
-/// Makes sure that `name` can be the last part of a URL. A name never becomes a path of this machine; the characters are
-/// those that mean the same to every client.
+/// Checks that `name` can be the last segment of a URL. Such a name has only characters that mean the same to every client,
+/// and is never a path on this machine.
 pub fn check_name(name: &str) -> Result<(), NotAName> {
-    let good = name.len() <= LONGEST_NAME
+    let is_valid = name.len() <= MAX_NAME
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
-    if good { Ok(()) } else { Err(NotAName) }
+    if is_valid { Ok(()) } else { Err(NotAName) }
 }
 
-/// The credential in a URL of the form [`UrlForm::Uuid`], as it stands there: lower case, with hyphens. It is kept as
-/// secret as a [`MediaToken`](super::MediaToken), and compared like one.
-#[derive(Clone, Copy)]
-pub struct MediaUuid([u8; LENGTH]);
+/// The UUID in a URL of the form [`UrlForm::Uuid`], in lower case and with hyphens.
+pub type MediaUuid = UrlSecret<LENGTH>;
 
 impl MediaUuid {
-    /// The UUID of these bits. It looks like a random one (RFC 9562 §5.4), as clients have always seen here.
+    /// Makes the UUID of the first 128 bits of `mac`. It has the form of a random UUID (RFC 9562 §5.4), which clients of
+    /// Metal3's controller expect.
     pub fn from_mac(mac: &[u8; 32]) -> Self {
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(mac).for_each(|(to, from)| *to = *from);
@@ -69,41 +67,15 @@ impl MediaUuid {
         uuid.hyphenated().encode_lower(&mut text);
         Self(text)
     }
-
-    /// The UUID in full, for the image's URL and for nothing else.
-    pub fn as_str(&self) -> &str {
-        // Only ASCII is ever stored.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
 }
 
 impl FromStr for MediaUuid {
     type Err = NotAName;
 
-    /// Only the form that is written: capitals, braces and the like are other URLs.
+    /// Accepts only the form that [`as_str`](Self::as_str) has. With capitals or braces, it is another URL.
     fn from_str(text: &str) -> Result<Self, NotAName> {
         let uuid = Uuid::try_parse(text).map_err(|_| NotAName)?;
         Some(Self::of(uuid)).filter(|uuid| uuid.as_str() == text).ok_or(NotAName)
-    }
-}
-
-impl PartialEq for MediaUuid {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for MediaUuid {}
-
-impl Hash for MediaUuid {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write(&self.0);
-    }
-}
-
-impl fmt::Debug for MediaUuid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}…", self.as_str().get(..4).unwrap_or_default())
     }
 }
 

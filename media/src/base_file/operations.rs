@@ -1,18 +1,18 @@
-//! The operations on a base's file that are under way, so that a file system that hangs holds a bounded number of
-//! threads, and is noticed.
+//! Counts the operations on a base's file that are under way. A file system that hangs is noticed, and blocks only a limited
+//! number of threads.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-/// How long a file system may take over a read before it counts as hung.
+/// How long a read may take before the file system counts as hung.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many reads of transfers block a thread at once. Each reads up to 64 KiB, behind which the kernel reads ahead.
+/// How many reads for transfers may block a thread at once. Each reads up to 64 KiB, and the kernel reads ahead.
 const TRANSFERS: usize = 8;
 
-/// How many operations block a thread at once, with those of the API.
+/// How many operations may block a thread at once, including those of the API.
 const ALL: usize = 12;
 
 /// The operations on one file.
@@ -26,11 +26,11 @@ pub(super) struct Operations {
 #[derive(Debug)]
 struct State {
     running: usize,
-    /// When the last one ended; or, where none ran by then, when the first one of those that run began.
+    /// When the last operation ended. If nothing ran then, when the first of the current operations began.
     since: Instant,
 }
 
-/// An operation, until it is dropped.
+/// An operation that runs until this is dropped.
 #[derive(Debug)]
 pub(super) struct Operation<'a>(&'a Operations);
 
@@ -42,8 +42,8 @@ impl Default for Operations {
 }
 
 impl Operations {
-    /// Begins an operation that may block the calling thread. Waits for another one to end if too many run, and returns
-    /// `None` if none of them does.
+    /// Begins an operation that may block the calling thread. If too many run, waits for one to end. Returns `None` if none
+    /// ends in time.
     pub(super) fn begin(&self) -> Option<Operation<'_>> {
         let asked = Instant::now();
         let mut state = self.lock();
@@ -58,13 +58,13 @@ impl Operations {
         Some(Operation(self))
     }
 
-    /// For how long operations have been running without one of them ending, if that is too long.
+    /// For how long no operation has ended, if that is too long.
     pub(super) fn hung_for(&self) -> Option<Duration> {
         let state = self.lock();
         (state.running > 0).then(|| state.since.elapsed()).filter(|age| *age >= PATIENCE)
     }
 
-    /// The places for threads that read for transfers.
+    /// A permit for each thread that may read for transfers.
     pub(super) fn transfers(&self) -> Arc<Semaphore> {
         Arc::clone(&self.transfers)
     }

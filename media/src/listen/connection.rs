@@ -19,28 +19,37 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
-use super::fair::Fair;
 use super::idle::Activity;
 use super::message::Fault;
 use super::metrics::Closed;
+use super::options::Options;
 use super::queue::Socket;
 use super::table::Admission;
-use super::{Options, Peer};
+use super::yielding::YieldingStream;
 use crate::LogLimit;
 
-/// What one connection may hold in memory, in either direction: a request's head, and bytes on their way out.
+/// The client of a connection. Every request has it as an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// The client's address.
+    pub address: SocketAddr,
+    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
+    pub tls: Option<&'static str>,
+}
+
+/// How many bytes one connection may buffer in either direction: the head of a request, and bytes to send.
 const BUFFERED: usize = 64 << 10;
 
-/// Anybody can fail a handshake, as often as they like.
+/// Limits the log lines about handshakes, because anybody can make them fail at any rate.
 static HANDSHAKES: LogLimit = LogLimit::new();
 
-/// How a listener's life goes.
+/// The phases of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Serving,
-    /// Requests that are running may end, no further ones are read.
+    /// Current requests may end. No further requests are read.
     Draining,
-    /// Everything ends now.
+    /// All connections end now.
     Stopped,
 }
 
@@ -56,7 +65,7 @@ pub(super) async fn serve<S, B>(
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
-    // The last piece of each answer would wait for the client's delayed acknowledgement.
+    // Without this option, the last piece of each answer waits for the client's delayed acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%address, %error, "TCP_NODELAY");
     }
@@ -69,7 +78,7 @@ pub(super) async fn serve<S, B>(
         () = admission.evicted() => return options.metrics.closed(Closed::Evicted),
         _ = phase.wait_for(|phase| *phase >= Phase::Draining) => return,
     };
-    // The operator needs to know why a BMC does not get through, and only the BMC's side shows it otherwise.
+    // The operator must see here why a BMC cannot connect. Otherwise only the BMC would show it.
     match result {
         Ok(Ok(stream)) => {
             let version = match stream.get_ref().1.protocol_version() {
@@ -88,7 +97,7 @@ pub(super) async fn serve<S, B>(
         Err(_) => {
             options.metrics.closed(Closed::HandshakeTimeout);
             if let Some(suppressed) = HANDSHAKES.admit() {
-                tracing::info!(peer = %address, suppressed, "TLS handshake not finished in time");
+                tracing::info!(peer = %address, suppressed, "TLS handshake timed out");
             }
         }
     }
@@ -108,10 +117,10 @@ async fn serve_http<T, S, B>(
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     let activity = Activity::new();
-    let io = TokioIo::new(Fair::new(stream, activity.clone(), admission.queue()));
+    let io = TokioIo::new(YieldingStream::new(stream, activity.clone(), admission.queue()));
     let standing = admission.standing();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let asking = standing.ask();
+        let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
         let service = service.clone();
         async move {
@@ -121,7 +130,7 @@ async fn serve_http<T, S, B>(
                 return Ok::<_, S::Error>(fault.answer().map(|text: Full<Bytes>| Either::Left(text)));
             }
             let response = service.oneshot(request).await?;
-            asking.answered(response.status());
+            in_progress.answered(response.status());
             Ok(response.map(Either::Right))
         }
     });
@@ -129,9 +138,9 @@ async fn serve_http<T, S, B>(
     http.timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_buf_size(BUFFERED)
-        // A client that has sent all it will send still wants its answer.
+        // A client that closes its sending side still waits for the answer.
         .half_close(true)
-        // Firmware has been seen to compare header names by case.
+        // Some firmware compares the names of headers with their case.
         .title_case_headers(true);
     let mut connection = pin!(http.serve_connection(io, service));
     let mut stalled = pin!(activity.stalled(options.idle_timeout));
@@ -150,17 +159,17 @@ async fn serve_http<T, S, B>(
                 return;
             }
             () = stalled.as_mut() => {
-                tracing::debug!(peer = %peer.address, "connection closed: nothing moved on it");
+                tracing::debug!(peer = %peer.address, "connection closed: it was idle");
                 return;
             }
             () = evicted.as_mut() => {
                 options.metrics.closed(Closed::Evicted);
-                tracing::debug!(peer = %peer.address, "connection closed: another one needed the room");
+                tracing::debug!(peer = %peer.address, "connection closed to make room for another one");
                 return;
             }
             () = first_request.as_mut(), if awaits_first => {
                 awaits_first = false;
-                if !standing.has_asked() {
+                if !standing.has_had_request() {
                     options.metrics.closed(Closed::NoRequest);
                     tracing::debug!(peer = %peer.address, "connection closed: its first request did not arrive in time");
                     return;

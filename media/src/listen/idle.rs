@@ -1,4 +1,4 @@
-//! Closing connections on which nothing moves.
+//! Detects idle connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// When a connection last moved a byte. Clones are of the same connection.
+/// The time at which a connection last moved a byte. Clones belong to the same connection.
 #[derive(Debug, Clone)]
 pub(super) struct Activity {
     since: Instant,
@@ -15,18 +15,18 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// A connection that is new.
+    /// The activity of a new connection.
     pub(super) fn new() -> Self {
         Self { since: Instant::now(), last: Arc::default() }
     }
 
-    /// A byte moved.
+    /// Records that a byte moved.
     pub(super) fn mark(&self) {
         let elapsed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(elapsed, Ordering::Relaxed);
     }
 
-    /// Ends once nothing has moved for `timeout`. A timer that is set once per timeout rather than with every byte.
+    /// Completes when no byte has moved for `timeout`. It sets its timer once per timeout, not with every byte.
     pub(super) async fn stalled(&self, timeout: Duration) {
         loop {
             let last = self.since + Duration::from_millis(self.last.load(Ordering::Relaxed));

@@ -35,7 +35,7 @@ pub struct ListenMetrics {
 }
 
 impl ListenMetrics {
-    /// Makes the counters known to an exporter, under the name of the plane that is listened for.
+    /// Registers the counters under the name of the plane.
     pub fn register(&self, registry: &mut Registry, plane: &str) {
         let registry = registry.sub_registry_with_prefix(plane);
         registry.register("connections", "Connections that are open", self.open.clone());

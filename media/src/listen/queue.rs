@@ -1,9 +1,9 @@
-//! How much the kernel queues for a client beyond what it has sent.
+//! Limits how many unsent bytes the kernel queues for a client.
 //!
-//! Left alone, the kernel queues up to 4 MiB (`net.ipv4.tcp_wmem`) for a client that does not read, and a thousand such
-//! clients reach the system's limit on TCP memory. A client that reads fast is worth a long queue all the same: on a busy
-//! machine it covers the time until this process runs again. So every connection begins with a short queue, and a
-//! bounded number of fast ones have a long one.
+//! By default, the kernel queues up to 4 MiB (`net.ipv4.tcp_wmem`) for a client that does not read, and a thousand such
+//! clients reach the system's limit of TCP memory. For a fast client, a long queue helps: on a busy machine it lasts until
+//! this process runs again. Every connection therefore begins with a short queue, and a limited number of fast clients get
+//! a long one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::server::TlsStream;
 
-/// Bytes that are queued for any client. What is in flight is not among them, so a distant client loses nothing.
+/// Length of a short queue in bytes. Bytes in flight do not count, so a distant client loses nothing.
 pub(super) const SHORT: u32 = 128 << 10;
 
-/// No bound but the kernel's own.
+/// Length of a long queue: only the kernel's own limit applies.
 const LONG: u32 = u32::MAX;
 
-/// How many connections have long queues: 256 MiB if all their clients stop reading.
+/// Maximum number of long queues. They take 256 MiB if all their clients stop reading.
 pub(super) const LONG_QUEUES: usize = 64;
 
-/// A client is fast if it takes so many bytes in [`WITHIN`].
-const TAKEN: usize = 4 << 20;
+/// A client is fast if it reads so many bytes within [`WITHIN`].
+const FAST: usize = 4 << 20;
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A stream with a TCP socket below it.
+/// A stream over a TCP socket.
 pub(super) trait Socket {
-    /// The socket; none in tests.
+    /// The socket. `None` in tests.
     fn socket(&self) -> Option<&TcpStream>;
 }
 
@@ -51,7 +51,7 @@ impl Socket for Sink {
     }
 }
 
-/// The queue of a connection.
+/// The length of a connection's send queue.
 #[derive(Debug)]
 pub(super) struct SendQueue {
     places: Arc<Semaphore>,
@@ -67,10 +67,10 @@ impl SendQueue {
         Self { places, place: None, taken: 0, since: Instant::now() }
     }
 
-    /// Notes bytes that the kernel took, and sets the length of the queue anew if the client has become fast or slow.
-    pub(super) fn took(&mut self, count: usize, stream: &impl Socket) {
+    /// Counts bytes that the kernel accepted, and changes the length of the queue if the client has become fast or slow.
+    pub(super) fn written(&mut self, count: usize, stream: &impl Socket) {
         self.taken = self.taken.saturating_add(count);
-        if self.taken < TAKEN {
+        if self.taken < FAST {
             return;
         }
         let fast = self.since.elapsed() < WITHIN;
@@ -101,14 +101,14 @@ mod tests {
         let places = Arc::new(Semaphore::new(1));
         let mut queues = [SendQueue::new(Arc::clone(&places)), SendQueue::new(Arc::clone(&places))];
         for queue in &mut queues {
-            (0..16).for_each(|_| queue.took(TAKEN / 8, &sink()));
+            (0..16).for_each(|_| queue.written(FAST / 8, &sink()));
         }
         let is_long = |queues: &[SendQueue]| queues.iter().map(|queue| queue.place.is_some()).collect::<Vec<_>>();
         assert_eq!(is_long(&queues), [true, false]);
         // The first becomes slow, which makes room for the second.
         queues[0].since = Instant::now().checked_sub(WITHIN).unwrap();
         for queue in &mut queues {
-            queue.took(TAKEN, &sink());
+            queue.written(FAST, &sink());
         }
         assert_eq!(is_long(&queues), [false, true]);
         drop(queues);
@@ -116,15 +116,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_socket_is_told() {
+    async fn the_socket_gets_the_length() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let mut queue = SendQueue::new(Arc::new(Semaphore::new(1)));
         let length = || SockRef::from(&stream).tcp_notsent_lowat().unwrap();
-        queue.took(TAKEN, &stream);
+        queue.written(FAST, &stream);
         assert_eq!(length(), LONG);
         queue.since = Instant::now().checked_sub(WITHIN).unwrap();
-        queue.took(TAKEN, &stream);
+        queue.written(FAST, &stream);
         assert_eq!(length(), SHORT);
     }
 }

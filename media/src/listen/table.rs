@@ -43,9 +43,9 @@ struct Address {
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// Whether it has ever sent the head of a request.
-    asked: AtomicBool,
+    had_request: AtomicBool,
     /// Whether a request is being answered.
-    asking: AtomicBool,
+    is_answering: AtomicBool,
     /// Whether it has had a successful answer.
     trusted: AtomicBool,
     evicted: Notify,
@@ -127,7 +127,7 @@ impl State {
             known.pending.remove(&number);
             return Eviction::NotPending;
         }
-        if standing.asking.load(Ordering::Relaxed) {
+        if standing.is_answering.load(Ordering::Relaxed) {
             return Eviction::Busy;
         }
         standing.evicted.notify_one();
@@ -137,7 +137,7 @@ impl State {
 }
 
 impl Admission {
-    /// Evicts the oldest pending connection that is older than this one. False: there is none.
+    /// Evicts the oldest pending connection that is older than this one. Returns false if there is none.
     pub(super) fn make_room(&self) -> bool {
         let mut state = self.table.lock();
         let mut busy = Vec::new();
@@ -174,7 +174,7 @@ impl Admission {
             if self.standing.is_trusted() {
                 continue;
             }
-            if !self.standing.asking.load(Ordering::Relaxed) {
+            if !self.standing.is_answering.load(Ordering::Relaxed) {
                 return;
             }
             // Its request arrived in the same moment, so it stays, and may be evicted later.
@@ -202,16 +202,16 @@ impl Drop for Admission {
 }
 
 impl Standing {
-    /// Notes that a request arrived. It counts as being answered until the returned value is dropped.
-    pub(super) fn ask(self: &Arc<Self>) -> Asking {
-        self.asked.store(true, Ordering::Relaxed);
-        self.asking.store(true, Ordering::Relaxed);
-        Asking(Arc::clone(self))
+    /// Records that a request arrived. It counts as being answered until the returned value is dropped.
+    pub(super) fn begin_request(self: &Arc<Self>) -> RequestInProgress {
+        self.had_request.store(true, Ordering::Relaxed);
+        self.is_answering.store(true, Ordering::Relaxed);
+        RequestInProgress(Arc::clone(self))
     }
 
     /// Whether it has ever sent the head of a request.
-    pub(super) fn has_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub(super) fn has_had_request(&self) -> bool {
+        self.had_request.load(Ordering::Relaxed)
     }
 
     fn is_trusted(&self) -> bool {
@@ -221,22 +221,22 @@ impl Standing {
 
 /// A request that is being answered.
 #[derive(Debug)]
-pub(super) struct Asking(Arc<Standing>);
+pub(super) struct RequestInProgress(Arc<Standing>);
 
-impl Asking {
-    /// Notes the answer's status. A client that asks for something that exists is not one that only takes up room.
+impl RequestInProgress {
+    /// Records the answer's status. A client that requests something that exists does not only take up room.
     pub(super) fn answered(&self, status: StatusCode) {
-        let of_use = !status.is_client_error()
+        let is_useful = !status.is_client_error()
             || [StatusCode::PRECONDITION_FAILED, StatusCode::RANGE_NOT_SATISFIABLE].contains(&status);
-        if of_use {
+        if is_useful {
             self.0.trusted.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Asking {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
-        self.0.asking.store(false, Ordering::Relaxed);
+        self.0.is_answering.store(false, Ordering::Relaxed);
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn answer(admission: &Admission, status: StatusCode) {
-        admission.standing().ask().answered(status);
+        admission.standing().begin_request().answered(status);
     }
 
     #[tokio::test]
@@ -284,7 +284,7 @@ mod tests {
     async fn the_oldest_pending_connection_is_evicted_unless_it_is_being_answered() {
         let table = ConnectionTable::new(10);
         let old = table.admit(ONE).unwrap();
-        let asking = old.standing().ask();
+        let request = old.standing().begin_request();
         let (young, last) = (table.admit(TWO).unwrap(), table.admit(TWO).unwrap());
         answer(&last, StatusCode::OK);
         let new = table.admit(TWO).unwrap();
@@ -292,7 +292,7 @@ mod tests {
         assert!(is_evicted(&young).await && !is_evicted(&old).await);
         drop(young);
         assert!(!new.make_room() && !is_evicted(&new).await, "it does not make room for itself");
-        drop(asking);
+        drop(request);
         assert!(new.make_room() && is_evicted(&old).await);
         drop((old, last, new));
         assert!(table.lock().addresses.is_empty() && table.lock().pending.is_empty());
@@ -303,9 +303,9 @@ mod tests {
         let table = ConnectionTable::new(10);
         let (admission, new) = (table.admit(ONE).unwrap(), table.admit(ONE).unwrap());
         assert!(new.make_room());
-        let asking = admission.standing().ask();
+        let request = admission.standing().begin_request();
         assert!(!is_evicted(&admission).await);
-        drop(asking);
+        drop(request);
         assert!(new.make_room() && is_evicted(&admission).await, "it is pending still");
     }
 }

@@ -1,4 +1,4 @@
-//! TLS 1.2 and 1.3 by rustls. What only speaks TLS 1.0, 1.1 or CBC suites gets the plain-HTTP listener.
+//! TLS 1.2 and 1.3 by rustls. Clients that support only TLS 1.0, 1.1 or CBC suites need the listener for plain HTTP.
 
 use std::fmt;
 use std::fs;
@@ -13,10 +13,10 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// How often the files are looked at, at most: a renewed certificate is in use this long after it was written.
+/// Minimum time between two checks of the files. A renewed certificate is in use after at most this time.
 const RELOAD: Duration = Duration::from_secs(10);
 
-/// Why TLS cannot be offered.
+/// Why a certificate and its key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The certificates cannot be read.
@@ -24,7 +24,7 @@ pub enum TlsError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: rustls_pki_types::pem::Error,
     },
     /// The key cannot be read.
@@ -32,17 +32,17 @@ pub enum TlsError {
     Key {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: rustls_pki_types::pem::Error,
     },
-    /// They are read, but do not work: the key is not that of the certificate, for example.
+    /// The files can be read, but not used, for example because the key belongs to another certificate.
     #[error("TLS certificate {} with key {}: {source}", certificate.display(), key.display())]
     Unusable {
         /// The certificates' file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What is wrong with them.
+        /// The reason.
         source: rustls::Error,
     },
 }
@@ -60,8 +60,8 @@ struct Files {
 struct Loaded {
     config: Arc<ServerConfig>,
     modified: [Option<SystemTime>; 2],
-    looked: Instant,
-    looking: bool,
+    checked: Instant,
+    is_checking: bool,
 }
 
 impl Tls {
@@ -69,39 +69,41 @@ impl Tls {
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let modified = [modified(certificate), modified(key)];
         let config = load(certificate, key)?;
-        let loaded = Mutex::new(Loaded { config, modified, looked: Instant::now(), looking: false });
+        let loaded = Mutex::new(Loaded { config, modified, checked: Instant::now(), is_checking: false });
         Ok(Self(Arc::new(Files { certificate: certificate.to_owned(), key: key.to_owned(), loaded })))
     }
 
-    /// An acceptor with the files' content, as it was when they were last looked at and usable. Looks at them again, now and
-    /// then, on another thread: their file system may take its time.
+    /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on another
+    /// thread, because their file system may be slow.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         let mut loaded = self.0.loaded();
-        if loaded.looked.elapsed() >= RELOAD && !loaded.looking {
-            loaded.looking = true;
+        if loaded.checked.elapsed() >= RELOAD && !loaded.is_checking {
+            loaded.is_checking = true;
             let files = Arc::clone(&self.0);
-            tokio::task::spawn_blocking(move || files.look());
+            tokio::task::spawn_blocking(move || files.reload());
         }
         TlsAcceptor::from(Arc::clone(&loaded.config))
     }
 }
 
 impl Files {
-    fn look(&self) {
+    fn reload(&self) {
         let modified = [modified(&self.certificate), modified(&self.key)];
         let known = self.loaded().modified;
         let read = (modified != known).then(|| load(&self.certificate, &self.key));
         let mut loaded = self.loaded();
-        loaded.looked = Instant::now();
-        loaded.looking = false;
+        loaded.checked = Instant::now();
+        loaded.is_checking = false;
         match read {
             Some(Ok(config)) => {
-                tracing::info!(certificate = %self.certificate.display(), "TLS certificate read again");
+                tracing::info!(certificate = %self.certificate.display(), "loaded the changed TLS certificate");
                 loaded.config = config;
                 loaded.modified = modified;
             }
-            // Not remembered as seen: the other file of the pair may still be on its way.
-            Some(Err(error)) => tracing::error!(%error, "the TLS certificate in use is kept"),
+            // Keeps the old times, so that the files are read again: the other file may not be written yet.
+            Some(Err(error)) => {
+                tracing::error!(%error, "cannot load the changed TLS certificate; the previous one remains in use")
+            }
             None => {}
         }
     }
@@ -155,11 +157,11 @@ mod tests {
         fs::write(directory.join("tls.key"), issued.signing_key.serialize_pem()).unwrap();
     }
 
-    /// The configuration in use once the files were due to be looked at, and were.
+    /// The configuration in use after the next check of the files.
     fn in_use(tls: &Tls) -> Arc<ServerConfig> {
-        tls.0.loaded().looked = Instant::now().checked_sub(RELOAD).unwrap();
+        tls.0.loaded().checked = Instant::now().checked_sub(RELOAD).unwrap();
         drop(tls.acceptor());
-        while tls.0.loaded().looking {
+        while tls.0.loaded().is_checking {
             std::thread::yield_now();
         }
         Arc::clone(tls.acceptor().config())

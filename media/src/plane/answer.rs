@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Answers requests.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,10 +21,10 @@ use http_body_util::{Either, Full};
 
 use imagelib::overlay::Overlay;
 
+use super::arrival::Arrivals;
 use super::body::{ImageBody, Part};
 use super::call_home::CallHomes;
 use super::conditions::{Validators, Verdict};
-use super::late::LateImages;
 use super::log::{self, AccessLog, Outcome};
 use super::metrics::MediaMetrics;
 use super::path::Target;
@@ -39,18 +39,18 @@ use crate::served::{Lookup, Published, ServedFile};
 /// The body of an answer: a short text or the bytes of an image.
 pub type MediaBody = Either<Full<Bytes>, ImageBody>;
 
-/// An answer that is there, or will be.
+/// An answer, at once or later.
 pub(super) type Answering = future::Either<Ready<Answer>, BoxFuture<'static, Answer>>;
 type Answer = Result<Response<MediaBody>, Infallible>;
 
-/// A cache on the way must not keep secrets nor recompress; a client's own may keep the file, since its bytes never
-/// change, but asks again, since it may be released. Ironic's image cache works with everything but `no-store`.
+/// Caches in between must neither store secrets nor compress files again. A client's own cache may store the file, but must
+/// ask again, because the image may be released. Ironic's image cache works with everything except `no-store`.
 const CACHING: &str = "private, no-cache, no-transform";
 
-/// What is not there, or not ready, may be so the next moment.
-const NEVER_KEPT: &str = "no-store";
+/// A file that is missing or not ready may be there the next moment.
+const NO_STORE: &str = "no-store";
 
-/// What the requests of a media plane share.
+/// The state that all requests of a media plane share.
 pub(super) struct Plane {
     published: Arc<dyn Published>,
     metrics: MediaMetrics,
@@ -58,7 +58,7 @@ pub(super) struct Plane {
     log: AccessLog,
     unavailable: LogLimit,
     call_homes: CallHomes,
-    late: LateImages,
+    arrivals: Arrivals,
 }
 
 impl Plane {
@@ -70,7 +70,7 @@ impl Plane {
             log: AccessLog::default(),
             unavailable: LogLimit::new(),
             call_homes: CallHomes::default(),
-            late: LateImages::default(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -83,12 +83,12 @@ impl Plane {
         &self.call_homes
     }
 
-    /// Answers a request, at once or, where the image that it is for may be known in a moment only, then. So it is where
-    /// only the file system of a base can say whether the base is what it was.
+    /// Answers a request. The answer comes later if the image may arrive in a moment, or if only a file system can tell whether
+    /// a base is unchanged.
     pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
-        let looked_up = self.look_up(&head);
-        if let Lookup::NotYet(arrivals) = looked_up {
-            let Some(wait) = self.late.begin(arrivals) else {
+        let lookup = self.look_up(&head);
+        if let Lookup::NotYet(arrivals) = lookup {
+            let Some(wait) = self.arrivals.begin(arrivals) else {
                 return ready(Ok(self.answer_with(&head, Lookup::NotFound))).left_future();
             };
             let plane = Arc::clone(self);
@@ -98,7 +98,7 @@ impl Plane {
             };
             return answer.boxed().right_future();
         }
-        match bases_checked_now(looked_up) {
+        match bases_checked_now(lookup) {
             Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
             Err(unchecked) => {
                 let plane = Arc::clone(self);
@@ -131,8 +131,8 @@ impl Plane {
             Lookup::NotFound | Lookup::NotYet(_) => (false, None),
         };
         let response = self.respond(head, target, lookup).unwrap_or_else(|error| {
-            // Only a media type that is no header value comes here.
-            tracing::error!(%error, "an answer could not be put together");
+            // Only a media type that is not a valid header leads here.
+            tracing::error!(%error, "cannot build an answer");
             let mut response = Response::new(Either::Left(Full::default()));
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             response
@@ -143,7 +143,7 @@ impl Plane {
             self.metrics.unknown(target);
         }
         let length = if let Either::Right(body) = response.body() { body.rest() } else { 0 };
-        // A host that calls home is known by its token.
+        // A host that calls home has a known token.
         let known = known || status == StatusCode::NO_CONTENT;
         self.log.write(head, target, &Outcome { status, length, known, host: host.as_deref() });
         response
@@ -152,12 +152,12 @@ impl Plane {
     fn respond(&self, head: &Parts, target: Option<Target<'_>>, lookup: Lookup) -> http::Result<Response<MediaBody>> {
         if !is_answered(&head.method) {
             let builder = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
-            return text(builder, "only GET and HEAD are answered here\n");
+            return text(builder, "only GET and HEAD are allowed here\n");
         }
         if let Some(Target::CallHome { token }) = target
             && self.call_homes.call(token, head)
         {
-            return heard();
+            return call_received();
         }
         match lookup {
             Lookup::NotFound | Lookup::NotYet(_) => not_found(),
@@ -166,20 +166,20 @@ impl Plane {
         }
     }
 
-    /// The reason is the operator's business and goes to the log; the client learns only that it may come again.
+    /// The reason is for the operator, and goes to the log. The client learns only that it may try again.
     fn unavailable(&self, target: Option<Target<'_>>, reason: &str) -> http::Result<Response<MediaBody>> {
         if let Some(suppressed) = self.unavailable.admit() {
             let (token, file) = target.map_or(("", ""), Target::shown);
-            tracing::warn!(token, file, reason, suppressed, "an image cannot be served");
+            tracing::warn!(token, file, reason, suppressed, "cannot serve an image");
         }
         let builder = Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, "30");
-        let builder = builder.header(CACHE_CONTROL, NEVER_KEPT);
+        let builder = builder.header(CACHE_CONTROL, NO_STORE);
         text(builder, "the image cannot be served at the moment\n")
     }
 
     fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
-        let recorder = file.reading.as_ref().map(|reading| reading.request(&asked(head)));
+        let recorder = file.reading.as_ref().map(|reading| reading.request(&reading_request(head)));
         let last_modified = whole_seconds(file.last_modified);
         let validators = Validators { etag: &etag, last_modified, changes: file.changes };
         let mut builder = Response::builder().header(ETAG, &etag);
@@ -193,7 +193,7 @@ impl Plane {
             Verdict::NotModified => return empty(builder.status(StatusCode::NOT_MODIFIED)),
             Verdict::Failed => {
                 let builder = builder.status(StatusCode::PRECONDITION_FAILED);
-                return text(builder, "the file is not the one that the request's conditions name\n");
+                return text(builder, "the file does not match the conditions of the request\n");
             }
         }
         // HEAD ignores Range (§14.2): it tells the size of the whole.
@@ -216,13 +216,13 @@ impl Plane {
             Requested::Unsatisfiable => {
                 let builder = builder.status(StatusCode::RANGE_NOT_SATISFIABLE);
                 let builder = builder.header(CONTENT_RANGE, format!("bytes */{size}"));
-                text(builder, "the file has none of the bytes that the request's Range names\n")
+                text(builder, "the Range of the request is outside the file\n")
             }
         }
     }
 
-    /// RFC 9110 §14.6. The boundary is the entity tag, which no content can hold by chance or by intent, as it is a
-    /// digest over that content.
+    /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it cannot
+    /// occur in the content, neither by chance nor on purpose.
     fn multipart(
         &self,
         builder: Builder,
@@ -264,8 +264,8 @@ fn is_answered(method: &Method) -> bool {
     [Method::GET, Method::HEAD].contains(method)
 }
 
-/// What the record of a file's reading is told of a request.
-fn asked(head: &Parts) -> Request<'_> {
+/// What the record of a file's reading needs from a request.
+fn reading_request(head: &Parts) -> Request<'_> {
     let peer = head.extensions.get::<Peer>();
     Request {
         peer: peer.map(|peer| peer.address.ip().to_canonical()),
@@ -276,7 +276,7 @@ fn asked(head: &Parts) -> Request<'_> {
     }
 }
 
-/// What of the file a GET asks for. A `Range` given twice is malformed, and is ignored like any that is.
+/// The ranges that a GET requests. A second `Range` header makes both malformed, and malformed ranges are ignored.
 fn range(head: &Parts, validators: Validators<'_>, size: u64) -> Requested {
     let mut values = head.headers.get_all(RANGE).iter();
     match (values.next().map(|value| value.to_str()), values.next()) {
@@ -289,7 +289,7 @@ fn content_range(range: &Range<u64>, size: u64) -> String {
     format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1))
 }
 
-/// A time as a header can show it: in whole seconds, and between the years 1970 and 9999.
+/// A time as a header can have it: in whole seconds, and between the years 1970 and 9999.
 fn whole_seconds(time: SystemTime) -> SystemTime {
     const YEAR_10000: u64 = 253_402_300_800;
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -297,17 +297,17 @@ fn whole_seconds(time: SystemTime) -> SystemTime {
 }
 
 fn not_found() -> http::Result<Response<MediaBody>> {
-    let builder = Response::builder().status(StatusCode::NOT_FOUND).header(CACHE_CONTROL, NEVER_KEPT);
+    let builder = Response::builder().status(StatusCode::NOT_FOUND).header(CACHE_CONTROL, NO_STORE);
     text(builder, "not found\n")
 }
 
-/// The answer to a host's call home. One that a cache on the way gave would be a call that nobody hears.
-fn heard() -> http::Result<Response<MediaBody>> {
-    empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NEVER_KEPT))
+/// The answer to a host that calls home. No cache may store it, or a later call would not reach dayone.
+fn call_received() -> http::Result<Response<MediaBody>> {
+    empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NO_STORE))
 }
 
-/// What a lookup is once the bases of the file that it found are known to be what they were; `Err` with the lookup where
-/// only their file systems can say.
+/// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file systems can
+/// tell.
 fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
     let Lookup::Found(served) = &lookup else { return Ok(lookup) };
     for base in served.base.values() {
@@ -320,7 +320,7 @@ fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
     Ok(lookup)
 }
 
-/// The same, asking the file systems; one that does not answer in time has no file to serve.
+/// Does the same and waits for the file systems. If one does not answer in time, the file is unavailable.
 async fn bases_checked(lookup: Lookup) -> Lookup {
     let Lookup::Found(served) = &lookup else { return lookup };
     for base in served.base.values() {

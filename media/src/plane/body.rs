@@ -1,4 +1,4 @@
-//! The bytes of a file, or of ranges of it, on their way to a connection.
+//! The body of an answer: the bytes of a file, or of ranges of it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,13 +22,13 @@ use crate::reading::Recorder;
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
 
-/// How far ahead of a cold read the kernel is told to fetch, within what was asked for.
+/// How far the kernel reads ahead after a read that had to wait, within the requested range.
 const READ_AHEAD: u64 = 2 << 20;
 
 /// A piece of a body.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// Bytes of the protocol's own, between the ranges of a multipart body.
+    /// Text between the ranges of a multipart body.
     Text(Bytes),
     /// Bytes of the image.
     Image(Range<u64>),
@@ -43,16 +43,17 @@ impl Part {
     }
 }
 
-/// Whoever asks for a base that cannot be read gets a line for each request.
+/// Limits the log lines about bases that cannot be read: each request would cause one.
 static ABORTED: LogLimit = LogLimit::new();
 
-/// The body of a 200 or a 206. It ends with an error, which aborts the connection, rather than with wrong bytes.
+/// The body of a 200 or a 206. If the base has changed, it ends with an error, which closes the connection, and never sends a
+/// wrong byte.
 pub struct ImageBody {
     overlay: Arc<Overlay>,
     base: Arc<BaseFiles>,
     parts: VecDeque<Part>,
     rest: u64,
-    /// A read that waits for a disk, on another thread, or for its turn to do so.
+    /// A read on another thread that waits for a disk, or for a permit.
     reading: Option<BoxFuture<'static, io::Result<Buffer>>>,
     pool: Arc<Pool>,
     transfer: Transfer,
@@ -140,9 +141,9 @@ impl ImageBody {
                 self.transfer.metrics().cold_read();
                 let base = Arc::clone(base);
                 let read = async move {
-                    let place = base.places_to_read().acquire_owned().await.map_err(io::Error::other)?;
+                    let permit = base.read_permits().acquire_owned().await.map_err(io::Error::other)?;
                     let read = tokio::task::spawn_blocking(move || {
-                        let _place = place;
+                        let _permit = permit;
                         base.will_need(offset, length.min(READ_AHEAD));
                         let room = buffer.room(length);
                         let count = room.len();
@@ -181,9 +182,9 @@ impl ImageBody {
     }
 }
 
-/// The overlay was planned for more than there is.
+/// The base is shorter than the overlay expects.
 fn missing(offset: u64) -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, format!("no bytes at offset {offset} of the base image"))
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the base image has no bytes at offset {offset}"))
 }
 
 impl fmt::Debug for ImageBody {
@@ -212,7 +213,7 @@ impl Body for ImageBody {
         if let Some(Err(error)) = &bytes
             && let Some(suppressed) = ABORTED.admit()
         {
-            tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: its image cannot be read");
+            tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: cannot read the image");
         }
         Poll::Ready(bytes.map(|bytes| bytes.map(Frame::data)))
     }

@@ -1,5 +1,5 @@
-//! `/h/<token>`: by asking for it, a host says that it is up and has its network. It is answered with 204 for tokens
-//! that somebody waits for, and for no others.
+//! `/h/<token>`: a booted host requests this path when its network is up. The answer is 204 if somebody waits for that call, and
+//! otherwise 404.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,42 +15,43 @@ use super::log::text;
 use crate::MediaToken;
 use crate::listen::Peer;
 
-/// How many calls can be waited for at once: many times the hosts that one server boots.
-const WAITED_FOR: usize = 16_384;
+/// Maximum number of calls to wait for: many times the number of hosts that one server boots.
+const MAX_EXPECTED: usize = 16_384;
 
-/// A host's call.
+/// A call of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// When it came.
+    /// When the call arrived.
     pub at: SystemTime,
-    /// Where it came from: the host's own address, unless something on the way translates addresses.
+    /// The sender's address: the host's own, unless something in between translates addresses.
     pub peer: Option<SocketAddr>,
-    /// What the host calls with.
+    /// The `User-Agent` header.
     pub user_agent: Option<String>,
-    /// The version of TLS; none on plain HTTP.
+    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
     pub tls: Option<&'static str>,
 }
 
-/// More hosts are waited for than a server boots.
+/// Too many hosts are expected to call home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{WAITED_FOR} hosts are expected to call home already; wait until some of the boots have ended")]
+#[error("dayone already waits for {MAX_EXPECTED} hosts to call home; wait until some of their boots have ended")]
 pub struct TooManyExpected;
 
-/// The calls that are waited for. Clones are the same. In memory only: who waits says so again after a restart.
+/// The calls that somebody waits for. Clones share them. They are only in memory: after a restart, the caller must call
+/// [`expect`](Self::expect) again.
 #[derive(Clone, Default)]
 pub struct CallHomes(Arc<Mutex<Waiting>>);
 
-/// Several may wait for the same call.
+/// Several callers may wait for the same call.
 type Waiting = HashMap<MediaToken, Vec<watch::Sender<Option<Call>>>>;
 
 impl CallHomes {
-    /// Waits for the call of `token`. It is in the receiver when it has come, and only calls from now on count. Dropping
-    /// the receiver ends the waiting.
+    /// Waits for the call of the host that has `token`. The receiver gets the first call from now on. Drop the receiver to stop
+    /// waiting.
     pub fn expect(&self, token: MediaToken) -> Result<watch::Receiver<Option<Call>>, TooManyExpected> {
         let mut waiting = self.waiting();
-        if waiting.len() >= WAITED_FOR {
+        if waiting.len() >= MAX_EXPECTED {
             waiting.retain(|_, senders| senders.iter().any(|sender| !sender.is_closed()));
-            if waiting.len() >= WAITED_FOR {
+            if waiting.len() >= MAX_EXPECTED {
                 return Err(TooManyExpected);
             }
         }
@@ -61,12 +62,12 @@ impl CallHomes {
         Ok(receiver)
     }
 
-    /// Waits no longer for the call of `token`, whoever did.
+    /// Stops waiting for the call of `token`, for all receivers.
     pub fn forget(&self, token: &MediaToken) {
         self.waiting().remove(token);
     }
 
-    /// Tells those who wait for it of a call; whether there are any. Of several calls the first one counts.
+    /// Sends a call to everybody who waits for it, and returns whether anybody does. Only the first of several calls counts.
     pub(super) fn call(&self, token: &str, head: &Parts) -> bool {
         let Ok(token) = token.parse::<MediaToken>() else { return false };
         let waiting = self.waiting();
@@ -143,9 +144,9 @@ mod tests {
             let letters = (0..4).map(|place| char::from(b'a' + u8::try_from((number >> (4 * place)) % 16).unwrap()));
             format!("{}{}", letters.collect::<String>(), "a".repeat(22)).parse::<MediaToken>().unwrap()
         };
-        let mut waiting: Vec<_> = (0..WAITED_FOR).map(|number| homes.expect(token(number)).unwrap()).collect();
-        assert_eq!(homes.expect(token(WAITED_FOR)).unwrap_err(), TooManyExpected);
+        let mut waiting: Vec<_> = (0..MAX_EXPECTED).map(|number| homes.expect(token(number)).unwrap()).collect();
+        assert_eq!(homes.expect(token(MAX_EXPECTED)).unwrap_err(), TooManyExpected);
         waiting.pop();
-        assert!(homes.expect(token(WAITED_FOR)).is_ok());
+        assert!(homes.expect(token(MAX_EXPECTED)).is_ok());
     }
 }

@@ -5,19 +5,19 @@ use std::time::SystemTime;
 use http::HeaderMap;
 use http::header::{HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE};
 
-/// What can be compared with a request's conditions.
+/// The values to compare with a request's conditions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Validators<'a> {
     /// The strong entity tag, quoted.
     pub(super) etag: &'a str,
-    /// Whole seconds.
+    /// The time of `Last-Modified`, in whole seconds.
     pub(super) last_modified: SystemTime,
-    /// Whether other bytes may come under the same URL. Where none can, the date is a strong validator (§8.8.2.2).
-    /// Elsewhere it tells bytes apart as far as the clock was never set back, so ranges are not spliced by it.
+    /// Whether the URL may get other bytes later. If not, the date is a strong validator (§8.8.2.2). If so, the date cannot be
+    /// trusted to join ranges, because the clock may have been set back.
     pub(super) changes: bool,
 }
 
-/// How a GET or HEAD goes on.
+/// How to continue with a GET or HEAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Proceed,
@@ -46,8 +46,8 @@ impl Validators<'_> {
         Verdict::Proceed
     }
 
-    /// Of bytes that may change, only the date that came with them will do: a client that made up the date says nothing
-    /// of which bytes it has.
+    /// For bytes that may change, only the exact date from an earlier answer counts. A date that the client made up does not
+    /// show which bytes it has.
     fn is_unmodified_since(self, since: SystemTime) -> bool {
         if self.changes {
             self.last_modified == since && since <= SystemTime::now()
@@ -56,7 +56,7 @@ impl Validators<'_> {
         }
     }
 
-    /// Whether `If-Range` leaves the `Range` in force (§13.1.5): it is absent, or it names exactly these bytes.
+    /// Whether the `Range` applies (§13.1.5): there is no `If-Range`, or it names exactly these bytes.
     pub(super) fn range_holds(self, headers: &HeaderMap) -> bool {
         let Some(condition) = headers.get(IF_RANGE) else { return true };
         condition == self.etag || (!self.changes && date(headers, &IF_RANGE) == Some(self.last_modified))
@@ -82,7 +82,7 @@ fn tags(list: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// A date, if there is one that is well-formed: others are to be ignored.
+/// The date in a header. Malformed dates must be ignored.
 fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
 }

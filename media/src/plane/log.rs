@@ -1,4 +1,4 @@
-//! The access log. A mount is thousands of small ranges, so only the first of a client and image is worth a line.
+//! The access log. A client that mounts an image reads thousands of small ranges, so only its first request gets a line.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use super::path::Target;
 use crate::LogLimit;
 use crate::listen::Peer;
 
-/// After this long without a line a client and image get one again.
+/// After this time, a client gets another line for the same image.
 const QUIET: Duration = Duration::from_mins(10);
 
 /// How many clients and images are remembered.
@@ -27,21 +27,21 @@ pub(super) struct AccessLog {
     unknown: LogLimit,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(super) struct Outcome<'a> {
     pub(super) status: StatusCode,
-    /// Bytes of the image in the answer.
+    /// How many bytes of the image the answer has.
     pub(super) length: u64,
-    /// Whether the request was for something that is published.
+    /// Whether the request was for a published image.
     pub(super) known: bool,
-    /// What the user calls the image's host.
+    /// The name of the image's host.
     pub(super) host: Option<&'a str>,
 }
 
 impl AccessLog {
-    /// Writes a line: `info` for the first request of a client for an image, `debug` for those that follow. Requests for
-    /// nothing that is published, which anybody can make up, have a bounded number of lines at `info`.
+    /// Writes a line: at `info` for the first request of a client for an image, at `debug` for later ones. Lines at `info`
+    /// about unknown images are limited, because anybody can cause them.
     pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
         let peer = head.extensions.get::<Peer>();
         let address = peer.map(|peer| peer.address);
@@ -96,7 +96,7 @@ fn version(version: Version) -> &'static str {
     }
 }
 
-/// A header's value as far as it is worth a place in a log.
+/// The first 200 bytes of a header's value, for a log.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()?.get(..).map(|text| text.get(..200).unwrap_or(text))
 }

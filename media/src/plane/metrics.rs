@@ -9,13 +9,13 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::path::Target;
 
-/// Label of the requests. The media plane gives few different codes, so the exact one is no more costly than its class.
+/// The label of requests. The plane uses few status codes, so the exact code costs no more than its class.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Status {
     code: u16,
 }
 
-/// What a request was for that found nothing.
+/// What a request that found nothing was for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Unknown {
     kind: &'static str,
@@ -33,7 +33,7 @@ pub struct MediaMetrics {
 }
 
 impl MediaMetrics {
-    /// Makes the counters known to an exporter.
+    /// Registers the counters.
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("media");
         registry.register("requests", "Requests by status code", self.requests.clone());
@@ -71,7 +71,7 @@ impl MediaMetrics {
     }
 }
 
-/// A transfer that is being counted until it is dropped.
+/// A transfer, which counts as active until it is dropped.
 #[derive(Debug)]
 pub(super) struct Transfer {
     metrics: MediaMetrics,

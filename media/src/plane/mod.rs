@@ -1,17 +1,17 @@
-//! The BMCs' plane: `GET` and `HEAD` of `/i/<token>/<file>`, and of `/h/<token>` for hosts that call home. Nothing else.
+//! The BMCs' plane. It answers `GET` and `HEAD` of `/i/<token>/<file>`, and of `/h/<token>` for hosts that call home.
 //!
-//! The client is firmware, so the answers keep to what firmware copes with: `Content-Length` and `Accept-Ranges` are
-//! always there, a range is answered with exactly that range, nothing is redirected, compressed or negotiated, and
-//! credentials that a BMC was told to send are ignored: the token in the path is the credential. A query is ignored
-//! too, since a client that appends one means the same bytes.
+//! The clients are firmware, so the answers are simple. They always have `Content-Length` and `Accept-Ranges`. The answer to
+//! a range is exactly that range. Nothing is redirected, compressed or negotiated. The plane ignores credentials that a BMC
+//! was configured to send, because the token in the path is the credential. It also ignores a query: a client that appends
+//! one wants the same bytes.
 //!
-//! Where the published images have names or UUIDs ([`UrlForm`](crate::UrlForm)), paths that end in one are answered as well.
+//! If the published images have names or UUIDs ([`UrlForm`](crate::UrlForm)), it also answers paths that end with one.
 
 mod answer;
+mod arrival;
 mod body;
 mod call_home;
 mod conditions;
-mod late;
 mod log;
 mod metrics;
 mod path;
@@ -34,7 +34,7 @@ pub use metrics::MediaMetrics;
 use crate::base_file::BaseFiles;
 use crate::served::Published;
 
-/// The media plane over what is published, for [`crate::listen::Listener::serve`].
+/// Makes the service of the media plane, for [`Listener::serve`](crate::listen::Listener::serve).
 pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaService {
     MediaService(Arc::new(answer::Plane::new(published, metrics)))
 }
@@ -44,13 +44,12 @@ pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaSer
 pub struct MediaService(Arc<answer::Plane>);
 
 impl MediaService {
-    /// All bytes of a file, for whoever has a right to them other than a token: the same body that a BMC gets, counted
-    /// and buffered with the others.
+    /// A body with all bytes of a file, for a client that is authorised without a token. It counts in the metrics like a BMC's.
     pub fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         self.0.whole(overlay, base)
     }
 
-    /// The calls of hosts that are waited for.
+    /// The calls home that somebody waits for.
     pub fn call_homes(&self) -> &CallHomes {
         self.0.call_homes()
     }

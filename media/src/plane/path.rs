@@ -2,7 +2,7 @@
 
 use crate::{MediaToken, UrlForm};
 
-/// What a path stands for.
+/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     /// `/i/<token>/<file>`: a file of an image.
@@ -16,17 +16,16 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Reads a path. Every other path stands for nothing, whatever it would mean to a web server that decodes or
-    /// normalises: tokens are lower-case letters and digits, files those and `.` and `_`. In the forms that have names,
-    /// what is before the name means nothing.
+    /// Parses a path, without decoding or normalising it. Tokens have lower-case letters and digits. File names also have `.`
+    /// and `_`. In the forms with names or UUIDs, any path may come before the name.
     pub(super) fn parse(path: &'a str, urls: UrlForm) -> Option<Self> {
         let exact = Self::exact(path);
         if urls == UrlForm::Capability {
             return exact;
         }
-        // What has no token of ours in it is a path before a name.
-        let is_ours = |target: &Self| target.token().is_some_and(|token| token.parse::<MediaToken>().is_ok());
-        exact.filter(is_ours).or_else(|| {
+        // Without a valid token, the beginning is only a path before a name.
+        let has_token = |target: &Self| target.token().is_some_and(|token| token.parse::<MediaToken>().is_ok());
+        exact.filter(has_token).or_else(|| {
             let (_, name) = path.rsplit_once('/').filter(|(_, name)| urls.has(name))?;
             Some(if urls == UrlForm::Uuid { Self::Uuid { uuid: name } } else { Self::Name { name } })
         })
@@ -50,7 +49,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// What a log may show of it: the beginning of what is secret, and the name of a file.
+    /// What a log may show: the beginning of the secret, and the name of the file.
     pub(super) fn shown(self) -> (&'a str, &'a str) {
         match self {
             Self::File { token, file } => (shown(token), file),
@@ -69,7 +68,7 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// The token is the credential: six characters of its 26 tell images apart and leave 100 bits to guess.
+/// Shortens a token. Six of its 26 characters tell images apart, and leave 100 bits to guess.
 fn shown(token: &str) -> &str {
     token.get(..token.len().min(26) * 6 / 26).unwrap_or_default()
 }
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_forms_look_at_the_last_part_of_a_path() {
+    fn the_other_forms_use_the_last_segment_of_a_path() {
         const UUID: &str = "a5a5a5a5-a5a5-45a5-a5a5-a5a5a5a5a5a5";
         for before in ["/", "/images/", "/a/b/", "//", "/i/abc/", "/h/", "/../"] {
             let path = format!("{before}{UUID}");

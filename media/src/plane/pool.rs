@@ -1,4 +1,4 @@
-//! Buffers that go round: a few serve any number of downloads, and stay in the processor's cache.
+//! Reuses buffers: a few serve any number of downloads, and stay in the processor's cache.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +14,9 @@ const KEPT: usize = 64;
 pub(super) struct Pool(Mutex<Vec<Box<[u8]>>>);
 
 impl Pool {
-    /// A buffer with any content. It comes back by itself.
+    /// Takes a buffer, whose content is undefined. Dropping the buffer returns it to the pool.
     pub(super) fn take(self: &Arc<Self>) -> Buffer {
-        // The last one in is the first one out: its memory is the likeliest to be cached still.
+        // The last buffer that was returned is the most likely to be still in the cache.
         let unused = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let bytes = unused.unwrap_or_else(|| vec![0; BUFFER].into_boxed_slice());
         Buffer { bytes, filled: 0, pool: Arc::clone(self) }
@@ -38,7 +38,7 @@ impl Buffer {
         self.bytes.split_at_mut(length).0
     }
 
-    /// Says how much of the room was filled.
+    /// Sets how many bytes of the buffer are content.
     pub(super) fn set_filled(&mut self, count: usize) {
         self.filled = count.min(self.bytes.len());
     }

@@ -2,31 +2,31 @@
 
 use std::ops::Range;
 
-/// More ranges than any client needs are answered with the whole, as §14.2 lets a server do against abuse.
+/// Maximum number of ranges. A request with more gets the whole file, which §14.2 allows against abuse.
 const MAX_RANGES: usize = 16;
 
-/// What a `Range` header asks for, of a file whose size is known.
+/// What a `Range` header requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requested {
-    /// Everything: the header is malformed, of another unit, or abusive, and is ignored.
+    /// The whole file: the header is malformed, has another unit, or has too many ranges, and is ignored.
     Whole,
     /// One range, never empty, within the file.
     One(Range<u64>),
-    /// Two ranges or more, ascending, with gaps in between; each as for `One`.
+    /// Two or more ranges in ascending order, with gaps between them. None is empty, and all are within the file.
     Several(Vec<Range<u64>>),
-    /// Ranges none of which the file has (416).
+    /// All ranges are outside the file (416).
     Unsatisfiable,
 }
 
-/// What `header` asks for of `size` bytes. Ranges that overlap or touch are merged and all are put in order, so that
-/// what is sent is never more than the file.
+/// Parses a `Range` header for a file of `size` bytes. Sorts the ranges and merges those that overlap or touch, so that an
+/// answer is never larger than the file.
 pub fn requested(header: &str, size: u64) -> Requested {
     let Some(set) = header.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes")) else {
         return Requested::Whole;
     };
     let mut ranges = vec![];
     let mut count = 0;
-    // Empty elements and white space around the commas are to be accepted (§5.6.1.2).
+    // Recipients must accept empty elements and white space around the commas (§5.6.1.2).
     for spec in set.1.split(',').map(|spec| spec.trim_matches([' ', '\t'])).filter(|spec| !spec.is_empty()) {
         count += 1;
         match parse(spec, size) {
@@ -49,7 +49,7 @@ pub fn requested(header: &str, size: u64) -> Requested {
     }
 }
 
-/// One `range-spec`: what it means for `size` bytes, empty if they do not have it; none if it is malformed.
+/// Parses one `range-spec`. The range is empty if it is outside the file. Returns `None` if it is malformed.
 fn parse(spec: &str, size: u64) -> Option<Range<u64>> {
     match spec.split_once('-')? {
         ("", suffix) => Some(size.saturating_sub(number(suffix)?)..size),
@@ -61,7 +61,7 @@ fn parse(spec: &str, size: u64) -> Option<Range<u64>> {
     }
 }
 
-/// `1*DIGIT`. What 64 bits cannot hold lies past the end of any file, as their greatest value does.
+/// Parses `1*DIGIT`. A number that is too large for 64 bits becomes the largest one, which is past the end of any file, too.
 fn number(digits: &str) -> Option<u64> {
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     let append = |number: u64, byte| Some(number.saturating_mul(10).saturating_add(digit(byte)?));

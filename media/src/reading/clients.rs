@@ -1,23 +1,23 @@
-//! Who reads a file.
+//! The clients that read a file.
 
 use std::net::IpAddr;
 use std::time::Instant;
 
-/// How many clients are remembered of a file: a BMC, perhaps Ironic, and those who looked.
+/// Maximum number of clients per file: a BMC, perhaps Ironic, and a few others.
 const REMEMBERED: usize = 16;
 
-/// A request, as far as it is noted.
+/// What is recorded of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Its address.
+    /// The client's address.
     pub peer: Option<IpAddr>,
-    /// What it calls itself.
+    /// The `User-Agent` header.
     pub user_agent: Option<&'a str>,
-    /// The version of TLS; none on plain HTTP.
+    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
     pub tls: Option<&'static str>,
-    /// Whether it asks for the head alone.
+    /// Whether the method is HEAD.
     pub is_head: bool,
-    /// Whether it asks for ranges.
+    /// Whether it has a `Range` header.
     pub asks_range: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Client {
     pub(super) last: Instant,
 }
 
-/// The clients, and how many were forgotten for others.
+/// The clients, and how many were dropped to make room for others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clients {
     known: Vec<Client>,
@@ -57,7 +57,7 @@ impl Clients {
         client.ranges += u64::from(request.asks_range);
     }
 
-    /// The one that was not seen for longest makes room.
+    /// Adds a client. If there are too many, drops the one that was seen longest ago.
     fn insert(&mut self, address: IpAddr, now: Instant) -> usize {
         if self.known.len() >= REMEMBERED
             && let Some(oldest) =

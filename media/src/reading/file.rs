@@ -1,4 +1,4 @@
-//! What was read of one file.
+//! Records what was read from one file.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::ranges::Ranges;
 use super::rate::Rate;
 use super::recent::Recent;
 
-/// The record of a file: what of it was read, and by whom. It costs 0.1 µs for each piece that is sent, of up to 64 KiB.
+/// The record of what was read from a file, and by whom. It costs 0.1 µs for each piece of up to 64 KiB.
 #[derive(Debug, Default)]
 pub struct FileReading(Mutex<State>);
 
@@ -25,12 +25,12 @@ pub(super) struct State {
     pub(super) open: u32,
     pub(super) first: Option<Instant>,
     pub(super) last: Option<Instant>,
-    /// When the request came that is the latest of those that were sent something.
+    /// When the latest request arrived to which something was sent.
     pub(super) latest_request: Option<Instant>,
 }
 
 impl FileReading {
-    /// Notes a request, and what is sent in answer to it for as long as the recorder lives.
+    /// Records a request. The recorder then records what is sent in answer to it.
     pub fn request(self: &Arc<Self>, request: &Request<'_>) -> Recorder {
         let begun = Instant::now();
         let mut state = self.lock();
@@ -40,7 +40,7 @@ impl FileReading {
         Recorder { file: Arc::clone(self), peer: request.peer, begun }
     }
 
-    /// Forgets what was; answers that are being sent go on being noted.
+    /// Begins a new record. Current answers are still recorded.
     pub(super) fn restart(&self) {
         let mut state = self.lock();
         *state = State { open: state.open, ..State::default() };
@@ -55,7 +55,7 @@ impl FileReading {
     }
 }
 
-/// Notes what is sent in one answer.
+/// Records what is sent in one answer.
 #[derive(Debug)]
 pub struct Recorder {
     file: Arc<FileReading>,
@@ -64,7 +64,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// These bytes of the file were handed to the connection.
+    /// Records that these bytes of the file were passed to the connection.
     pub fn sent(&self, range: &Range<u64>) {
         let (now, bytes) = (Instant::now(), range.end.saturating_sub(range.start));
         let mut state = self.file.lock();

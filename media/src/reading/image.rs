@@ -1,4 +1,4 @@
-//! What was read of an image.
+//! Records what was read from an image.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,18 +7,18 @@ use std::time::{Instant, SystemTime};
 use super::file::FileReading;
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
 
-/// The record of an image: of those of its files that somebody has asked for.
+/// The record of an image, with those of its files that somebody has requested.
 #[derive(Debug)]
 pub struct ImageReading(Mutex<Record>);
 
-/// What was read of a file since a moment.
+/// What was read from a file since some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// Nothing.
     Nothing,
-    /// Answers to earlier requests went on: somebody was reading the image already.
+    /// Only answers to earlier requests continued.
     SentOn,
-    /// Somebody asked for some of it, and was sent it.
+    /// Somebody requested a part of it and got it.
     Asked,
 }
 
@@ -40,14 +40,14 @@ impl ImageReading {
         Arc::clone(self.lock().files.entry(name).or_default())
     }
 
-    /// Forgets what was read so far: a boot begins.
+    /// Begins a new record, because a boot begins.
     pub fn restart(&self) {
         let mut record = self.lock();
         record.since = SystemTime::now();
         record.files.values().for_each(|file| file.restart());
     }
 
-    /// What is known now of files with these names and sizes.
+    /// Takes a snapshot of the files with these names and sizes.
     pub fn snapshot(&self, files: impl IntoIterator<Item = (&'static str, u64)>) -> ReadingSnapshot {
         let record = self.lock();
         let (now, time) = (Instant::now(), SystemTime::now());
@@ -58,7 +58,7 @@ impl ImageReading {
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
     }
 
-    /// What of a file was read since `moment`; without one, at all.
+    /// What was read from a file since `moment`, or at any time.
     pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
         let Some(state) = self.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
         let is_later = |then: Option<Instant>| then.is_some_and(|then| moment.is_none_or(|moment| then >= moment));

@@ -1,10 +1,10 @@
-//! Reading as evidence: which bytes of an image were read, by whom, when, and what that says of a boot.
+//! Records which bytes of an image were read, by whom and when, and what that shows about a boot.
 //!
-//! The media plane notes what it hands to its connections; the store keeps a record for each image; a [`Layout`] tells the
-//! bytes by the files that they are of. All of it is in memory, bounded, and begins again with the server.
+//! The media plane records what it passes to its connections. The store has a record for each image. A [`Layout`] shows which
+//! file each byte belongs to. The records are in memory, their size is limited, and they are lost when the server stops.
 //!
-//! What counts as read was handed to a connection. Up to a few MiB of that may still be on their way to a client that asks
-//! for a whole file at once; a client that asks for range after range is followed exactly.
+//! A byte counts as read when it was passed to a connection. If a client requests a whole file at once, up to a few MiB may
+//! still be on their way. If it requests one range after the other, the record is exact.
 //!
 //! [`Layout`]: imagelib::layout::Layout
 
@@ -15,8 +15,8 @@ mod progress;
 mod ranges;
 mod rate;
 mod recent;
-mod sentence;
 mod snapshot;
+mod summary;
 
 pub use clients::Request;
 pub use file::{FileReading, Recorder};

@@ -1,4 +1,4 @@
-//! How far the reading of an image has come, by the files that its bytes are of.
+//! How much of an image was read, by the files in it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -7,48 +7,48 @@ use imagelib::layout::{BootRole, Layout};
 
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
 
-/// After this long without a byte nothing is being read any more.
+/// After this time without a byte, nobody is reading any more.
 pub(super) const QUIET: Duration = Duration::from_secs(10);
 
-/// How far the reading of an image has come. As text, a sentence for an operator.
+/// How much of an image was read. Displays as a summary for an operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Since when the record is kept.
+    /// When the record began.
     pub since: SystemTime,
-    /// When this was known.
+    /// When this was computed.
     pub taken: SystemTime,
-    /// Whether anybody has asked for the image.
+    /// Whether anybody has requested the image.
     pub asked_for: bool,
-    /// The files and structures that were read, or are read by a boot, in the order in which they lie in the image.
+    /// The files and structures that were read, or that a boot reads, in the order of their positions in the image.
     pub files: Vec<FileProgress>,
-    /// How many bytes were sent, those that were read again counted again.
+    /// How many bytes were sent. Bytes that were read twice count twice.
     pub sent: u64,
     /// Bytes sent per second, over the last ten seconds.
     pub rate: u64,
     /// When the last byte was sent.
     pub last: Option<SystemTime>,
-    /// How long that was ago.
+    /// The time since then.
     pub idle: Option<Duration>,
-    /// For how long nothing has been read although something is: the kernel or an initrd is there in part, or a client
-    /// has asked for bytes and does not take them.
+    /// How long a reading has been interrupted: only a part of the kernel or of an initrd was read, or a client has requested
+    /// bytes and does not read them.
     pub stalled: Option<Duration>,
-    /// How long the file that is being read will take yet, at the present rate. None for a root file system on a medium, of
-    /// which a live system reads what it needs.
+    /// How long the rest of the current file will take at the current rate. `None` for a root file system on a medium, because a
+    /// live system reads only the parts that it needs.
     pub left: Option<Duration>,
 }
 
-/// How far the reading of a file has come.
+/// How much of a file was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProgress {
-    /// The file of the image that it is in, such as `boot.iso`.
+    /// The file of the image that contains it, such as `boot.iso`.
     pub image_file: &'static str,
-    /// Its path there, or what it is.
+    /// Its path in there, or the name of the structure.
     pub name: String,
-    /// Whether it is a file, and not a structure of the medium.
+    /// Whether it is a file, rather than a structure of the medium.
     pub is_file: bool,
-    /// What it is to a boot.
+    /// Its role in a boot.
     pub role: Option<BootRole>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
     /// How many of them were read.
     pub read: u64,
@@ -57,7 +57,7 @@ pub struct FileProgress {
 }
 
 impl FileProgress {
-    /// How much of it was read. 100 is all of it, and less than a hundredth is 1.
+    /// How much of it was read, in percent. 100 means all of it, and a smaller part than 1 % counts as 1.
     pub fn percent(&self) -> u8 {
         percent(self.read, self.size)
     }
@@ -77,15 +77,15 @@ pub(super) fn percent(read: u64, size: u64) -> u8 {
 }
 
 impl Progress {
-    /// What a snapshot says, with the layouts of the image's files.
+    /// Computes the progress from a snapshot and the layouts of the image's files.
     pub fn new(snapshot: &ReadingSnapshot, layout: impl Fn(&FileSnapshot) -> Arc<Layout>) -> Self {
         let mut files = Vec::new();
         let mut left = None;
         for file in snapshot.files.iter().filter(|file| file.is_asked_for()) {
             let parts = of_file(file, &layout(file));
-            // A live system reads of a root file system on its medium what it needs, and never all of it.
-            let comes_whole = |part: &FileProgress| part.role != Some(BootRole::Rootfs) || part.size == file.size;
-            let reading = parts.iter().find(|part| part.reading && !part.is_read() && comes_whole(part));
+            // A live system never reads a whole root file system from its medium.
+            let is_read_whole = |part: &FileProgress| part.role != Some(BootRole::Rootfs) || part.size == file.size;
+            let reading = parts.iter().find(|part| part.reading && !part.is_read() && is_read_whole(part));
             left = left.or_else(|| duration(reading?.size.saturating_sub(reading?.read), file.rate));
             files.extend(parts);
         }
@@ -107,8 +107,8 @@ impl Progress {
         }
     }
 
-    /// How far the files of a role have come that somebody reads: how many bytes were read, and how many there are.
-    /// Those of other entries of a boot menu do not count.
+    /// How many bytes of the files with this role were read, and how many they have. Counts only files that somebody reads: not
+    /// those of other entries of a boot menu.
     pub fn of(&self, role: BootRole) -> Option<(u64, u64)> {
         let begun = self.files.iter().filter(|file| file.role == Some(role) && file.read > 0);
         begun.map(|file| (file.read, file.size)).reduce(|one, next| (one.0 + next.0, one.1 + next.1))
@@ -122,7 +122,7 @@ impl Progress {
 
 fn of_file(file: &FileSnapshot, layout: &Layout) -> Vec<FileProgress> {
     let counts = layout.count(file.ranges.as_slice());
-    let reading = file.idle.filter(|idle| *idle < QUIET).and_then(|_| now_read(file, layout));
+    let reading = file.idle.filter(|idle| *idle < QUIET).and_then(|_| current_file(file, layout));
     let parts = layout.files().iter().zip(counts).enumerate().map(|(index, (part, read))| FileProgress {
         image_file: file.name,
         name: part.name.clone(),
@@ -135,8 +135,8 @@ fn of_file(file: &FileSnapshot, layout: &Layout) -> Vec<FileProgress> {
     parts.filter(|part| part.read > 0 || part.role.is_some()).collect()
 }
 
-/// The file that most of the bytes are of that were read last.
-fn now_read(file: &FileSnapshot, layout: &Layout) -> Option<usize> {
+/// The file to which most of the last bytes belong.
+fn current_file(file: &FileSnapshot, layout: &Layout) -> Option<usize> {
     let mut totals = vec![0_u64; layout.files().len()];
     for run in &file.recent {
         let counts = layout.count(std::slice::from_ref(run));

@@ -1,16 +1,16 @@
-//! Which bytes of a file were read.
+//! The ranges of a file that were read.
 
 use std::ops::Range;
 
-/// How many ranges are kept of a file: 8 KiB of them. A host that boots reads a few dozen.
-const MOST: usize = 512;
+/// Maximum number of ranges per file, which take 8 KiB. A host that boots reads a few dozen.
+const MAX_RANGES: usize = 512;
 
-/// Ranges in ascending order that neither overlap nor touch. A bounded number: of too many, the two that are closest
-/// become one, as if what lies between them had been read.
+/// Ranges in ascending order that neither overlap nor touch. If there are too many, the two closest ones are merged, as if the
+/// bytes between them had been read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranges {
     ranges: Vec<Range<u64>>,
-    /// Bytes that were taken for read to keep the number down.
+    /// How many bytes count as read only because ranges were merged.
     guessed: u64,
 }
 
@@ -32,7 +32,7 @@ impl Ranges {
             Some(known) => *known = start..end,
             None => drop(self.ranges.splice(first..first + touched, std::iter::once(start..end))),
         }
-        if self.ranges.len() > MOST {
+        if self.ranges.len() > MAX_RANGES {
             self.merge_closest();
         }
     }
@@ -63,7 +63,7 @@ impl Ranges {
         self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
 
-    /// Whether there were so many that some bytes are among them which were not read.
+    /// Whether some of the bytes were not read, because ranges had to be merged.
     pub fn are_approximate(&self) -> bool {
         self.guessed > 0
     }
@@ -101,7 +101,7 @@ mod tests {
             for start in &starts {
                 ranges.add(*start..start + 1);
             }
-            prop_assert!(ranges.as_slice().len() <= MOST);
+            prop_assert!(ranges.as_slice().len() <= MAX_RANGES);
             prop_assert!(ranges.as_slice().windows(2).all(|pair| pair[0].end < pair[1].start));
             let after = |start: &u64| ranges.as_slice().partition_point(|range| range.end <= *start);
             prop_assert!(starts.iter().all(|start| ranges.as_slice()[after(start)].contains(start)));

@@ -1,55 +1,41 @@
-//! How fast a file is read: over the last ten seconds.
+//! How fast a file is read, over the last ten seconds.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-const WINDOW: usize = 10;
+/// Length of the window in seconds.
+const WINDOW: u64 = 10;
 
-/// Bytes by second.
+/// The bytes of each second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rate {
     /// When the first byte was sent.
     start: Option<Instant>,
-    /// The second, counted from the start, of the latest byte.
-    latest: u64,
-    /// The bytes of that second and of the ten before it, each in the place of its number's remainder.
-    seconds: [u64; WINDOW + 1],
+    /// The seconds in which bytes were sent, counted from the start, with their bytes. None is older than the window.
+    seconds: VecDeque<(u64, u64)>,
 }
 
 impl Rate {
     pub(super) fn add(&mut self, now: Instant, bytes: u64) {
         let start = *self.start.get_or_insert(now);
-        let second = now.saturating_duration_since(start).as_secs().max(self.latest);
-        for passed in self.latest.saturating_add(1)..=second.min(self.latest.saturating_add(WINDOW as u64 + 1)) {
-            // Those that nothing happened in.
-            *self.place(passed) = 0;
+        let second = now.saturating_duration_since(start).as_secs();
+        match self.seconds.back_mut() {
+            // A byte that was recorded late counts for the latest second.
+            Some((latest, total)) if *latest >= second => *total += bytes,
+            _ => self.seconds.push_back((second, bytes)),
         }
-        if second > self.latest.saturating_add(WINDOW as u64 + 1) {
-            self.seconds = [0; WINDOW + 1];
-        }
-        self.latest = second;
-        *self.place(second) += bytes;
+        while self.seconds.pop_front_if(|(oldest, _)| *oldest + WINDOW < second).is_some() {}
     }
 
     /// Bytes per second.
     pub(super) fn per_second(&self, now: Instant) -> u64 {
         let Some(start) = self.start else { return 0 };
         let elapsed = now.saturating_duration_since(start);
-        let second = elapsed.as_secs().max(self.latest);
-        let first = second.saturating_sub(WINDOW as u64);
-        let bytes: u64 = (first..=self.latest).map(|second| self.at(second)).sum();
+        let latest = self.seconds.back().map_or(0, |(second, _)| *second);
+        let first = elapsed.as_secs().max(latest).saturating_sub(WINDOW);
+        let bytes: u64 = self.seconds.iter().filter(|(second, _)| *second >= first).map(|(_, bytes)| bytes).sum();
         let window = elapsed.saturating_sub(Duration::from_secs(first)).max(Duration::from_secs(1));
         u64::try_from(u128::from(bytes) * 1000 / window.as_millis().max(1)).unwrap_or(u64::MAX)
-    }
-
-    fn place(&mut self, second: u64) -> &mut u64 {
-        let [first, rest @ ..] = &mut self.seconds;
-        let index = usize::try_from(second % (WINDOW as u64 + 1)).unwrap_or(0);
-        rest.get_mut(index.wrapping_sub(1)).unwrap_or(first)
-    }
-
-    fn at(&self, second: u64) -> u64 {
-        let index = usize::try_from(second % (WINDOW as u64 + 1)).unwrap_or(0);
-        self.seconds.get(index).copied().unwrap_or(0)
     }
 }
 

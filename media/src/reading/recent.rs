@@ -1,13 +1,13 @@
-//! Where a file was read last: what a host reads now, among the few other places that it looks at meanwhile.
+//! The places where a file was read last. They show what a host reads now, even if it reads a few other places meanwhile.
 
 use std::ops::Range;
 
-/// How many runs are kept.
+/// Maximum number of runs.
 const KEPT: usize = 8;
-/// How much of each.
-const LONGEST: u64 = 4 << 20;
+/// Maximum length of a run in bytes.
+const MAX_RUN: u64 = 4 << 20;
 
-/// The last runs of bytes that were read, each without its beginning where it is long.
+/// The last runs of bytes that were read. A long run lacks its beginning.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recent(Vec<Range<u64>>);
 
@@ -19,7 +19,7 @@ impl Recent {
         } else if self.0.len() >= KEPT {
             self.0.remove(0);
         }
-        run.start = run.start.max(run.end.saturating_sub(LONGEST));
+        run.start = run.start.max(run.end.saturating_sub(MAX_RUN));
         self.0.push(run);
     }
 

@@ -1,4 +1,4 @@
-//! What is known of the reading of an image at one moment.
+//! A snapshot of what was read from an image.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -8,29 +8,29 @@ use super::clients::Client;
 use super::file::State;
 use super::ranges::Ranges;
 
-/// What was read of an image, and by whom.
+/// What was read from an image until one moment, and by whom.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadingSnapshot {
-    /// Since when the record is kept: since the image was published, the server started, or a boot of it began.
+    /// When the record began: when the image was published, the server started, or a boot began.
     pub since: SystemTime,
-    /// When this was known.
+    /// When the snapshot was taken.
     pub taken: SystemTime,
     /// The files of the image.
     pub files: Vec<FileSnapshot>,
 }
 
-/// What was read of a file of an image.
+/// What was read from a file of an image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileSnapshot {
-    /// Its name, such as `boot.iso`.
+    /// The file's name, such as `boot.iso`.
     pub name: &'static str,
-    /// Its length in bytes.
+    /// The file's size in bytes.
     pub size: u64,
     /// Which bytes were read.
     pub ranges: Ranges,
     /// The last runs of bytes that were read.
     pub recent: Vec<Range<u64>>,
-    /// How many bytes were sent, those that were read again counted again.
+    /// How many bytes were sent. Bytes that were read twice count twice.
     pub sent: u64,
     /// How many answers are being sent.
     pub open: u32,
@@ -40,34 +40,34 @@ pub struct FileSnapshot {
     pub first: Option<SystemTime>,
     /// When the last byte was sent.
     pub last: Option<SystemTime>,
-    /// How long that was ago.
+    /// The time since then.
     pub idle: Option<Duration>,
-    /// Who asked for it.
+    /// The clients that requested it.
     pub clients: Vec<ClientSnapshot>,
-    /// How many clients there were besides.
+    /// How many other clients there were.
     pub clients_forgotten: u64,
 }
 
 /// A client, by its IP address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSnapshot {
-    /// Its address.
+    /// The client's address.
     pub address: IpAddr,
-    /// What it calls itself; the last name, if it has several.
+    /// The `User-Agent` header of its last request.
     pub user_agent: Option<String>,
-    /// The version of TLS; none on plain HTTP.
+    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
     pub tls: Option<&'static str>,
-    /// How often it has asked for the file, or for ranges of it.
+    /// The number of GET requests.
     pub gets: u64,
-    /// How often it has asked for the head alone.
+    /// The number of HEAD requests.
     pub heads: u64,
-    /// How often it has asked for ranges.
+    /// The number of requests with a `Range` header.
     pub ranges: u64,
-    /// How many bytes it was sent.
+    /// How many bytes were sent to it.
     pub bytes: u64,
-    /// When it asked first.
+    /// When its first request arrived.
     pub first: SystemTime,
-    /// When it asked last, or was sent something.
+    /// When its last request arrived, or the last byte was sent to it.
     pub last: SystemTime,
 }
 
@@ -77,7 +77,7 @@ impl ReadingSnapshot {
         self.files.iter().map(|file| file.rate).fold(0, u64::saturating_add)
     }
 
-    /// How long ago the last byte was sent.
+    /// The time since the last byte was sent.
     pub fn idle(&self) -> Option<Duration> {
         self.files.iter().filter_map(|file| file.idle).min()
     }
@@ -114,7 +114,7 @@ impl FileSnapshot {
         }
     }
 
-    /// Whether anybody has asked for it.
+    /// Whether anybody has requested the file.
     pub fn is_asked_for(&self) -> bool {
         self.sent > 0 || !self.clients.is_empty()
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use imagelib::delivery::DeliveryProfile;
-use media::{BOUND, Bounded};
+use media::{SingleFlight, WAIT_LIMIT};
 
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
@@ -29,8 +29,8 @@ pub enum BaseState {
 pub struct RegisteredBase {
     definition: BaseDefinition,
     state: RwLock<BaseState>,
-    answering: Arc<Bounded<()>>,
-    opening: Arc<Bounded<Opened>>,
+    answering: Arc<SingleFlight<()>>,
+    opening: Arc<SingleFlight<Opened>>,
 }
 
 /// A base that was opened by another thread, for whoever takes it first.
@@ -109,7 +109,7 @@ impl RegisteredBase {
         match answered {
             Ok(Some(())) => Ok(()),
             Ok(None) => {
-                let waited = self.answering.running_for().unwrap_or(BOUND);
+                let waited = self.answering.running_for().unwrap_or(WAIT_LIMIT);
                 Err(OpenBaseError::Unresponsive { path: self.first_path(), waited })
             }
             Err(source) => Err(OpenBaseError::Read { path: self.first_path(), source }),

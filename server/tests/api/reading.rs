@@ -20,13 +20,13 @@ async fn what_was_read_is_told_by_the_files_on_the_image() {
     let image = Answer::of(service.post("/v1/images?base=coreos&format=iso", NMSTATE)).await.json();
     let (id, url) = (&image["id"], image["url"].as_str().unwrap());
     let before = reading(&service, id).await;
-    assert_eq!((&before["summary"], &before["sent"]), (&json!("not asked for yet"), &json!(0)));
+    assert_eq!((&before["summary"], &before["sent"]), (&json!("not requested yet"), &json!(0)));
     assert_eq!((&before["contents"], &before["files"]), (&json!([]), &json!([])));
 
     let bmc = reqwest::Client::new();
     let size = bmc.head(url).header(USER_AGENT, "bmc/1").send().await.unwrap().headers()["content-length"].clone();
     let asked = reading(&service, id).await;
-    assert_eq!(asked["summary"], "asked for, nothing read yet");
+    assert_eq!(asked["summary"], "requested, nothing read yet");
     let [kernel, initrd] = ["vmlinuz", "initrd.img"].map(|name| {
         let content = content(&asked, &format!("/images/pxeboot/{name}"));
         assert_eq!((&content["read"], &content["percent"]), (&json!(0), &json!(0)));
@@ -42,7 +42,7 @@ async fn what_was_read_is_told_by_the_files_on_the_image() {
     };
     let (service, bmc) = (service.restart().await, reqwest::Client::new());
     let (kernel_at, initrd_at) = (at("/images/pxeboot/vmlinuz"), at("/images/pxeboot/initrd.img"));
-    assert_eq!(reading(&service, id).await["summary"], "not asked for yet", "a restart forgets");
+    assert_eq!(reading(&service, id).await["summary"], "not requested yet", "a restart forgets");
     let mut blocks = vec![0..2048, 0x8000..0x8800];
     let mut block = 4096;
     while block < kernel + 4096 {

@@ -1,7 +1,7 @@
-//! Work that a file system may never answer, such as `stat(2)` on a dead NFS server, on a thread of its own.
+//! Runs operations that may never return, such as `stat(2)` on a dead NFS server, on a thread of their own.
 //!
-//! Such a thread cannot be ended: it sleeps in the kernel until the server is back. So there is at most one for each
-//! value of [`Bounded`], callers share its answer, and none of them waits longer than [`BOUND`] after it was started.
+//! Nobody can end such a thread: it sleeps in the kernel until the server is back. Each [`SingleFlight`] therefore has at most
+//! one thread. Callers share its result, and no caller waits longer than [`WAIT_LIMIT`] after the thread has started.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout_at;
 
-/// How long callers wait. A file system that is only slow answers a `stat` within this time; a BMC waits longer.
-pub const BOUND: Duration = Duration::from_secs(5);
+/// How long callers wait. A file system that is only slow answers a `stat` within this time, and BMCs wait longer.
+pub const WAIT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs one piece of work at a time.
+/// Runs one operation at a time, and gives its result to all callers that wait.
 #[derive(Debug)]
-pub struct Bounded<T> {
+pub struct SingleFlight<T> {
     state: Mutex<State<T>>,
     finished: Condvar,
     notified: Notify,
@@ -27,26 +27,27 @@ struct State<T> {
     running: Option<Run>,
     /// The number of the next run.
     next: u64,
-    /// The number of the last run that finished, and its answer.
+    /// The number of the last run that finished, and its result.
     last: Option<(u64, T)>,
 }
 
-/// A run that somebody waits for.
+/// A run that callers wait for.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     number: u64,
     since: Instant,
 }
 
-impl<T> Default for Bounded<T> {
+impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         let state = Mutex::new(State { running: None, next: 0, last: None });
         Self { state, finished: Condvar::new(), notified: Notify::new() }
     }
 }
 
-impl<T: Clone + Send + 'static> Bounded<T> {
-    /// Runs the work, or waits for the run that is under way. `None`: it has not finished within the bound.
+impl<T: Clone + Send + 'static> SingleFlight<T> {
+    /// Runs the operation, or waits for the run that is under way. Returns `None` if it has not finished within
+    /// [`WAIT_LIMIT`]. Fails if no thread can be started.
     pub fn run(self: &Arc<Self>, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Option<T>> {
         let run = self.start(work)?;
         let mut state = self.lock();
@@ -54,15 +55,15 @@ impl<T: Clone + Send + 'static> Bounded<T> {
             if let Some(answer) = state.answer(run) {
                 return Ok(Some(answer));
             }
-            let Some(rest) = BOUND.checked_sub(run.since.elapsed()) else { return Ok(None) };
+            let Some(rest) = WAIT_LIMIT.checked_sub(run.since.elapsed()) else { return Ok(None) };
             state = self.finished.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// [`run`](Self::run), for callers that must not block their thread.
+    /// Does the same as [`run`](Self::run), without blocking the calling thread.
     pub async fn run_async(self: &Arc<Self>, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Option<T>> {
         let run = self.start(work)?;
-        let end = (run.since + BOUND).into();
+        let end = (run.since + WAIT_LIMIT).into();
         loop {
             let notified = self.notified.notified();
             if let Some(answer) = self.lock().answer(run) {
@@ -74,12 +75,12 @@ impl<T: Clone + Send + 'static> Bounded<T> {
         }
     }
 
-    /// The answer of the last run that finished.
+    /// The result of the last run that finished.
     pub fn last(&self) -> Option<T> {
         self.lock().last.as_ref().map(|(_, answer)| answer.clone())
     }
 
-    /// How long the run that is under way has been running.
+    /// How long the current run has been running. `None` if nothing runs.
     pub fn running_for(&self) -> Option<Duration> {
         self.lock().running.map(|run| run.since.elapsed())
     }
@@ -111,7 +112,7 @@ impl<T: Clone + Send + 'static> Bounded<T> {
 }
 
 impl<T: Clone> State<T> {
-    /// A later run answers the question as well.
+    /// The result of this run, or of a later one, which is as good.
     fn answer(&self, run: Run) -> Option<T> {
         let (number, answer) = self.last.as_ref()?;
         (*number >= run.number).then(|| answer.clone())
@@ -125,29 +126,29 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn callers_share_a_run_and_wait_no_longer_than_the_bound() {
-        let bounded = Arc::new(Bounded::default());
-        assert_eq!(bounded.run(|| 1).unwrap(), Some(1));
-        assert_eq!(bounded.run_async(|| 2).await.unwrap(), Some(2));
+    async fn callers_share_a_run_and_wait_no_longer_than_the_limit() {
+        let flight = Arc::new(SingleFlight::default());
+        assert_eq!(flight.run(|| 1).unwrap(), Some(1));
+        assert_eq!(flight.run_async(|| 2).await.unwrap(), Some(2));
 
         let (answer, hung) = mpsc::channel();
         let begun = Instant::now();
-        let first = Arc::clone(&bounded);
+        let first = Arc::clone(&flight);
         let first = thread::spawn(move || first.run(move || hung.recv().unwrap()).unwrap());
-        while bounded.running_for().is_none() {
+        while flight.running_for().is_none() {
             thread::yield_now();
         }
-        assert_eq!(bounded.run_async(|| panic!("a second thread")).await.unwrap(), None);
+        assert_eq!(flight.run_async(|| panic!("a second thread")).await.unwrap(), None);
         assert_eq!(first.join().unwrap(), None);
-        assert!((BOUND..2 * BOUND).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+        assert!((WAIT_LIMIT..2 * WAIT_LIMIT).contains(&begun.elapsed()), "{:?}", begun.elapsed());
         let asked = Instant::now();
-        assert_eq!(bounded.run(|| panic!("a second thread")).unwrap(), None);
-        assert!(asked.elapsed() < BOUND / 10, "who comes later does not wait again");
+        assert_eq!(flight.run(|| panic!("a second thread")).unwrap(), None);
+        assert!(asked.elapsed() < WAIT_LIMIT / 10, "a later caller does not wait again");
 
         answer.send(3).unwrap();
-        while bounded.running_for().is_some() {
+        while flight.running_for().is_some() {
             thread::yield_now();
         }
-        assert_eq!(bounded.run(|| 4).unwrap(), Some(4));
+        assert_eq!(flight.run(|| 4).unwrap(), Some(4));
     }
 }

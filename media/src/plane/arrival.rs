@@ -1,7 +1,7 @@
-//! Images that are asked for a moment before they are known here.
+//! Delays requests for images that will arrive in a moment.
 //!
-//! Where several replicas watch the same objects, a client may get a URL from one and ask another, which sees the object
-//! a little later. A BMC that is told that the image is not there gives up, so it waits instead.
+//! If several replicas watch the same objects, a client may get a URL from one replica and send its request to another, which
+//! sees the object a little later. A BMC that gets 404 gives up, so its request waits instead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::served::Lookup;
 
-/// How long a request waits: many times what a replica is behind, and nothing to a BMC.
-const LONGEST: Duration = Duration::from_secs(2);
+/// How long a request waits: much longer than replicas lag behind, and not too long for a BMC.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
-/// How many requests wait at once. Whoever guesses at URLs gets no further than to fill these places.
-const AT_ONCE: usize = 64;
+/// How many requests may wait at once. Clients that guess URLs can only use up these places.
+const MAX_WAITING: usize = 64;
 
 /// The places for requests that wait.
 #[derive(Debug)]
-pub(super) struct LateImages(Arc<Semaphore>);
+pub(super) struct Arrivals(Arc<Semaphore>);
 
-impl Default for LateImages {
+impl Default for Arrivals {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
+        Self(Arc::new(Semaphore::new(MAX_WAITING)))
     }
 }
 
-impl LateImages {
-    /// A place to wait for what `arrivals` tells of; none when all are taken.
+impl Arrivals {
+    /// Takes a place. `arrivals` gets a value whenever an image was published. Returns `None` if all places are taken.
     pub(super) fn begin(&self, arrivals: watch::Receiver<u64>) -> Option<Wait> {
         let place = Arc::clone(&self.0).try_acquire_owned().ok()?;
         Some(Wait { arrivals, _place: place })
@@ -43,9 +43,9 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// Looks again whenever an image was published, until `find` finds something or the time is over.
+    /// Calls `find` whenever an image was published, until it finds something or the time is over.
     pub(super) async fn until_known(mut self, find: impl Fn() -> Lookup) -> Lookup {
-        let end = Instant::now() + LONGEST;
+        let end = Instant::now() + MAX_WAIT;
         while let Ok(Ok(())) = timeout_at(end, self.arrivals.changed()).await {
             match find() {
                 Lookup::NotYet(_) => {}
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_ends_when_the_image_is_there_and_does_not_look_in_between() {
+    async fn it_looks_only_when_an_image_was_published_and_ends_when_it_is_found() {
         let (sender, receiver) = watch::channel(0_u64);
         let (published, looks) = (Cell::new(false), Cell::new(0));
         let find = || {
@@ -77,7 +77,7 @@ mod tests {
             published.set(true);
             sender.send_replace(2);
         };
-        let wait = LateImages::default().begin(receiver).unwrap();
+        let wait = Arrivals::default().begin(receiver).unwrap();
         let (found, ()) = tokio::join!(wait.until_known(find), publish);
         assert!(matches!(found, Lookup::Unavailable(_)));
         assert_eq!(looks.get(), 2);
@@ -86,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn the_time_is_bounded_however_much_is_published() {
         let (sender, receiver) = watch::channel(0_u64);
-        let wait = LateImages::default().begin(receiver).unwrap();
+        let wait = Arrivals::default().begin(receiver).unwrap();
         let begin = Instant::now();
         let others = async {
             loop {
@@ -98,16 +98,16 @@ mod tests {
             found = wait.until_known(|| Lookup::NotYet(sender.subscribe())) => assert!(matches!(found, Lookup::NotFound)),
             () = others => {}
         }
-        assert!((LONGEST..2 * LONGEST).contains(&begin.elapsed()), "{:?}", begin.elapsed());
+        assert!((MAX_WAIT..2 * MAX_WAIT).contains(&begin.elapsed()), "{:?}", begin.elapsed());
     }
 
     #[tokio::test]
     async fn the_number_is_bounded_and_places_are_given_back() {
         let (_sender, receiver) = watch::channel(0_u64);
-        let late = LateImages::default();
-        let mut waiting: Vec<_> = (0..AT_ONCE).map(|_| late.begin(receiver.clone()).unwrap()).collect();
-        assert!(late.begin(receiver.clone()).is_none());
+        let arrivals = Arrivals::default();
+        let mut waiting: Vec<_> = (0..MAX_WAITING).map(|_| arrivals.begin(receiver.clone()).unwrap()).collect();
+        assert!(arrivals.begin(receiver.clone()).is_none());
         waiting.pop();
-        assert!(late.begin(receiver).is_some());
+        assert!(arrivals.begin(receiver).is_some());
     }
 }

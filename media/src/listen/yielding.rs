@@ -1,8 +1,8 @@
-//! A stream that gives way to its neighbours.
+//! A stream that yields to other connections after a number of bytes.
 //!
-//! tokio's own budget counts operations, not bytes. With a fast client a write is never pending, so the task of one
-//! download would ship megabytes before any other task ran. Here a connection yields after [`TURN`] bytes, and what
-//! it writes next is in the cache still.
+//! Tokio's own budget counts operations, not bytes. With a fast client a write is never pending, so one download would send
+//! megabytes before any other task runs. Here a connection yields after [`TURN`] bytes. What it writes next is then still
+//! in the processor's cache.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -14,31 +14,31 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::idle::Activity;
 use super::queue::{SendQueue, Socket};
 
-/// How many bytes a connection writes before others have their turn: the write that reaches it is the last one. No
-/// write is cut to what is left of a turn, which would add a runt to each; none is longer than a turn either.
+/// How many bytes a connection writes before it yields. The write that reaches the limit is the last one. It is not shortened
+/// to the limit, which would add a very short write to each turn. But no write is longer than a turn.
 const TURN: usize = 128 << 10;
 
-/// A stream that yields after each [`TURN`] of bytes written, and notes when bytes move.
-pub(super) struct Fair<S> {
+/// A stream that yields after [`TURN`] bytes, and records when bytes move.
+pub(super) struct YieldingStream<S> {
     stream: S,
     activity: Activity,
     queue: SendQueue,
     written: usize,
-    /// `yield_now`, which wakes the task only after the reactor has run; a plain `wake_by_ref` would not wait for it.
-    turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// `yield_now`, which wakes the task only after the reactor has run. A plain `wake_by_ref` would not wait for that.
+    yielding: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl<S: Socket> Fair<S> {
+impl<S: Socket> YieldingStream<S> {
     pub(super) fn new(stream: S, activity: Activity, queue: SendQueue) -> Self {
-        Self { stream, activity, queue, written: 0, turn: None }
+        Self { stream, activity, queue, written: 0, yielding: None }
     }
 
     /// Ready when it is this connection's turn.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.written >= TURN {
-            let turn = self.turn.get_or_insert_with(|| Box::pin(tokio::task::yield_now()));
-            ready!(turn.as_mut().poll(cx));
-            self.turn = None;
+            let yielding = self.yielding.get_or_insert_with(|| Box::pin(tokio::task::yield_now()));
+            ready!(yielding.as_mut().poll(cx));
+            self.yielding = None;
             self.written = 0;
         }
         Poll::Ready(())
@@ -48,12 +48,12 @@ impl<S: Socket> Fair<S> {
         match written {
             Poll::Ready(Ok(count)) => {
                 self.written = self.written.saturating_add(count);
-                self.queue.took(count, &self.stream);
+                self.queue.written(count, &self.stream);
                 if count > 0 {
                     self.activity.mark();
                 }
             }
-            // Waiting for the socket lets others run.
+            // While this task waits for the socket, others run.
             Poll::Pending => self.written = 0,
             Poll::Ready(Err(_)) => {}
         }
@@ -61,7 +61,7 @@ impl<S: Socket> Fair<S> {
     }
 }
 
-impl<S: AsyncRead + Socket + Unpin> AsyncRead for Fair<S> {
+impl<S: AsyncRead + Socket + Unpin> AsyncRead for YieldingStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
@@ -72,7 +72,7 @@ impl<S: AsyncRead + Socket + Unpin> AsyncRead for Fair<S> {
     }
 }
 
-impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for Fair<S> {
+impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for YieldingStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_turn(cx));
         let bytes = bytes.get(..TURN).unwrap_or(bytes);
@@ -93,7 +93,7 @@ impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for Fair<S> {
         };
         let whole = slices.iter().take_while(fits).count();
         let written = match (slices.get(..whole), slices.first()) {
-            // The first slice alone is more than a turn.
+            // The first slice alone is longer than a turn.
             (Some([]), Some(first)) => {
                 let part = first.get(..TURN).unwrap_or(first);
                 Pin::new(&mut self.stream).poll_write(cx, part)
@@ -130,18 +130,18 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_writes_more_than_a_turn_at_once() {
-        let mut fair = Fair::new(sink(), Activity::new(), SendQueue::new(Arc::new(Semaphore::new(1))));
+        let mut stream = YieldingStream::new(sink(), Activity::new(), SendQueue::new(Arc::new(Semaphore::new(1))));
         let mut polls = vec![];
         for lengths in [&[100_usize][..], &[TURN, 7], &[TURN * 3], &[0, TURN - 1, 2]] {
             let buffers: Vec<_> = lengths.iter().map(|length| vec![0; *length]).collect();
             let slices: Vec<_> = buffers.iter().map(|buffer| IoSlice::new(buffer)).collect();
-            let count = poll_fn(|cx| Pin::new(&mut fair).poll_write_vectored(cx, &slices)).await.unwrap();
+            let count = poll_fn(|cx| Pin::new(&mut stream).poll_write_vectored(cx, &slices)).await.unwrap();
             polls.push(count);
         }
         assert_eq!(polls, [100, TURN, TURN, TURN - 1]);
-        assert_eq!(poll_fn(|cx| Pin::new(&mut fair).poll_write(cx, &[0; 9])).await.unwrap(), 9);
+        assert_eq!(poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, &[0; 9])).await.unwrap(), 9);
         let mut cx = Context::from_waker(Waker::noop());
-        assert!(Pin::new(&mut fair).poll_write(&mut cx, b"x").is_pending(), "the turn is over");
-        fair.write_all(&vec![1; 5 * TURN]).await.unwrap();
+        assert!(Pin::new(&mut stream).poll_write(&mut cx, b"x").is_pending(), "the turn is over");
+        stream.write_all(&vec![1; 5 * TURN]).await.unwrap();
     }
 }

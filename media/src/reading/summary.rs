@@ -1,4 +1,4 @@
-//! A reading as a sentence: `kernel read, initrd 43 %, rootfs 2 %, 206 KB/s, 3 min left`.
+//! The summary of a reading: `kernel read, initrd 43 %, rootfs 2 %, 206 KB/s, 3 min left`.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,35 +10,35 @@ use super::progress::{Progress, QUIET, percent};
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.asked_for {
-            return f.write_str("not asked for yet");
+            return f.write_str("not requested yet");
         }
         if self.sent == 0 {
-            return f.write_str("asked for, nothing read yet");
+            return f.write_str("requested, nothing read yet");
         }
-        let mut said: Vec<String> = Vec::new();
+        let mut parts: Vec<String> = Vec::new();
         for role in [BootRole::Kernel, BootRole::Initrd, BootRole::Rootfs] {
             match self.of(role) {
-                Some((read, size)) if read >= size => said.push(format!("{role} read")),
-                Some((read, size)) => said.push(format!("{role} {} %", percent(read, size))),
+                Some((read, size)) if read >= size => parts.push(format!("{role} read")),
+                Some((read, size)) => parts.push(format!("{role} {} %", percent(read, size))),
                 None => {}
             }
         }
-        if said.is_empty() {
-            said.push(format!("{} read", Bytes(self.sent)));
+        if parts.is_empty() {
+            parts.push(format!("{} read", Bytes(self.sent)));
         }
         match (self.stalled, self.idle) {
-            (Some(stalled), _) => said.push(format!("stalled for {}", Span(stalled))),
-            (None, Some(idle)) if idle >= QUIET => said.push(format!("last read {} ago", Span(idle))),
+            (Some(stalled), _) => parts.push(format!("stalled for {}", Span(stalled))),
+            (None, Some(idle)) if idle >= QUIET => parts.push(format!("last read {} ago", Span(idle))),
             _ => {
-                said.push(format!("{}/s", Bytes(self.rate)));
-                said.extend(self.left.map(|left| format!("{} left", Span(left))));
+                parts.push(format!("{}/s", Bytes(self.rate)));
+                parts.extend(self.left.map(|left| format!("{} left", Span(left))));
             }
         }
-        f.write_str(&said.join(", "))
+        f.write_str(&parts.join(", "))
     }
 }
 
-/// An amount as people say it.
+/// A number of bytes in a readable unit.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -54,7 +54,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A time as people say it.
+/// A duration in a readable unit.
 struct Span(Duration);
 
 impl fmt::Display for Span {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_sentence_says_what_an_operator_asks() {
-        assert_eq!(said(&[], 0), "not asked for yet");
+        assert_eq!(said(&[], 0), "not requested yet");
         assert_eq!(said(&[("boot.ipxe", 300, 2)], 0), "300 B read, 150 B/s, 6664 s left".replace("6664 s", "111 min"));
         let kernel = ("vmlinuz", 1_000_000, 4);
         assert_eq!(said(&[kernel], 0), "kernel read, 250 KB/s");

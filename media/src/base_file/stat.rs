@@ -1,11 +1,11 @@
-//! Looking at a base's file without ever waiting for its file system, where that can be had.
+//! Reads the attributes of a base's file without waiting for its file system, if that is possible.
 
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, statx};
 
-/// `f_type` of file systems whose inodes are in this machine's memory while they are open, so that `fstat(2)` never
-/// waits for anybody (`linux/magic.h`, and the headers of ZFS and bcachefs).
+/// `f_type` of file systems that keep the inodes of open files in this machine's memory, so that `fstat(2)` never waits
+/// (`linux/magic.h`, and the headers of ZFS and bcachefs).
 const LOCAL: [u64; 15] = [
     0x0102_1994, // tmpfs
     0x8584_58f6, // ramfs
@@ -24,18 +24,18 @@ const LOCAL: [u64; 15] = [
     0x7366_746e, // NTFS
 ];
 
-/// Whether the attributes of an open file are known without asking another machine or process.
+/// Whether the kernel knows the attributes of an open file without asking another machine or process.
 pub(super) fn is_local(file_system: u64) -> bool {
     LOCAL.contains(&file_system)
 }
 
-/// Device and inode of what is at a path, as far as the kernel knows them already. `None`: it would have to ask a file
-/// system, which may take for ever, or there is nothing.
-pub(super) fn cached(path: &Path) -> Option<(u64, u64)> {
+/// The device and the inode of the file at a path, if the kernel has them in its cache. `None` if it would have to ask a file
+/// system, which may never answer, or if there is no file.
+pub(super) fn cached_inode(path: &Path) -> Option<(u64, u64)> {
     let (flags, mode) = (OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let there = openat2(CWD, path, flags, mode, ResolveFlags::CACHED).ok()?;
+    let file = openat2(CWD, path, flags, mode, ResolveFlags::CACHED).ok()?;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    let known = statx(&there, c"", flags, StatxFlags::INO).ok()?;
+    let known = statx(&file, c"", flags, StatxFlags::INO).ok()?;
     Some((makedev(known.stx_dev_major, known.stx_dev_minor), known.stx_ino))
 }
 
@@ -52,10 +52,10 @@ mod tests {
         let path = directory.path().join("file");
         fs::write(&path, "x").unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        assert_eq!(cached(&path), Some((metadata.dev(), metadata.ino())));
+        assert_eq!(cached_inode(&path), Some((metadata.dev(), metadata.ino())));
         fs::rename(&path, directory.path().join("other")).unwrap();
-        assert_eq!(cached(&path), None);
+        assert_eq!(cached_inode(&path), None);
         fs::write(&path, "y").unwrap();
-        assert_ne!(cached(&path), Some((metadata.dev(), metadata.ino())));
+        assert_ne!(cached_inode(&path), Some((metadata.dev(), metadata.ino())));
     }
 }

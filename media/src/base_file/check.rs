@@ -1,0 +1,63 @@
+//! Checks a base without waiting for its file system for ever.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{BaseError, BaseFile, stat};
+use crate::WAIT_LIMIT;
+
+impl BaseFile {
+    /// Does the same as [`check`](Self::check). Returns `None` if that would have to wait for the file system.
+    pub fn check_now(&self) -> Option<Result<(), BaseError>> {
+        if let Some(error) = self.hung() {
+            return Some(Err(error));
+        }
+        if !self.local {
+            return None;
+        }
+        if let Err(error) = self.verify() {
+            return Some(Err(error));
+        }
+        let opened = (self.fingerprint.device, self.fingerprint.inode);
+        // If another file is at the path, `check` must find that out, because it is final.
+        stat::cached_inode(&self.path).filter(|found| *found == opened).map(|_| Ok(()))
+    }
+
+    /// Does the same as [`check`](Self::check), and fails if the file system does not answer within
+    /// [`WAIT_LIMIT`].
+    pub fn check_in_time(self: &Arc<Self>) -> Result<(), BaseError> {
+        self.check_now().unwrap_or_else(|| self.result(self.checking.run(self.checker())))
+    }
+
+    /// Does the same as [`check_in_time`](Self::check_in_time), without blocking the calling thread.
+    pub async fn check_in_time_async(self: &Arc<Self>) -> Result<(), BaseError> {
+        match self.check_now() {
+            Some(checked) => checked,
+            None => self.result(self.checking.run_async(self.checker()).await),
+        }
+    }
+
+    fn checker(self: &Arc<Self>) -> impl FnOnce() -> Result<(), BaseError> + Send + 'static {
+        let file = Arc::clone(self);
+        move || file.check()
+    }
+
+    fn result(&self, answer: io::Result<Option<Result<(), BaseError>>>) -> Result<(), BaseError> {
+        match answer {
+            Ok(Some(checked)) => checked,
+            Ok(None) => Err(self.unresponsive(self.checking.running_for().unwrap_or(WAIT_LIMIT))),
+            Err(source) => Err(self.inaccessible(source)),
+        }
+    }
+
+    /// The error if the file system does not answer at the moment.
+    fn hung(&self) -> Option<BaseError> {
+        let checking = self.checking.running_for().filter(|age| *age >= WAIT_LIMIT);
+        checking.max(self.operations.hung_for()).map(|waited| self.unresponsive(waited))
+    }
+
+    pub(super) fn unresponsive(&self, waited: Duration) -> BaseError {
+        BaseError::Unresponsive { path: self.path.clone(), waited }
+    }
+}

@@ -1,12 +1,12 @@
-//! What a finding stands on.
+//! The evidence of a finding.
 
 use serde::Serialize;
 
-/// What was asked, and what came.
+/// A request, and the answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
-    /// The request, without the path, which is a secret on some servers.
+    /// The request, without the path, because that is a secret on some servers.
     pub request: String,
-    /// The beginning of the answer.
+    /// The version of HTTP, the status and some headers of the answer.
     pub answer: String,
 }

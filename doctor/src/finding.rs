@@ -1,4 +1,4 @@
-//! What an examination finds.
+//! The findings of an examination.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::{Serialize, Serializer};
 use super::evidence::Evidence;
 use super::http::Answer;
 
-/// How much a [`Finding`] weighs. The order is that of weight.
+/// The severity of a [`Finding`], in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Some reader may have trouble, or has more work than need be.
+    /// Some reader may fail, or has more work than necessary.
     Warning,
-    /// A reader that is known would fail.
+    /// A known reader would fail.
     Fails,
 }
 
@@ -32,11 +32,11 @@ impl fmt::Display for Severity {
 /// A reader of virtual media, or a family of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
-    /// Whatever reads images.
+    /// All readers.
     Everyone,
-    /// Those that check the server's certificate.
+    /// Readers that verify the server's certificate.
     Verifying,
-    /// Those that reached the doctor's readers as reports only, without a maker's name.
+    /// Firmware that is known only from reports, without a vendor's name.
     SomeFirmware,
     /// nbdkit's curl plugin.
     Nbdkit,
@@ -63,7 +63,7 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// As people call it.
+    /// The reader's name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Everyone => "every reader",
@@ -90,30 +90,30 @@ impl Serialize for Reader {
     }
 }
 
-/// One thing that a reader would stumble over.
+/// One problem for some readers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How much it weighs.
+    /// The severity.
     pub severity: Severity,
     /// A stable name, such as `accept-ranges-missing`.
     pub code: &'static str,
-    /// What is so, as a sentence.
+    /// The problem, as a sentence.
     pub message: String,
-    /// Whom it affects.
+    /// The readers that it affects.
     pub affects: Vec<Reader>,
-    /// How it showed; none for what the URL alone says.
+    /// The request and the answer that show it. `None` if the URL alone shows it.
     pub evidence: Option<Evidence>,
-    /// What to do about it.
+    /// What to do. Empty if there is nothing to recommend.
     pub advice: &'static str,
 }
 
 impl Finding {
-    /// A known reader would fail.
+    /// Makes a finding: a known reader would fail.
     pub(super) fn fails(code: &'static str, affects: &[Reader], message: impl Into<String>) -> Self {
         Self::new(Severity::Fails, code, affects, message.into())
     }
 
-    /// Some reader may have trouble.
+    /// Makes a finding: some reader may fail.
     pub(super) fn warning(code: &'static str, affects: &[Reader], message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, affects, message.into())
     }
@@ -122,14 +122,14 @@ impl Finding {
         Self { severity, code, message, affects: affects.to_vec(), evidence: None, advice: "" }
     }
 
-    /// The answer that shows it.
+    /// Adds the answer that shows the problem.
     #[must_use]
     pub(super) fn seen(mut self, answer: &Answer) -> Self {
         self.evidence = Some(answer.evidence());
         self
     }
 
-    /// What to do about it.
+    /// Adds what to do.
     #[must_use]
     pub(super) fn advice(mut self, advice: &'static str) -> Self {
         self.advice = advice;
@@ -137,16 +137,16 @@ impl Finding {
     }
 }
 
-/// What one reader, or one set of rules, makes of the URL.
+/// The result of one examination: of one imitated reader, or of one set of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
     /// A stable name, such as `nbdkit`.
     pub name: &'static str,
-    /// What is played, for people.
+    /// The title, for people.
     pub title: &'static str,
-    /// The weight of the heaviest finding.
+    /// The highest severity of the findings.
     pub outcome: Severity,
-    /// What was found; nothing where all is as it should be.
+    /// The findings. Empty if there is no problem.
     pub findings: Vec<Finding>,
 }
 

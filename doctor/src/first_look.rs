@@ -1,4 +1,4 @@
-//! The first requests: whether the file is there, how large it is, and where redirects lead.
+//! The first requests: they show whether the file exists, how large it is, and where redirects lead.
 
 use std::sync::Arc;
 
@@ -6,29 +6,33 @@ use http::header::{CONTENT_RANGE, LOCATION};
 use url::Url;
 
 use super::finding::{Finding, Reader};
-use super::http::{Answer, Ask, Connector, GLIMPSE, Traffic, Trouble, Trust};
+use super::http::{Answer, Connector, Request, RequestError, SMALL_BODY, SharedVerifier, Traffic};
 
-/// As many redirects as are followed; QEMU's libcurl and Python's requests follow at least as many.
+/// Maximum number of redirects. QEMU's libcurl and Python's requests follow at least as many.
 const MAX_REDIRECTS: usize = 5;
 
-/// What the first look saw.
+/// The result of the first requests.
 pub(super) struct FirstLook {
-    /// Where the file is.
+    /// Connects to the server that has the file.
     pub(super) connector: Arc<Connector>,
     pub(super) size: Option<u64>,
-    /// Whether it is there: everything else is about a file that is.
+    /// Whether the server serves the file. Otherwise there is nothing else to examine.
     pub(super) served: bool,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Looks at what the URL leads to.
-pub(super) async fn look(url: Url, trust: &Trust, traffic: &Arc<Traffic>) -> Result<FirstLook, Trouble> {
+/// Sends the first requests, and follows redirects.
+pub(super) async fn look(
+    url: Url,
+    verifier: &Arc<SharedVerifier>,
+    traffic: &Arc<Traffic>,
+) -> Result<FirstLook, RequestError> {
     let mut findings = Vec::new();
-    let mut connector = Connector::new(url, trust.clone(), Arc::clone(traffic));
+    let mut connector = Connector::new(url, Arc::clone(verifier), Arc::clone(traffic));
     let mut followed = 0;
     loop {
-        let answers = ask(&connector).await?;
-        // A server that answers HEAD in its own way is told by its answer to GET.
+        let answers = send(&connector).await?;
+        // Some servers do not answer HEAD correctly. Then the answer to GET counts.
         let Some(answer) = answers.iter().find(|answer| answer.is_success()).or(answers.last()) else {
             return Ok(FirstLook { connector: Arc::new(connector), size: None, served: false, findings });
         };
@@ -37,15 +41,20 @@ pub(super) async fn look(url: Url, trust: &Trust, traffic: &Arc<Traffic>) -> Res
             followed += 1;
             match target(connector.url(), answer.header(&LOCATION)) {
                 Some(next) if followed <= MAX_REDIRECTS => {
-                    connector = Connector::new(next, trust.clone(), Arc::clone(traffic));
+                    connector = Connector::new(next, Arc::clone(verifier), Arc::clone(traffic));
                     continue;
                 }
                 Some(_) => findings.push(
-                    Finding::fails("too-many-redirects", &[Reader::Everyone], "the redirects do not end").seen(answer),
+                    Finding::fails("too-many-redirects", &[Reader::Everyone], "there are too many redirects")
+                        .seen(answer),
                 ),
                 None => findings.push(
-                    Finding::fails("redirect-to-nowhere", &[Reader::Everyone], "the redirect leads to no HTTP server")
-                        .seen(answer),
+                    Finding::fails(
+                        "redirect-to-nowhere",
+                        &[Reader::Everyone],
+                        "the redirect does not lead to an HTTP URL",
+                    )
+                    .seen(answer),
                 ),
             }
             return Ok(FirstLook { connector: Arc::new(connector), size: None, served: false, findings });
@@ -56,40 +65,40 @@ pub(super) async fn look(url: Url, trust: &Trust, traffic: &Arc<Traffic>) -> Res
         }
         let size = answers.iter().filter(|answer| answer.is_success()).find_map(size);
         if served && size.is_none() {
-            let message = "the server does not tell the size of the file";
+            let message = "the server does not send the size of the file";
             findings.push(
                 Finding::fails("size-unknown", &[Reader::Everyone], message)
                     .seen(answer)
-                    .advice("let the server send Content-Length"),
+                    .advice("configure the server to send Content-Length"),
             );
         }
         return Ok(FirstLook { connector: Arc::new(connector), size, served, findings });
     }
 }
 
-/// HEAD; where that says too little, one byte; and where that is no range, whatever comes.
-async fn ask(connector: &Connector) -> Result<Vec<Answer>, Trouble> {
+/// Sends HEAD and, if the answer does not have the size, GET of one byte.
+async fn send(connector: &Connector) -> Result<Vec<Answer>, RequestError> {
     let mut answers = Vec::new();
-    let mut trouble = None;
-    for ask in [Ask::head(), Ask::range(&(0..1))] {
+    let mut last_error = None;
+    for request in [Request::head(), Request::range(&(0..1))] {
         let answer = match connector.connect().await {
-            Ok(mut connection) => connection.ask(&ask, GLIMPSE).await,
-            Err(trouble) => Err(trouble),
+            Ok(mut connection) => connection.send(&request, SMALL_BODY).await,
+            Err(error) => Err(error),
         };
         match answer {
             Ok(answer) => {
-                let told = answer.status.is_redirection() || answer.is_success() && size(&answer).is_some();
+                let is_enough = answer.status.is_redirection() || answer.is_success() && size(&answer).is_some();
                 answers.push(answer);
-                if told {
+                if is_enough {
                     break;
                 }
             }
             Err(error) if error.is_before_http() => return Err(error),
-            Err(error) => trouble = Some(error),
+            Err(error) => last_error = Some(error),
         }
     }
-    match trouble {
-        Some(trouble) if answers.is_empty() => Err(trouble),
+    match last_error {
+        Some(error) if answers.is_empty() => Err(error),
         _ => Ok(answers),
     }
 }
@@ -110,21 +119,27 @@ fn target(from: &Url, location: &str) -> Option<Url> {
 
 fn redirect(answer: &Answer) -> Finding {
     let affects = [Reader::OpenBmc, Reader::SomeFirmware];
-    Finding::fails("redirect", &affects, "the server redirects: Intel's virtual-media and others do not follow")
-        .seen(answer)
-        .advice("hand out the address where the file is")
+    Finding::fails(
+        "redirect",
+        &affects,
+        "the server redirects, and Intel's virtual-media and other readers do not follow redirects",
+    )
+    .seen(answer)
+    .advice("use the URL that the redirect leads to")
 }
 
 fn not_served(answer: &Answer) -> Finding {
     let (message, advice) = match answer.status.as_u16() {
         401 | 403 => (
-            "the server wants credentials",
-            "BMCs have none to give, or give wrong ones: protect the file by an address that cannot be guessed",
+            "the server asks for credentials",
+            "BMCs have no credentials, or send wrong ones: protect the file with a URL that nobody can guess",
         ),
-        404 | 410 => ("the file is not there", "check the address; of dayone, whether the image was released"),
-        503 => ("the server cannot serve the file at the moment", "ask it why: its log says"),
-        500..600 => ("the server fails", "ask it why: its log says"),
-        _ => ("the server does not serve the file", "check the address"),
+        404 | 410 => {
+            ("the file does not exist", "check the URL; if it is from dayone, check whether the image was released")
+        }
+        503 => ("the server cannot serve the file at the moment", "look at the server's log"),
+        500..600 => ("the server fails", "look at the server's log"),
+        _ => ("the server does not serve the file", "check the URL"),
     };
     let message = format!("{message} ({})", answer.status.as_u16());
     Finding::fails("not-served", &[Reader::Everyone], message).seen(answer).advice(advice)

@@ -1,17 +1,17 @@
-//! Rules about the URL itself: firmware is stricter than any standard.
+//! Examines the URL itself. Firmware is stricter than any standard.
 
 use url::{Host, Url};
 
 use super::finding::{Finding, Reader};
 
-/// The most characters that a URL may have (a demand of several vendors).
-const LONGEST: usize = 255;
+/// Maximum length of a URL in characters, which several vendors demand.
+const MAX_URL: usize = 255;
 
-/// What dayone's own addresses are like.
+/// The form of dayone's own URLs.
 const PLAIN: &str = "use a path of lower-case letters and digits that is one directory deep and ends in .iso or .img";
 
-/// Judges a URL as it is written.
-pub(super) fn judge(text: &str, url: &Url) -> Vec<Finding> {
+/// Examines a URL as it was written.
+pub(super) fn examine(text: &str, url: &Url) -> Vec<Finding> {
     let mut findings = Vec::new();
     scheme(text, url, &mut findings);
     length(text, &mut findings);
@@ -25,21 +25,25 @@ fn scheme(text: &str, url: &Url, findings: &mut Vec<Finding>) {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         let message =
             "the URL does not begin with http:// or https:// in lower case, by which BMCs choose their protocol";
-        findings.push(Finding::fails("url-scheme", &[Reader::SomeFirmware], message).advice("write it so"));
+        findings.push(
+            Finding::fails("url-scheme", &[Reader::SomeFirmware], message).advice("write the scheme in lower case"),
+        );
     }
     if url.scheme() == "http" {
-        let message = "the URL is one of plain HTTP, which bmcweb and openUBMC do not take";
+        let message = "the URL has plain HTTP, which bmcweb and openUBMC do not accept";
         let affects = [Reader::OpenBmc, Reader::OpenUbmc];
-        findings.push(Finding::warning("plain-http", &affects, message).advice("for these BMCs, serve over TLS"));
+        findings.push(
+            Finding::warning("plain-http", &affects, message).advice("for these BMCs, serve the file over HTTPS"),
+        );
     }
 }
 
 fn length(text: &str, findings: &mut Vec<Finding>) {
     let length = text.chars().count();
-    if length > LONGEST {
-        let message = format!("the URL has {length} characters, and some BMCs take {LONGEST} at most");
+    if length > MAX_URL {
+        let message = format!("the URL has {length} characters, but some BMCs accept at most {MAX_URL}");
         let affects = [Reader::Idrac, Reader::SomeFirmware];
-        findings.push(Finding::fails("url-too-long", &affects, message).advice("use a shorter address"));
+        findings.push(Finding::fails("url-too-long", &affects, message).advice("use a shorter URL"));
     }
 }
 
@@ -54,12 +58,12 @@ fn parts(text: &str, url: &Url, findings: &mut Vec<Finding>) {
         findings.push(Finding::fails("url-equals-sign", &[Reader::Supermicro], message).advice(PLAIN));
     }
     if url.fragment().is_some() {
-        let message = "the URL has a fragment ('#'), which some clients send to the server and others do not";
+        let message = "the URL has a fragment ('#'), which some clients send to the server and others leave out";
         findings.push(Finding::fails("url-fragment", &[Reader::SomeFirmware], message).advice(PLAIN));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let message = "the URL holds credentials: not every BMC takes them there, and they end up in logs";
-        let advice = "hand them over as UserName and Password of InsertMedia, or use an address that cannot be guessed";
+        let message = "the URL contains credentials: not every BMC accepts them there, and they appear in logs";
+        let advice = "pass them as UserName and Password of InsertMedia, or use a URL that nobody can guess";
         findings.push(Finding::warning("url-credentials", &[Reader::SomeFirmware], message).advice(advice));
     }
 }
@@ -81,7 +85,7 @@ fn path(url: &Url, findings: &mut Vec<Finding>) {
     }
     let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-' | b'=' | b'~');
     if !url.path().bytes().all(usual) || url.path().contains("//") {
-        let message = "the path has characters that firmware may write in another way, or refuse";
+        let message = "the path has characters that some firmware refuses or encodes differently";
         findings.push(Finding::warning("url-characters", &[Reader::SomeFirmware], message).advice(PLAIN));
     }
 }
@@ -90,8 +94,8 @@ fn host(url: &Url, findings: &mut Vec<Finding>) {
     let address = match url.host() {
         None => return,
         Some(Host::Domain(_)) => {
-            let message = "the URL names a host, and networks of BMCs often have no DNS";
-            let advice = "use an IP address, unless the BMCs are known to resolve the name";
+            let message = "the URL has a host name, but networks of BMCs often have no DNS";
+            let advice = "use an IP address, unless you know that the BMCs can resolve the name";
             findings.push(Finding::warning("url-names-a-host", &[Reader::SomeFirmware], message).advice(advice));
             return;
         }
@@ -99,7 +103,7 @@ fn host(url: &Url, findings: &mut Vec<Finding>) {
         Some(Host::Ipv6(address)) => std::net::IpAddr::from(address),
     };
     if address.to_canonical().is_loopback() {
-        let message = "the URL is that of a loopback address, which is another machine to every BMC";
+        let message = "the URL has a loopback address, which BMCs cannot reach";
         let advice = "use this machine's address on the BMCs' network";
         findings.push(Finding::warning("url-loopback", &[Reader::Everyone], message).advice(advice));
     }
@@ -110,7 +114,7 @@ mod tests {
     use super::*;
 
     fn codes(text: &str) -> Vec<&'static str> {
-        judge(text, &text.parse().unwrap()).iter().map(|finding| finding.code).collect()
+        examine(text, &text.parse().unwrap()).iter().map(|finding| finding.code).collect()
     }
 
     #[test]

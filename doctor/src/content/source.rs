@@ -1,4 +1,4 @@
-//! The file as a source of bytes, by ranges.
+//! Reads the file by ranges, for the parsers of images.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,19 +9,19 @@ use bytes::Bytes;
 use imagelib::source::Source;
 use tokio::runtime::Handle;
 
-use crate::http::{Ask, Session};
-use crate::lab::Lab;
-use crate::ranges::{self, Asking, Care};
+use crate::context::Context;
+use crate::http::{Request, Session};
+use crate::ranges::{self, Checks, RangeCheck};
 
-/// What is fetched at a time.
+/// How many bytes are fetched at a time.
 const WINDOW: u64 = 64 << 10;
 
-/// As many windows as are fetched: tables and descriptors need a handful.
+/// Maximum number of windows. Tables and descriptors need only a few.
 const MAX_WINDOWS: usize = 16;
 
-/// Fetches what is read, from threads that may wait.
+/// Fetches ranges when they are read. Blocks the reading thread.
 pub(super) struct RangeSource {
-    lab: Arc<Lab>,
+    context: Arc<Context>,
     size: u64,
     handle: Handle,
     fetched: Mutex<Fetched>,
@@ -33,9 +33,9 @@ struct Fetched {
 }
 
 impl RangeSource {
-    pub(super) fn new(lab: Arc<Lab>, size: u64, handle: Handle) -> Self {
-        let fetched = Mutex::new(Fetched { windows: BTreeMap::new(), session: lab.session() });
-        Self { lab, size, handle, fetched }
+    pub(super) fn new(context: Arc<Context>, size: u64, handle: Handle) -> Self {
+        let fetched = Mutex::new(Fetched { windows: BTreeMap::new(), session: context.session() });
+        Self { context, size, handle, fetched }
     }
 
     fn window(&self, number: u64) -> io::Result<Bytes> {
@@ -44,7 +44,7 @@ impl RangeSource {
             return Ok(window.clone());
         }
         if fetched.windows.len() >= MAX_WINDOWS {
-            return Err(io::Error::other("more would have to be read of it than a look may cost"));
+            return Err(io::Error::other("it would have to read too much of the file"));
         }
         let start = number.saturating_mul(WINDOW);
         let range = start..start.saturating_add(WINDOW).min(self.size);
@@ -55,8 +55,8 @@ impl RangeSource {
 
     async fn fetch(&self, session: &mut Session, range: &Range<u64>) -> io::Result<Bytes> {
         let mut findings = Vec::new();
-        let asking = Asking { care: Care::Headers, affects: &[] };
-        let (answer, right) = ranges::read(&self.lab, session, &Ask::range(range), range, asking, &mut findings)
+        let check = RangeCheck { checks: Checks::Headers, affects: &[] };
+        let (answer, right) = ranges::read(&self.context, session, &Request::range(range), range, check, &mut findings)
             .await
             .map_err(io::Error::other)?;
         match findings.into_iter().next() {

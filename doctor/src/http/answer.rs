@@ -1,4 +1,4 @@
-//! An answer.
+//! An answer of the server.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -33,27 +33,28 @@ const TELLING: [HeaderName; 14] = [
 /// How much of a header's value evidence shows, in characters.
 const SHOWN: usize = 120;
 
-/// An answer, with as much of its body as was read.
+/// An answer, with the part of its body that was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    pub(super) asked: String,
+    /// The request, without the path.
+    pub(super) request: String,
     pub(crate) version: Version,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the body was read to its end.
+    /// Whether the whole body was read.
     pub(crate) complete: bool,
-    /// From the request to the last byte that was read.
+    /// The time from the request to the last byte that was read.
     pub(crate) took: Duration,
 }
 
 impl Answer {
-    /// A header's value; empty where there is none, or none that is text.
+    /// A header's value. Empty if it is missing or not text.
     pub(crate) fn header(&self, name: &HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The length that the headers tell; none where they tell none, or several.
+    /// `Content-Length`. `None` if it is missing, or if several differ.
     pub(crate) fn length(&self) -> Option<u64> {
         let mut lengths = self.headers.get_all(CONTENT_LENGTH).iter().map(|value| value.to_str().ok()?.parse().ok());
         let first = lengths.next()??;
@@ -69,7 +70,7 @@ impl Answer {
         for name in &TELLING {
             for value in self.headers.get_all(name) {
                 let value = String::from_utf8_lossy(value.as_bytes());
-                // Credentials are told in the query of some addresses.
+                // Some addresses have credentials in their query.
                 let value = if name == LOCATION { without_query(&value) } else { value.into_owned() };
                 let shown: String = value.chars().take(SHOWN).collect();
                 let more = if value.chars().nth(SHOWN).is_some() { "…" } else { "" };
@@ -77,7 +78,7 @@ impl Answer {
                 let _ = write!(answer, ", {name}: {shown}{more}");
             }
         }
-        Evidence { request: self.asked.clone(), answer }
+        Evidence { request: self.request.clone(), answer }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The server's certificate: judged, and taken whatever the judgement, so that one bad certificate does not hide
-//! everything else.
+//! Verifies the server's certificate, and accepts it even if it is bad, so that a bad certificate does not hide all other
+//! findings.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -9,16 +9,36 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-/// By what a server's certificate is judged.
+/// How the server's certificate is verified.
 #[derive(Debug, Clone, Default)]
 pub enum Trust {
-    /// The certificate authorities that this machine trusts.
+    /// By the certificate authorities that this machine trusts.
     #[default]
     System,
-    /// These, and no others.
+    /// By these certificate authorities, and no others.
     Authorities(Vec<CertificateDer<'static>>),
-    /// It is not judged.
+    /// Not at all.
     Anything,
+}
+
+type Verifier = Result<Arc<dyn ServerCertVerifier>, Error>;
+
+/// The verifier for all connections. It reads the system's certificate authorities only once, and only if a server has TLS.
+#[derive(Debug, Default)]
+pub(crate) struct SharedVerifier {
+    trust: Trust,
+    /// `None` verifies nothing.
+    verifier: OnceLock<Option<Verifier>>,
+}
+
+impl SharedVerifier {
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self { trust, verifier: OnceLock::new() }
+    }
+
+    fn get(&self, provider: &Arc<CryptoProvider>) -> Option<&Verifier> {
+        self.verifier.get_or_init(|| self.trust.verifier(Arc::clone(provider)).transpose()).as_ref()
+    }
 }
 
 impl Trust {
@@ -38,28 +58,26 @@ impl Trust {
     }
 }
 
-/// A verifier that remembers what it thought of the last certificate.
+/// Accepts every certificate, and records what is wrong with the last one.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(super) struct RecordingVerifier {
     provider: Arc<CryptoProvider>,
-    /// None: nothing is judged.
-    verifier: Option<Result<Arc<dyn ServerCertVerifier>, Error>>,
-    judgement: Mutex<Option<Error>>,
+    shared: Arc<SharedVerifier>,
+    error: Mutex<Option<Error>>,
 }
 
-impl Judge {
-    pub(super) fn new(trust: &Trust, provider: Arc<CryptoProvider>) -> Self {
-        let verifier = trust.verifier(Arc::clone(&provider)).transpose();
-        Self { provider, verifier, judgement: Mutex::default() }
+impl RecordingVerifier {
+    pub(super) fn new(shared: Arc<SharedVerifier>, provider: Arc<CryptoProvider>) -> Self {
+        Self { provider, shared, error: Mutex::default() }
     }
 
     /// What is wrong with the certificate of the last handshake.
-    pub(super) fn judgement(&self) -> Option<Error> {
-        self.judgement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn error(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl ServerCertVerifier for Judge {
+impl ServerCertVerifier for RecordingVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -68,14 +86,14 @@ impl ServerCertVerifier for Judge {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let judged = match &self.verifier {
+        let verified = match self.shared.get(&self.provider) {
             None => Ok(()),
             Some(Err(error)) => Err(error.clone()),
             Some(Ok(verifier)) => {
                 verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
             }
         };
-        *self.judgement.lock().unwrap_or_else(PoisonError::into_inner) = judged.err();
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = verified.err();
         Ok(ServerCertVerified::assertion())
     }
 

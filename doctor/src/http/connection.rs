@@ -1,5 +1,7 @@
-//! One connection.
+//! One connection to the server.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -12,36 +14,74 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::connector::Asking;
+use super::answer::Answer;
+use super::error::RequestError;
+use super::request::Request;
 use super::tap::{First, Tap};
-use super::{Answer, Ask, Pace, Trouble};
 
-/// How long a server may be silent.
+/// How long to wait for the next byte of an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The most that is read of an answer that was not to have a body of interest.
-pub(crate) const GLIMPSE: usize = 64 << 10;
+/// Maximum size of a body that does not matter, in bytes.
+pub(crate) const SMALL_BODY: usize = 64 << 10;
 
-/// How much of an answer is read ahead of who reads it.
+/// How many bytes of an answer hyper reads ahead for a slow reader.
 const READ_AHEAD: usize = 16 << 10;
+
+/// How fast a connection reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    Fast,
+    Slow,
+}
+
+/// Counts requests, and the bytes of bodies that arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    requests: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Traffic {
+    pub(super) fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn received(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.requests.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+}
+
+/// What all requests on a connection have in common.
+#[derive(Debug)]
+pub(super) struct RequestDefaults {
+    pub(super) path: String,
+    pub(super) host: String,
+    pub(super) authorization: Option<String>,
+    pub(super) traffic: Arc<Traffic>,
+}
 
 /// A connection on which requests follow each other. Closed when dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Empty<Bytes>>,
-    asking: Asking,
+    defaults: RequestDefaults,
     first: First,
     driver: JoinHandle<()>,
-    judgement: Option<rustls::Error>,
+    certificate_error: Option<rustls::Error>,
 }
 
 impl Connection {
     pub(super) async fn start<S>(
         stream: S,
-        asking: Asking,
+        defaults: RequestDefaults,
         pace: Pace,
-        judgement: Option<rustls::Error>,
-    ) -> Result<Self, Trouble>
+        certificate_error: Option<rustls::Error>,
+    ) -> Result<Self, RequestError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -52,17 +92,17 @@ impl Connection {
             Pace::Slow => builder.read_buf_exact_size(Some(READ_AHEAD)),
         };
         let (sender, connection) = builder.title_case_headers(true).handshake(TokioIo::new(stream)).await?;
-        // How it ends shows in the answers.
+        // The answers show how the connection ends.
         let driver = tokio::spawn(async { drop(connection.await) });
-        Ok(Self { sender, asking, first, driver, judgement })
+        Ok(Self { sender, defaults, first, driver, certificate_error })
     }
 
     /// What is wrong with the server's certificate.
-    pub(crate) fn certificate(&self) -> Option<&rustls::Error> {
-        self.judgement.as_ref()
+    pub(crate) fn certificate_error(&self) -> Option<&rustls::Error> {
+        self.certificate_error.as_ref()
     }
 
-    /// Whether these bytes came among the first.
+    /// Whether these bytes were among the first that arrived.
     pub(crate) fn began_with(&self, bytes: &[u8]) -> bool {
         self.first.contains(bytes)
     }
@@ -72,17 +112,17 @@ impl Connection {
         !self.sender.is_closed()
     }
 
-    /// Sends a request and reads its answer, `limit` bytes of the body at most. If there are more, the connection is
-    /// of no more use.
-    pub(crate) async fn ask(&mut self, ask: &Ask, limit: usize) -> Result<Answer, Trouble> {
+    /// Sends a request and reads its answer, with at most `limit` bytes of the body. If the body is longer, the connection
+    /// cannot be used again.
+    pub(crate) async fn send(&mut self, request: &Request, limit: usize) -> Result<Answer, RequestError> {
         let begun = Instant::now();
-        let (mut answer, mut body) = self.begin(ask).await?;
+        let (mut answer, mut body) = self.begin(request).await?;
         let mut read = BytesMut::new();
         answer.complete = loop {
             match next(&mut body).await? {
                 None => break true,
                 Some(data) => {
-                    self.asking.traffic.received(data.len());
+                    self.defaults.traffic.received(data.len());
                     read.extend_from_slice(&data);
                 }
             }
@@ -90,7 +130,7 @@ impl Connection {
                 break false;
             }
         };
-        // Bytes behind the limit are none that anybody asked for.
+        // The last frame may have gone over the limit. That shows that the body is longer.
         answer.body = read.freeze();
         answer.took = begun.elapsed();
         if !answer.complete {
@@ -100,30 +140,31 @@ impl Connection {
     }
 
     /// Sends a request and reads the head of its answer.
-    pub(crate) async fn begin(&mut self, ask: &Ask) -> Result<(Answer, Incoming), Trouble> {
+    pub(crate) async fn begin(&mut self, request: &Request) -> Result<(Answer, Incoming), RequestError> {
         let begun = Instant::now();
-        let Asking { path, host, authorization, traffic } = &self.asking;
-        let request = ask.request(path, host, authorization.as_deref())?;
+        let RequestDefaults { path, host, authorization, traffic } = &self.defaults;
+        let http_request = request.build(path, host, authorization.as_deref())?;
         self.sender.ready().await?;
-        traffic.request();
-        let response =
-            timeout(SILENCE, self.sender.send_request(request)).await.map_err(|_| Trouble::Silence(SILENCE))??;
+        traffic.count_request();
+        let response = timeout(SILENCE, self.sender.send_request(http_request))
+            .await
+            .map_err(|_| RequestError::Silence(SILENCE))??;
         let (head, body) = response.into_parts();
         let answer = Answer {
-            asked: ask.to_string(),
+            request: request.to_string(),
             version: head.version,
             status: head.status,
             headers: head.headers,
             body: Bytes::new(),
-            complete: ask.method == Method::HEAD,
+            complete: request.method == Method::HEAD,
             took: begun.elapsed(),
         };
         Ok((answer, body))
     }
 
-    /// Counts bytes that were read of a body that [`Connection::begin`] gave.
+    /// Counts bytes that were read from the body of [`Connection::begin`].
     pub(crate) fn received(&self, bytes: usize) {
-        self.asking.traffic.received(bytes);
+        self.defaults.traffic.received(bytes);
     }
 }
 
@@ -133,12 +174,12 @@ impl Drop for Connection {
     }
 }
 
-/// The next bytes of a body; none at its end.
-async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Trouble> {
+/// The next bytes of a body. `None` at its end.
+async fn next(body: &mut Incoming) -> Result<Option<Bytes>, RequestError> {
     loop {
-        match timeout(SILENCE, body.frame()).await.map_err(|_| Trouble::Silence(SILENCE))? {
+        match timeout(SILENCE, body.frame()).await.map_err(|_| RequestError::Silence(SILENCE))? {
             None => return Ok(None),
-            // Trailers are nothing that a reader of images looks at.
+            // No reader of images uses trailers.
             Some(frame) => {
                 if let Ok(data) = frame?.into_data() {
                     return Ok(Some(data));

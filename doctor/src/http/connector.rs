@@ -1,9 +1,8 @@
-//! From a URL to a connection.
+//! Connects to the server of a URL.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::prelude::*;
@@ -15,28 +14,22 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use url::Url;
 
-use super::certificate::{Judge, Trust};
-use super::{Connection, Trouble};
+use super::certificate::{RecordingVerifier, SharedVerifier};
+use super::connection::{Connection, Pace, RequestDefaults, Traffic};
+use super::error::RequestError;
 
-/// How long connecting, and TLS on top of it, may take.
+/// The time limit for a connection, and for its TLS handshake.
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// The receive buffer of a reader that is slow: what lies in it moves on without the reader.
+/// Size of a slow reader's receive buffer, in bytes. The server can send this much even if the reader does not read.
 const SLOW_BUFFER: u32 = 8 << 10;
 
-/// Whether a connection reads as fast as it can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
-    Fast,
-    Slow,
-}
-
-/// What a client offers for TLS.
+/// The versions and cipher suites of TLS that a client offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suites {
-    /// All there is.
+    /// Everything that rustls supports.
     All,
-    /// TLS 1.2, and the two suites that Intel's virtual-media asks nbdkit for.
+    /// TLS 1.2 with the two suites that Intel's virtual-media configures for nbdkit.
     Tls12Aes256,
     /// TLS 1.3 with AES-256.
     Tls13Aes256,
@@ -56,38 +49,17 @@ impl Suites {
     }
 }
 
-/// How many requests were sent, and how many bytes of bodies came.
-#[derive(Debug, Default)]
-pub(crate) struct Traffic {
-    requests: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Traffic {
-    pub(super) fn request(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn received(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    pub(crate) fn totals(&self) -> (u64, u64) {
-        (self.requests.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
-    }
-}
-
 /// Makes connections to the server of one URL.
 #[derive(Debug)]
 pub(crate) struct Connector {
     url: Url,
-    trust: Trust,
+    verifier: Arc<SharedVerifier>,
     traffic: Arc<Traffic>,
 }
 
 impl Connector {
-    pub(crate) fn new(url: Url, trust: Trust, traffic: Arc<Traffic>) -> Self {
-        Self { url, trust, traffic }
+    pub(crate) fn new(url: Url, verifier: Arc<SharedVerifier>, traffic: Arc<Traffic>) -> Self {
+        Self { url, verifier, traffic }
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -98,37 +70,38 @@ impl Connector {
         self.url.scheme() == "https"
     }
 
-    /// A connection of a reader without peculiarities.
-    pub(crate) async fn connect(&self) -> Result<Connection, Trouble> {
+    /// Connects as an ordinary reader.
+    pub(crate) async fn connect(&self) -> Result<Connection, RequestError> {
         self.connect_as(Pace::Fast, Suites::All).await
     }
 
-    pub(crate) async fn connect_as(&self, pace: Pace, suites: Suites) -> Result<Connection, Trouble> {
+    pub(crate) async fn connect_as(&self, pace: Pace, suites: Suites) -> Result<Connection, RequestError> {
         let stream = self.tcp(pace).await?;
-        let asking = Asking {
+        let defaults = RequestDefaults {
             path: self.path(),
             host: self.host(),
             authorization: self.authorization(),
             traffic: Arc::clone(&self.traffic),
         };
         if !self.is_tls() {
-            return Connection::start(stream, asking, pace, None).await;
+            return Connection::start(stream, defaults, pace, None).await;
         }
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let name = ServerName::try_from(host.to_owned()).map_err(|_| Trouble::Name(host.to_owned()))?;
-        let (connector, judge) = tls(&self.trust, suites).map_err(|error| Trouble::Tls(io::Error::other(error)))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| RequestError::Name(host.to_owned()))?;
+        let (connector, verifier) =
+            tls(&self.verifier, suites).map_err(|error| RequestError::Tls(io::Error::other(error)))?;
         let stream = timeout(CONNECTING, connector.connect(name, stream))
             .await
-            .map_err(|_| Trouble::Silence(CONNECTING))?
-            .map_err(Trouble::Tls)?;
-        Connection::start(stream, asking, pace, judge.judgement()).await
+            .map_err(|_| RequestError::Silence(CONNECTING))?
+            .map_err(RequestError::Tls)?;
+        Connection::start(stream, defaults, pace, verifier.error()).await
     }
 
-    async fn tcp(&self, pace: Pace) -> Result<TcpStream, Trouble> {
+    async fn tcp(&self, pace: Pace) -> Result<TcpStream, RequestError> {
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let port = self.url.port_or_known_default().unwrap_or(80);
         let found = timeout(CONNECTING, lookup_host((host, port))).await.unwrap_or_else(|elapsed| Err(elapsed.into()));
-        let addresses = found.map_err(|error| Trouble::Resolve(host.to_owned(), error))?;
+        let addresses = found.map_err(|error| RequestError::Resolve(host.to_owned(), error))?;
         let mut last = (format!("{host}:{port}"), io::Error::from(io::ErrorKind::NotFound));
         for address in addresses {
             let connected = timeout(CONNECTING, open(address, pace)).await;
@@ -137,7 +110,7 @@ impl Connector {
                 Err(error) => last = (address.to_string(), error),
             }
         }
-        Err(Trouble::Connect(last.0, last.1))
+        Err(RequestError::Connect(last.0, last.1))
     }
 
     fn path(&self) -> String {
@@ -145,13 +118,13 @@ impl Connector {
         format!("{}{query}", self.url.path())
     }
 
-    /// What clients write into `Host`: with the port where it is not the scheme's own.
+    /// The `Host` header, with the port unless it is the scheme's default.
     pub(crate) fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// As clients do with the user and password of a URL.
+    /// The `Authorization` header that clients make from the user and the password in a URL.
     fn authorization(&self) -> Option<String> {
         let (user, password) = (self.url.username(), self.url.password().unwrap_or_default());
         if user.is_empty() && password.is_empty() {
@@ -161,19 +134,10 @@ impl Connector {
     }
 }
 
-/// What the requests on a connection have in common.
-#[derive(Debug)]
-pub(super) struct Asking {
-    pub(super) path: String,
-    pub(super) host: String,
-    pub(super) authorization: Option<String>,
-    pub(super) traffic: Arc<Traffic>,
-}
-
 async fn open(address: SocketAddr, pace: Pace) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     if pace == Pace::Slow {
-        // Before connecting: the window that the server sees follows from it.
+        // Must come before connecting, because it determines the window that the server sees.
         socket.set_recv_buffer_size(SLOW_BUFFER)?;
     }
     let stream = socket.connect(address).await?;
@@ -181,14 +145,17 @@ async fn open(address: SocketAddr, pace: Pace) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn tls(trust: &Trust, suites: Suites) -> Result<(TlsConnector, Arc<Judge>), rustls::Error> {
+fn tls(
+    verifier: &Arc<SharedVerifier>,
+    suites: Suites,
+) -> Result<(TlsConnector, Arc<RecordingVerifier>), rustls::Error> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider.cipher_suites.retain(|known| suites.are_offered(&format!("{:?}", known.suite())));
     let provider = Arc::new(provider);
-    let judge = Arc::new(Judge::new(trust, Arc::clone(&provider)));
+    let verifier = Arc::new(RecordingVerifier::new(Arc::clone(verifier), Arc::clone(&provider)));
     let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(&suites.versions())?;
     let mut config =
-        config.dangerous().with_custom_certificate_verifier(Arc::clone(&judge) as Arc<_>).with_no_client_auth();
+        config.dangerous().with_custom_certificate_verifier(Arc::clone(&verifier) as Arc<_>).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((TlsConnector::from(Arc::new(config)), judge))
+    Ok((TlsConnector::from(Arc::new(config)), verifier))
 }

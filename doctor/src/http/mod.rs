@@ -1,20 +1,21 @@
-//! A client that does one request at a time on one connection and hides nothing: no redirects, no decompression, no
-//! second try.
+//! An HTTP client that sends one request at a time on one connection and hides nothing: it does not follow redirects, does not
+//! decompress, and does not retry.
 
 mod answer;
-mod ask;
 mod certificate;
 mod connection;
 mod connector;
+mod error;
+mod request;
 mod session;
 mod tap;
-mod trouble;
 
 pub(super) use answer::Answer;
-pub(super) use ask::Ask;
-pub(super) use connection::{Connection, GLIMPSE};
-pub(super) use connector::{Connector, Pace, Suites, Traffic};
+pub(super) use certificate::SharedVerifier;
+pub(super) use connection::{Connection, Pace, SMALL_BODY, Traffic};
+pub(super) use connector::{Connector, Suites};
+pub(super) use error::RequestError;
+pub(super) use request::Request;
 pub(super) use session::Session;
-pub(super) use trouble::Trouble;
 
 pub use certificate::Trust;

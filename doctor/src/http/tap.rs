@@ -1,4 +1,4 @@
-//! The first bytes that came, as they came: hyper gives headers without the capitals that they were written with.
+//! Keeps the first bytes of a connection as they arrived: hyper converts the names of headers to lower case.
 
 use std::io;
 use std::pin::Pin;
@@ -7,15 +7,15 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// As much as any head needs.
+/// How many bytes are kept, enough for the head of an answer.
 const KEPT: usize = 8 << 10;
 
-/// What came first on a connection.
+/// The first bytes that arrived on a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct First(Arc<Mutex<Vec<u8>>>);
 
 impl First {
-    /// Whether these bytes are in it.
+    /// Whether it contains these bytes.
     pub(super) fn contains(&self, wanted: &[u8]) -> bool {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         bytes.windows(wanted.len()).any(|window| window == wanted)

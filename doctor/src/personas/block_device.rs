@@ -1,46 +1,47 @@
-//! What nbdkit's curl plugin and QEMU's driver have in common: libcurl under a block device. HEAD must tell the size
-//! and that there are ranges, before anything is read.
+//! What nbdkit's curl plugin and QEMU's driver have in common: a block device over libcurl. Before they read anything, the
+//! answer to HEAD must have the size, and say that the server supports ranges.
 
 use http::StatusCode;
 use http::header::ACCEPT_RANGES;
 
 use crate::finding::{Finding, Reader};
-use crate::http::{Answer, Ask, GLIMPSE, Session, Trouble};
+use crate::http::{Answer, Request, RequestError, SMALL_BODY, Session};
 use crate::ranges::SERVE_RANGES;
 
-/// Sends HEAD and judges the answer. None if the reader would stop here.
+/// Sends HEAD and checks the answer. Returns `None` if the reader would stop here.
 pub(super) async fn open(
     session: &mut Session,
     affects: &[Reader],
     findings: &mut Vec<Finding>,
-) -> Result<Option<Answer>, Trouble> {
-    let answer = session.ask(&Ask::head(), GLIMPSE).await?;
+) -> Result<Option<Answer>, RequestError> {
+    let answer = session.send(&Request::head(), SMALL_BODY).await?;
     let before = findings.len();
     if answer.status != StatusCode::OK {
-        let message = format!("HEAD is answered with {}", answer.status.as_u16());
+        let message = format!("the server answers HEAD with {}", answer.status.as_u16());
         findings.push(
             Finding::fails("head-refused", affects, message)
                 .seen(&answer)
-                .advice("let the server answer HEAD as it does GET, without the body"),
+                .advice("configure the server to answer HEAD like GET, without the body"),
         );
         return Ok(None);
     }
     if answer.length().is_none() {
-        let message = "the answer to HEAD has no Content-Length: the size stays unknown, and the image is refused";
+        let message =
+            "the answer to HEAD has no Content-Length, so the reader does not know the size and refuses the image";
         findings.push(Finding::fails("head-without-length", affects, message).seen(&answer).advice(
-            "let the server send Content-Length with HEAD; some do so only for files, not for what is generated",
+            "configure the server to send Content-Length with HEAD; some servers send it only for files, not for generated content",
         ));
     }
     if !offers_ranges(&answer) {
-        let message = "the answer to HEAD has no \"Accept-Ranges: bytes\": the image is refused";
+        let message = "the answer to HEAD has no \"Accept-Ranges: bytes\", so the reader refuses the image";
         findings.push(Finding::fails("accept-ranges-missing", affects, message).seen(&answer).advice(SERVE_RANGES));
     } else if !session.began_with(b"\r\nAccept-Ranges: bytes") {
-        let message = "Accept-Ranges is written in other letters than those that QEMU before 5.0 and nbdkit before 1.18 \
+        let message = "the capitals in the name Accept-Ranges are not those that QEMU before 5.0 and nbdkit before 1.18 \
                        look for";
         findings.push(
             Finding::warning("accept-ranges-letters", affects, message)
                 .seen(&answer)
-                .advice("let the server, or the proxy before it, write \"Accept-Ranges: bytes\" exactly so"),
+                .advice("configure the server, or the proxy in front of it, to send exactly \"Accept-Ranges: bytes\""),
         );
     }
     let opened =
@@ -48,7 +49,7 @@ pub(super) async fn open(
     Ok(opened.then_some(answer))
 }
 
-/// Whether the value is `bytes` and nothing else, as both look for it.
+/// Whether the value is exactly `bytes`, as both readers demand.
 fn offers_ranges(answer: &Answer) -> bool {
     answer.headers.get_all(ACCEPT_RANGES).iter().any(|value| value.as_bytes().trim_ascii() == b"bytes")
 }

@@ -1,43 +1,43 @@
-//! Several readers of one image at once, and one that reads it twice: all must get the same bytes.
+//! Several readers of one image at once. All must get the same bytes.
 
 use futures_util::future::join_all;
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, Trouble};
-use crate::lab::Lab;
-use crate::ranges::{self, Asking, Care};
+use crate::http::{Request, RequestError};
+use crate::ranges::{self, Checks, RangeCheck};
 
 const READERS: usize = 6;
 const LENGTH: u64 = 16 << 10;
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let readers = join_all((0..READERS).map(|reader| read(lab, reader))).await;
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let readers = join_all((0..READERS).map(|reader| read(context, reader))).await;
     let (read, refused): (Vec<_>, Vec<_>) = readers.into_iter().partition(Result::is_ok);
     let mut found: Vec<Finding> = read.into_iter().flatten().flatten().collect();
-    // What is wrong with ranges at all, others say; here it counts whether the bytes are the same.
+    // Other examinations report problems with ranges. Here it only counts whether the bytes are the same.
     found.retain(|finding| finding.code == "bytes-differ");
     found.truncate(1);
     findings.append(&mut found);
-    if let Some(Err(trouble)) = refused.into_iter().next() {
-        let message = format!("not all of {READERS} connections at once were served: {trouble}");
+    if let Some(Err(error)) = refused.into_iter().next() {
+        let message = format!("the server did not serve {READERS} connections at once: {error}");
         findings.push(
             Finding::warning("concurrent-readers", &[Reader::Everyone], message)
-                .advice("let the server take more connections: every BMC opens several"),
+                .advice("configure the server for more connections: every BMC opens several"),
         );
     }
     Ok(())
 }
 
-async fn read(lab: &Lab, reader: usize) -> Result<Vec<Finding>, Trouble> {
+async fn read(context: &Context, reader: usize) -> Result<Vec<Finding>, RequestError> {
     let mut findings = Vec::new();
-    let asking = Asking { care: Care::Headers, affects: &[Reader::Everyone] };
-    let mut session = lab.session();
-    let mut spots = lab.spots(LENGTH);
-    // Each begins elsewhere.
-    let places = spots.len().max(1);
-    spots.rotate_left(reader % places);
-    for range in spots {
-        ranges::read(lab, &mut session, &Ask::range(&range), &range, asking, &mut findings).await?;
+    let check = RangeCheck { checks: Checks::Headers, affects: &[Reader::Everyone] };
+    let mut session = context.session();
+    let mut ranges = context.first_ranges(LENGTH);
+    // Each reader begins with another range.
+    let places = ranges.len().max(1);
+    ranges.rotate_left(reader % places);
+    for range in ranges {
+        ranges::read(context, &mut session, &Request::range(&range), &range, check, &mut findings).await?;
     }
     Ok(findings)
 }

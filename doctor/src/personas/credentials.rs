@@ -1,25 +1,26 @@
-//! Dummy credentials: some BMCs want a user and a password with `InsertMedia`, and send what they got.
+//! Dummy credentials: some BMCs demand a user and a password for `InsertMedia`, and send them to the server.
 
 use http::header::AUTHORIZATION;
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, Trouble};
-use crate::lab::Lab;
+use crate::http::{Request, RequestError};
 
 const AFFECTS: [Reader; 2] = [Reader::Dgx, Reader::SomeFirmware];
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     // user:password
-    let ask = Ask::head().with(AUTHORIZATION, "Basic dXNlcjpwYXNzd29yZA==");
-    let answer = lab.ask(&ask).await?;
-    // What the server says to HEAD at all, others judge.
-    let plain = lab.ask(&Ask::head()).await?;
+    let request = Request::head().with(AUTHORIZATION, "Basic dXNlcjpwYXNzd29yZA==");
+    let answer = context.send(&request).await?;
+    // Other examinations check the answer to HEAD itself.
+    let plain = context.send(&Request::head()).await?;
     if answer.status != plain.status {
-        let message = format!("with credentials that nobody asked for, the answer is {}", answer.status.as_u16());
+        let message =
+            format!("the server answers a request with unexpected credentials with {}", answer.status.as_u16());
         findings.push(
             Finding::fails("credentials-refused", &AFFECTS, message)
                 .seen(&answer)
-                .advice("let the server ignore the Authorization header for these files"),
+                .advice("configure the server to ignore the Authorization header for these files"),
         );
     }
     Ok(())

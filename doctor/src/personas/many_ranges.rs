@@ -1,29 +1,30 @@
-//! Many small ranges on one connection, in no order, as Dell's iDRAC and others read while a host boots: about 3000
-//! for one boot are reported. HEAD comes first. Made from reports: the firmware is closed.
+//! Many small ranges on one connection in no particular order, after a HEAD. Dell's iDRAC and others read in this way while a
+//! host boots: reports say about 3000 ranges for one boot. The firmware is closed, so this imitates those reports.
 
 use std::ops::Range;
 
+use crate::context::{BLOCK, Context};
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, GLIMPSE, Trouble};
-use crate::lab::{BLOCK, Lab};
-use crate::ranges::{self, Asking, Care};
+use crate::http::{Request, RequestError, SMALL_BODY};
+use crate::ranges::{self, Checks, RangeCheck};
 
 const AFFECTS: [Reader; 3] = [Reader::Idrac, Reader::Ilo, Reader::SomeFirmware];
-const ASKING: Asking<'_> = Asking { care: Care::Headers, affects: &AFFECTS };
+const CHECK: RangeCheck<'_> = RangeCheck { checks: Checks::Headers, affects: &AFFECTS };
 
 const REQUESTS: u64 = 64;
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let mut session = lab.session();
-    let head = session.ask(&Ask::head(), GLIMPSE).await?;
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let mut session = context.session();
+    let head = session.send(&Request::head(), SMALL_BODY).await?;
     if !head.is_success() {
-        let message = format!("HEAD is answered with {}", head.status.as_u16());
+        let message = format!("the server answers HEAD with {}", head.status.as_u16());
         findings.push(Finding::warning("head-refused", &AFFECTS, message).seen(&head));
     }
     let mut last = head;
     for number in 0..REQUESTS {
-        let range = small_range(number, lab.size.unwrap_or(BLOCK));
-        let (answer, right) = ranges::read(lab, &mut session, &Ask::range(&range), &range, ASKING, findings).await?;
+        let range = small_range(number, context.size.unwrap_or(BLOCK));
+        let (answer, right) =
+            ranges::read(context, &mut session, &Request::range(&range), &range, CHECK, findings).await?;
         last = answer;
         if !right {
             return Ok(());
@@ -32,17 +33,17 @@ pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), T
     let connections = session.connections();
     if connections as u64 > REQUESTS / 4 {
         let message =
-            format!("{REQUESTS} requests needed {connections} connections: the server does not keep them open");
+            format!("{REQUESTS} requests needed {connections} connections, because the server does not keep them open");
         findings.push(
             Finding::warning("no-keep-alive", &AFFECTS, message)
                 .seen(&last)
-                .advice("let the server keep connections open (keep-alive)"),
+                .advice("configure the server to keep connections open (keep-alive)"),
         );
     }
     Ok(())
 }
 
-/// One to eight blocks somewhere, the same in every run.
+/// One to eight blocks at some place, the same in every run.
 fn small_range(number: u64, size: u64) -> Range<u64> {
     let blocks = size.div_ceil(BLOCK).max(1);
     let first = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) % blocks;

@@ -1,4 +1,4 @@
-//! The readers: each asks what it is known to ask, and judges the answers as it is known to do.
+//! The readers. Each sends the requests of a known reader, and checks the answers as that reader does.
 
 pub(super) mod block_device;
 pub(super) mod concurrent;

@@ -1,25 +1,25 @@
-//! nbdkit's curl plugin, which `OpenBMC`'s virtual media is made of (`plugins/curl/pool.c`): HEAD, then the ranges that
-//! the host reads.
+//! nbdkit's curl plugin (`plugins/curl/pool.c`), which `OpenBMC` uses for virtual media. It sends HEAD, then requests the
+//! ranges that the host reads.
 
 use super::block_device;
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, Trouble};
-use crate::lab::Lab;
-use crate::ranges::{self, Asking, Care};
+use crate::http::{Request, RequestError};
+use crate::ranges::{self, Checks, RangeCheck};
 
 const AFFECTS: [Reader; 2] = [Reader::Nbdkit, Reader::OpenBmc];
-const ASKING: Asking<'_> = Asking { care: Care::Bytes, affects: &AFFECTS };
+const CHECK: RangeCheck<'_> = RangeCheck { checks: Checks::Bytes, affects: &AFFECTS };
 
-/// What a host's kernel reads at once from a slow disk.
+/// How many bytes a host's kernel reads at once from a slow disk.
 const LENGTH: u64 = 32 << 10;
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let mut session = lab.session();
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let mut session = context.session();
     if block_device::open(&mut session, &AFFECTS, findings).await?.is_none() {
         return Ok(());
     }
-    for range in lab.spots(LENGTH) {
-        let (_, right) = ranges::read(lab, &mut session, &Ask::range(&range), &range, ASKING, findings).await?;
+    for range in context.first_ranges(LENGTH) {
+        let (_, right) = ranges::read(context, &mut session, &Request::range(&range), &range, CHECK, findings).await?;
         if !right {
             break;
         }

@@ -1,39 +1,40 @@
-//! TLS as Intel's virtual-media wants it from nbdkit (`state/activating_state.cpp`: TLS 1.2 or later, ECDHE with
-//! AES256-GCM-SHA384, or TLS 1.3's `AES_256_GCM_SHA384`), and the certificate as any client that checks it does.
+//! TLS as Intel's virtual-media configures it for nbdkit (`state/activating_state.cpp`: TLS 1.2 or later, ECDHE with
+//! AES256-GCM-SHA384, or TLS 1.3's `AES_256_GCM_SHA384`), and the certificate as clients verify it.
 
 use rustls::{CertificateError, Error};
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, GLIMPSE, Pace, Suites, Trouble};
-use crate::lab::Lab;
+use crate::http::{Pace, Request, RequestError, SMALL_BODY, Suites};
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let connection = lab.connect().await?;
-    findings.extend(connection.certificate().map(certificate));
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let connection = context.connect().await?;
+    findings.extend(connection.certificate_error().map(certificate));
     drop(connection);
-    let tls12 = speaks(lab, Suites::Tls12Aes256).await;
-    let tls13 = speaks(lab, Suites::Tls13Aes256).await;
+    let tls12 = connects_with(context, Suites::Tls12Aes256).await;
+    let tls13 = connects_with(context, Suites::Tls13Aes256).await;
     match (tls12, tls13) {
         (Ok(()), _) => {}
         (Err(error), Ok(())) => {
-            let message = format!("TLS 1.2 with ECDHE and AES256-GCM-SHA384 cannot be agreed on, TLS 1.3 can: {error}");
+            let message =
+                format!("the server supports TLS 1.3, but not TLS 1.2 with ECDHE and AES256-GCM-SHA384: {error}");
             findings.push(
                 Finding::warning("tls-1-2-suites", &[Reader::OpenBmc, Reader::SomeFirmware], message)
-                    .advice("offer TLS 1.2 with that suite: BMCs older than their OpenSSL 1.1.1 have no TLS 1.3"),
+                    .advice("offer TLS 1.2 with that suite: BMCs with OpenSSL before 1.1.1 have no TLS 1.3"),
             );
         }
         (Err(error), Err(_)) => {
-            let message = format!("no suite with ECDHE and AES-256-GCM can be agreed on: {error}");
+            let message = format!("the server supports no suite with ECDHE and AES-256-GCM: {error}");
             findings.push(Finding::fails("tls-suites", &[Reader::OpenBmc], message).advice(
-                "offer ECDHE-ECDSA-AES256-GCM-SHA384 or ECDHE-RSA-AES256-GCM-SHA384, as the certificate's key is",
+                "offer ECDHE-ECDSA-AES256-GCM-SHA384 or ECDHE-RSA-AES256-GCM-SHA384, depending on the certificate's key",
             ));
         }
     }
     Ok(())
 }
 
-async fn speaks(lab: &Lab, suites: Suites) -> Result<(), Trouble> {
-    lab.connector.connect_as(Pace::Fast, suites).await?.ask(&Ask::head(), GLIMPSE).await.map(drop)
+async fn connects_with(context: &Context, suites: Suites) -> Result<(), RequestError> {
+    context.connector.connect_as(Pace::Fast, suites).await?.send(&Request::head(), SMALL_BODY).await.map(drop)
 }
 
 fn certificate(error: &Error) -> Finding {
@@ -45,20 +46,20 @@ fn certificate(error: &Error) -> Finding {
         ) => Finding::fails(
             "certificate-expired",
             &affects,
-            format!("the certificate is not valid at this time: {error}"),
+            format!("the certificate has expired or is not valid yet: {error}"),
         )
-        .advice("renew it, and check the clocks of this machine and of the server"),
+        .advice("renew the certificate, and check the clocks of this machine and of the server"),
         Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            Finding::fails("certificate-wrong-name", &affects, format!("the certificate is another server's: {error}"))
+            Finding::fails("certificate-wrong-name", &affects, format!("the certificate is for another server: {error}"))
                 .advice(
-                    "issue it for what the URL says; an IP address must be among its subject alternative names as one",
+                    "issue a certificate for the host in the URL; an IP address must be a subject alternative name of the type IP address",
                 )
         }
         _ => {
             let affects = [affects.as_slice(), &[Reader::Supermicro]].concat();
-            Finding::warning("certificate-not-trusted", &affects, format!("the certificate is not trusted here: {error}")).advice(
-                "most BMCs do not check it; those that do need its CA (see VerifyCertificate and Certificates of VirtualMedia), \
-                 which Supermicro's cannot import. --ca FILE names the CA",
+            Finding::warning("certificate-not-trusted", &affects, format!("this machine does not trust the certificate: {error}")).advice(
+                "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of VirtualMedia), which \
+                 Supermicro's BMCs cannot import. Pass the CA to the doctor with --ca FILE",
             )
         }
     }

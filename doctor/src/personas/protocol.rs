@@ -2,34 +2,33 @@
 
 use http::Version;
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Ask, Trouble};
-use crate::lab::Lab;
+use crate::http::{Request, RequestError};
 
 const AFFECTS: [Reader; 1] = [Reader::SomeFirmware];
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let plain = lab.ask(&Ask::head()).await?;
-    let old = Ask::head().version(Version::HTTP_10);
-    let host = lab.connector.url().host_str().unwrap_or_default().to_owned();
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let plain = context.send(&Request::head()).await?;
+    let old = Request::head().version(Version::HTTP_10);
+    let host = context.connector.url().host_str().unwrap_or_default().to_owned();
     let mut variations = vec![
-        ("http-1-0", "HTTP/1.0 is answered in another way than HTTP/1.1", old.clone()),
-        ("http-1-0-without-host", "HTTP/1.0 without a Host header is answered in another way", old.host("")),
+        ("http-1-0", "the server answers HTTP/1.0 differently from HTTP/1.1", old.clone()),
+        ("http-1-0-without-host", "the server answers HTTP/1.0 without a Host header differently", old.host("")),
     ];
-    if lab.connector.url().port().is_some() {
-        let message = "a Host header without the port is answered in another way";
-        variations.push(("host-without-port", message, Ask::head().host(&host)));
+    if context.connector.url().port().is_some() {
+        let message = "the server answers a Host header without the port differently";
+        variations.push(("host-without-port", message, Request::head().host(&host)));
     }
-    for (code, message, ask) in variations {
-        let advice =
-            "let this server answer whatever the Host header says; virtual hosts are what small clients get wrong";
-        let finding = match lab.ask(&ask).await {
+    for (code, message, request) in variations {
+        let advice = "configure the server to answer with any Host header: small clients do not support virtual hosts";
+        let finding = match context.send(&request).await {
             Ok(answer) if answer.status == plain.status && answer.length() == plain.length() => continue,
             Ok(answer) => {
                 let message = format!("{message} ({})", answer.status.as_u16());
                 Finding::warning(code, &AFFECTS, message).seen(&answer)
             }
-            Err(trouble) => Finding::warning(code, &AFFECTS, format!("{message}: {trouble}")),
+            Err(error) => Finding::warning(code, &AFFECTS, format!("{message}: {error}")),
         };
         findings.push(finding.advice(advice));
     }

@@ -1,73 +1,75 @@
-//! sushy-tools (`emulator/resources/vmedia.py`): one GET by Python's requests, and a file name from the answer.
+//! sushy-tools (`emulator/resources/vmedia.py`). It sends one GET with Python's requests, and takes a file name from the
+//! answer.
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING};
 
+use crate::context::Context;
 use crate::finding::{Finding, Reader};
-use crate::http::{Answer, Ask, Trouble};
-use crate::lab::Lab;
+use crate::http::{Answer, Request, RequestError};
 use crate::ranges::differing;
 
 const AFFECTS: [Reader; 1] = [Reader::SushyTools];
 
-/// It reads the whole file; a look takes the beginning.
+/// How many bytes to read. sushy-tools reads the whole file; the doctor reads only the beginning.
 const READ: usize = 256 << 10;
 
-/// What Python's requests sends of itself.
-pub(super) fn as_requests(ask: Ask) -> Ask {
-    ask.with(ACCEPT_ENCODING, "gzip, deflate").with(ACCEPT, "*/*")
+/// Adds the headers that Python's requests sends.
+pub(super) fn as_requests(request: Request) -> Request {
+    request.with(ACCEPT_ENCODING, "gzip, deflate").with(ACCEPT, "*/*")
 }
 
-pub(crate) async fn play(lab: &Lab, findings: &mut Vec<Finding>) -> Result<(), Trouble> {
-    let answer = lab.session().ask(&as_requests(Ask::get()), READ).await?;
+pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+    let answer = context.session().send(&as_requests(Request::get()), READ).await?;
     if answer.status.as_u16() >= 400 {
-        let message = format!("GET is answered with {}", answer.status.as_u16());
+        let message = format!("the server answers GET with {}", answer.status.as_u16());
         findings.push(Finding::fails("get-refused", &AFFECTS, message).seen(&answer));
         return Ok(());
     }
     let encoding = answer.header(&CONTENT_ENCODING);
     if matches!(encoding, "" | "identity") {
-        if let Some(offset) = lab.saw(0, &answer.body) {
+        if let Some(offset) = context.record(0, &answer.body) {
             findings.push(differing(offset, &answer));
         }
-        findings.extend(length(lab, &answer));
+        findings.extend(length(context, &answer));
     } else {
-        let message =
-            format!("the image is sent with Content-Encoding: {encoding}, which is undone before it is stored");
+        let message = format!(
+            "the server sends the image with Content-Encoding: {encoding}, which sushy-tools must decode before it stores the image"
+        );
         findings.push(
             Finding::warning("content-encoding", &AFFECTS, message)
                 .seen(&answer)
-                .advice("let the server send images as they are: they are compressed inside"),
+                .advice("configure the server not to compress images: their content is compressed already"),
         );
     }
     findings.extend(file_name(&answer));
     Ok(())
 }
 
-fn length(lab: &Lab, answer: &Answer) -> Option<Finding> {
-    match (answer.length(), lab.size) {
+fn length(context: &Context, answer: &Answer) -> Option<Finding> {
+    match (answer.length(), context.size) {
         (None, _) => {
-            let message = "GET comes without Content-Length: that it was cut short would not be noticed";
+            let message = "the answer to GET has no Content-Length, so sushy-tools would not notice a truncated image";
             Some(
                 Finding::warning("get-without-length", &AFFECTS, message)
                     .seen(answer)
-                    .advice("let the server send Content-Length"),
+                    .advice("configure the server to send Content-Length"),
             )
         }
         (Some(got), Some(size)) if got != size => {
-            let message = format!("GET tells a size of {got} bytes, and before it was {size}");
+            let message = format!("the answer to GET says {got} bytes, but an earlier answer said {size}");
             Some(Finding::fails("sizes-differ", &[Reader::Everyone], message).seen(answer))
         }
         _ => None,
     }
 }
 
-/// It takes what stands between the first and the last quotation mark for a file name.
+/// sushy-tools takes everything between the first and the last quotation mark as the file name.
 fn file_name(answer: &Answer) -> Option<Finding> {
     let disposition = answer.header(&CONTENT_DISPOSITION);
     let (_, rest) = disposition.split_once("filename=\"")?;
     let (name, _) = rest.rsplit_once('"')?;
     name.contains(['"', '/']).then(|| {
-        let message = "Content-Disposition gives a file name that cannot be taken from it";
+        let message = "Content-Disposition has a file name that sushy-tools cannot parse";
         Finding::fails("content-disposition", &AFFECTS, message)
             .seen(answer)
             .advice("send no Content-Disposition, or one with a single quoted name")

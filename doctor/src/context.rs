@@ -1,4 +1,4 @@
-//! What the examinations of one URL share.
+//! The context that all examinations of one URL share.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,31 +7,31 @@ use std::time::Duration;
 
 use imagelib::digest::Digest;
 
-use super::http::{Answer, Ask, Connection, Connector, GLIMPSE, Session, Trouble};
+use super::http::{Answer, Connection, Connector, Request, RequestError, SMALL_BODY, Session};
 
-/// A block of a CD-ROM.
+/// Size of a block of a CD-ROM, in bytes.
 pub(super) const BLOCK: u64 = 2048;
 
-/// More blocks than the examinations read together.
+/// Maximum number of recorded blocks: more than all examinations read.
 const MAX_BLOCKS: usize = 8192;
 
-/// One URL, after its redirects, and what is known of it.
+/// One URL, after its redirects, and what is known about it.
 #[derive(Debug)]
-pub(super) struct Lab {
+pub(super) struct Context {
     pub(super) connector: Arc<Connector>,
-    /// The size of the file, where the server tells it.
+    /// The size of the file in bytes, if the server tells it.
     pub(super) size: Option<u64>,
-    /// How long a reader is slow.
+    /// How long the slow reader reads.
     pub(super) slow: Duration,
-    witness: Witness,
+    blocks: BlockDigests,
 }
 
-impl Lab {
+impl Context {
     pub(super) fn new(connector: Arc<Connector>, size: Option<u64>, slow: Duration) -> Self {
-        Self { connector, size, slow, witness: Witness::default() }
+        Self { connector, size, slow, blocks: BlockDigests::default() }
     }
 
-    pub(super) async fn connect(&self) -> Result<Connection, Trouble> {
+    pub(super) async fn connect(&self) -> Result<Connection, RequestError> {
         self.connector.connect().await
     }
 
@@ -39,14 +39,14 @@ impl Lab {
         Session::new(Arc::clone(&self.connector))
     }
 
-    /// Asks once, on a connection of its own.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, Trouble> {
-        self.session().ask(ask, GLIMPSE).await
+    /// Sends a request on a connection of its own.
+    pub(super) async fn send(&self, request: &Request) -> Result<Answer, RequestError> {
+        self.session().send(request, SMALL_BODY).await
     }
 
-    /// Ranges of `length` bytes where readers look first: the beginning, the volume descriptors of ISO 9660, the middle
-    /// and the end. Shorter in a file that is.
-    pub(super) fn spots(&self, length: u64) -> Vec<Range<u64>> {
+    /// Ranges of `length` bytes that readers read first: the beginning, the volume descriptors of ISO 9660, the middle and the
+    /// end. They are shorter if the file is.
+    pub(super) fn first_ranges(&self, length: u64) -> Vec<Range<u64>> {
         let size = self.size.unwrap_or(length);
         let end = size.saturating_sub(length) / BLOCK * BLOCK;
         let mut starts = vec![0, 16 * BLOCK, size / 2 / BLOCK * BLOCK, end];
@@ -56,18 +56,18 @@ impl Lab {
         starts.into_iter().map(|start| start..start.saturating_add(length).min(size)).collect()
     }
 
-    /// Takes note of bytes of the file. The offset of a block that had other bytes before, if there is one.
-    pub(super) fn saw(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
-        self.witness.saw(offset, bytes)
+    /// Records bytes of the file. Returns the offset of a block that had other bytes before.
+    pub(super) fn record(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
+        self.blocks.record(offset, bytes)
     }
 }
 
-/// The digests of the blocks that were read.
+/// The digests of all blocks that were read.
 #[derive(Debug, Default)]
-struct Witness(Mutex<BTreeMap<u64, Digest>>);
+struct BlockDigests(Mutex<BTreeMap<u64, Digest>>);
 
-impl Witness {
-    fn saw(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
+impl BlockDigests {
+    fn record(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = offset.next_multiple_of(BLOCK);
         let skipped = usize::try_from(first - offset).unwrap_or(usize::MAX);
@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn other_bytes_in_a_block_are_noticed() {
-        let witness = Witness::default();
-        assert_eq!(witness.saw(0, &[1; 5000]), None);
-        assert_eq!(witness.saw(1, &[1; 8000]), None);
+        let digests = BlockDigests::default();
+        assert_eq!(digests.record(0, &[1; 5000]), None);
+        assert_eq!(digests.record(1, &[1; 8000]), None);
         // Only the end of the first block, and too little of the second.
-        assert_eq!(witness.saw(2000, &[2; 2000]), None);
-        assert_eq!(witness.saw(100, &[2; 4000]), Some(2048));
+        assert_eq!(digests.record(2000, &[2; 2000]), None);
+        assert_eq!(digests.record(100, &[2; 4000]), Some(2048));
     }
 }

@@ -1,42 +1,42 @@
-//! Why a request got no answer.
+//! The errors of requests.
 
 use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// What went wrong between us and the server. A foreign server's words are in it: shown through `terminal::plain`.
+/// Why a request got no answer. May quote the server, so callers must remove control characters before they show it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
-    #[error("the name {0} cannot be resolved: {1}")]
+pub(crate) enum RequestError {
+    #[error("cannot resolve the name {0}: {1}")]
     Resolve(String, io::Error),
     #[error("cannot connect to {0}: {1}")]
     Connect(String, io::Error),
-    #[error("TLS cannot be agreed on: {0}")]
+    #[error("the TLS handshake failed: {0}")]
     Tls(io::Error),
-    #[error("{0} is not a name that TLS can ask for")]
+    #[error("{0} is not a valid name for TLS")]
     Name(String),
-    #[error("nothing came for {} s", .0.as_secs())]
+    #[error("the server sent nothing for {} s", .0.as_secs())]
     Silence(Duration),
-    #[error("{} s were not enough for what takes seconds elsewhere", .0.as_secs())]
+    #[error("the examination took longer than {} s", .0.as_secs())]
     Slow(Duration),
     #[error("the server closed the connection")]
     Closed,
     #[error("the server's answer is not HTTP: {0}")]
     Malformed(String),
-    #[error("the connection broke: {0}")]
+    #[error("the connection failed: {0}")]
     Broken(String),
-    #[error("the request cannot be written: {0}")]
-    Request(String),
+    #[error("cannot build the request: {0}")]
+    Invalid(String),
 }
 
-impl Trouble {
-    /// Whether the server did not speak HTTP at all: nothing else about it can be said.
+impl RequestError {
+    /// Whether it failed before HTTP, so that nothing else about the server can be examined.
     pub(crate) fn is_before_http(&self) -> bool {
         matches!(self, Self::Resolve(..) | Self::Connect(..) | Self::Tls(_) | Self::Name(_))
     }
 }
 
-impl From<hyper::Error> for Trouble {
+impl From<hyper::Error> for RequestError {
     fn from(error: hyper::Error) -> Self {
         let cause = || error.source().map_or_else(|| error.to_string(), ToString::to_string);
         if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {

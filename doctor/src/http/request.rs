@@ -1,26 +1,26 @@
-//! A request.
+//! A request to the server.
 
 use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderName, RANGE};
-use http::{Method, Request, Version};
+use http::{Method, Version};
 use http_body_util::Empty;
 
-use super::Trouble;
+use super::error::RequestError;
 
-/// A request for the file, with exactly these headers, the `Host` header and a `User-Agent`.
+/// A request for the file, with only these headers, `Host` and `User-Agent`.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     pub(super) method: Method,
     version: Version,
-    /// None: that of the URL.
+    /// The `Host` header. `None` means that of the URL; an empty text means no header.
     host: Option<String>,
     headers: Vec<(HeaderName, String)>,
 }
 
-impl Ask {
+impl Request {
     pub(crate) fn head() -> Self {
         Self { method: Method::HEAD, version: Version::HTTP_11, host: None, headers: Vec::new() }
     }
@@ -29,7 +29,7 @@ impl Ask {
         Self { method: Method::GET, ..Self::head() }
     }
 
-    /// GET of these bytes. Of an empty range, which HTTP has no words for, one byte.
+    /// GET of these bytes. For an empty range, which HTTP cannot express, GET of one byte.
     pub(crate) fn range(range: &Range<u64>) -> Self {
         let last = range.end.saturating_sub(1).max(range.start);
         Self::get().with(RANGE, &format!("bytes={}-{last}", range.start))
@@ -47,20 +47,20 @@ impl Ask {
         self
     }
 
-    /// Another `Host` header than the URL's; none if it is empty.
+    /// Sets another `Host` header than that of the URL. An empty one leaves it out.
     #[must_use]
     pub(crate) fn host(mut self, host: &str) -> Self {
         self.host = Some(host.to_owned());
         self
     }
 
-    pub(super) fn request(
+    pub(super) fn build(
         &self,
         path: &str,
         host: &str,
         authorization: Option<&str>,
-    ) -> Result<Request<Empty<Bytes>>, Trouble> {
-        let mut builder = Request::builder().method(self.method.clone()).uri(path).version(self.version);
+    ) -> Result<http::Request<Empty<Bytes>>, RequestError> {
+        let mut builder = http::Request::builder().method(self.method.clone()).uri(path).version(self.version);
         let host = self.host.as_deref().unwrap_or(host);
         if !host.is_empty() {
             builder = builder.header(HOST, host);
@@ -72,15 +72,15 @@ impl Ask {
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }
-        builder.body(Empty::new()).map_err(|error| Trouble::Request(error.to_string()))
+        builder.body(Empty::new()).map_err(|error| RequestError::Invalid(error.to_string()))
     }
 }
 
-impl fmt::Display for Ask {
+impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.method, self.version)?;
         match self.host.as_deref() {
-            Some("") => write!(f, ", no host")?,
+            Some("") => write!(f, ", no Host header")?,
             Some(host) => write!(f, ", host: {host}")?,
             None => {}
         }

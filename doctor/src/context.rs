@@ -44,8 +44,8 @@ impl Context {
         self.session().send(request, SMALL_BODY).await
     }
 
-    /// Ranges of `length` bytes that readers read first: the beginning, the volume descriptors of ISO 9660, the middle and the
-    /// end. They are shorter if the file is.
+    /// Ranges of `length` bytes that readers read first: the beginning, the volume descriptors of ISO 9660, the middle
+    /// and the end. They are shorter if the file is.
     pub(super) fn first_ranges(&self, length: u64) -> Vec<Range<u64>> {
         let size = self.size.unwrap_or(length);
         let end = size.saturating_sub(length) / BLOCK * BLOCK;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_bytes_in_a_block_are_noticed() {
+    fn a_block_with_other_bytes_is_noticed() {
         let digests = BlockDigests::default();
         assert_eq!(digests.record(0, &[1; 5000]), None);
         assert_eq!(digests.record(1, &[1; 8000]), None);

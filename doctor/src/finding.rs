@@ -118,6 +118,13 @@ impl Finding {
         Self::new(Severity::Warning, code, affects, message.into())
     }
 
+    /// Makes the finding that the server refuses HEAD.
+    pub(super) fn head_refused(affects: &[Reader], answer: &Answer) -> Self {
+        let message = format!("the server answers HEAD with {}", answer.status.as_u16());
+        let finding = Self::fails("head-refused", affects, message).seen(answer);
+        finding.advice("configure the server to answer HEAD like GET, without the body")
+    }
+
     fn new(severity: Severity, code: &'static str, affects: &[Reader], message: String) -> Self {
         Self { severity, code, message, affects: affects.to_vec(), evidence: None, advice: "" }
     }

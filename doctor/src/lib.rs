@@ -1,8 +1,8 @@
 //! Tests an image server with the requests of known readers of virtual media (`dayone doctor`).
 //!
 //! Each reader is a file in `personas`. Readers with public source code (nbdkit, QEMU, sushy-tools, Ironic, Intel's
-//! virtual-media) are imitated by that code, and closed firmware by reports about it. An examination reads at most a few MiB.
-//! It sends one request at a time, unless several at once are the subject.
+//! virtual-media) are imitated by that code, and closed firmware by reports about it. An examination reads at most a
+//! few MiB. It sends one request at a time, unless several at once are the subject.
 
 mod content;
 mod context;
@@ -104,66 +104,46 @@ pub async fn examine(text: &str, options: &Options) -> Result<Diagnosis, DoctorE
     Ok(Diagnosis { url: without_credentials(url), outcome, size, examinations, requests, bytes, seconds })
 }
 
-/// The slow readers read while the others follow each other.
+/// Runs all examinations that send requests. The slow readers read while the others follow each other.
 async fn play_all(context: &Arc<Context>) -> Vec<Examination> {
-    let slow = async {
-        tokio::join!(
-            played(context, "slow-reader", "slow reader, as reported of HPE iLO", async |found| slow_reader::play(
-                context, found
-            )
-            .await),
-            played(context, "idle-connection", "reader with an idle connection", async |found| {
-                slow_reader::play_idle(context, found).await
-            }),
-        )
-    };
-    let (mut others, (slow, idle)) = tokio::join!(play_others(context), slow);
-    others.extend([slow, idle]);
-    others
+    let slow = played(context, "slow-reader", "slow reader, as reported of HPE iLO", slow_reader::play);
+    let idle = played(context, "idle-connection", "reader with an idle connection", slow_reader::play_idle);
+    let (mut examinations, slow, idle) = tokio::join!(play_others(context), slow, idle);
+    examinations.extend([slow, idle]);
+    examinations
 }
 
 async fn play_others(context: &Arc<Context>) -> Vec<Examination> {
     let mut examinations = Vec::new();
     if context.connector.is_tls() {
-        let title = "TLS, as OpenBMC (Intel's virtual-media) wants it";
-        examinations.push(played(context, "tls", title, async |found| openbmc::play(context, found).await).await);
+        let title = "TLS, as OpenBMC (Intel's virtual-media) demands it";
+        examinations.push(played(context, "tls", title, openbmc::play).await);
     }
     examinations.extend([
-        played(context, "nbdkit", "nbdkit's curl plugin, as in OpenBMC", async |found| {
-            nbdkit::play(context, found).await
-        })
-        .await,
-        played(context, "qemu", "QEMU's block driver", async |found| qemu::play(context, found).await).await,
-        played(context, "sushy-tools", "sushy-tools", async |found| sushy_tools::play(context, found).await).await,
-        played(context, "ironic", "Ironic", async |found| ironic::play(context, found).await).await,
-        played(context, "many-ranges", "many small ranges, as reported of Dell iDRAC", async |found| {
-            many_ranges::play(context, found).await
-        })
-        .await,
-        played(context, "concurrent", "several readers at once", async |found| concurrent::play(context, found).await)
-            .await,
-        played(context, "range-forms", "other forms of ranges", async |found| range_forms::play(context, found).await)
-            .await,
-        played(context, "credentials", "BMCs that send dummy credentials", async |found| {
-            credentials::play(context, found).await
-        })
-        .await,
-        played(context, "protocol", "small HTTP clients", async |found| protocol::play(context, found).await).await,
-        played(context, "content", "size and content", async |found| content::examine(context, found).await).await,
+        played(context, "nbdkit", "nbdkit's curl plugin, as in OpenBMC", nbdkit::play).await,
+        played(context, "qemu", "QEMU's block driver", qemu::play).await,
+        played(context, "sushy-tools", "sushy-tools", sushy_tools::play).await,
+        played(context, "ironic", "Ironic", ironic::play).await,
+        played(context, "many-ranges", "many small ranges, as reported of Dell iDRAC", many_ranges::play).await,
+        played(context, "concurrent", "several readers at once", concurrent::play).await,
+        played(context, "range-forms", "other forms of ranges", range_forms::play).await,
+        played(context, "credentials", "BMCs that send dummy credentials", credentials::play).await,
+        played(context, "protocol", "small HTTP clients", protocol::play).await,
+        played(context, "content", "size and content", content::examine).await,
     ]);
     examinations
 }
 
 /// Runs one examination within the time limit. It is also a finding if the server stops answering.
 async fn played(
-    context: &Context,
+    context: &Arc<Context>,
     name: &'static str,
     title: &'static str,
-    play: impl AsyncFnOnce(&mut Vec<Finding>) -> Result<(), RequestError>,
+    play: impl AsyncFnOnce(&Arc<Context>, &mut Vec<Finding>) -> Result<(), RequestError>,
 ) -> Examination {
     let mut findings = Vec::new();
     let limit = LIMIT + 2 * context.slow;
-    let played = timeout(limit, play(&mut findings)).await;
+    let played = timeout(limit, play(context, &mut findings)).await;
     let error = match played {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error),

@@ -10,8 +10,8 @@ use super::finding::{Finding, Reader, Severity};
 use super::http::{Answer, Request, RequestError, Session};
 
 /// What to do if a server does not support ranges.
-pub(super) const SERVE_RANGES: &str = "serve the file with dayone serve, nginx or Apache httpd; Python's http.server and \
-                                       others that send the whole file for every range do not work";
+pub(super) const SERVE_RANGES: &str = "serve the file with dayone serve, nginx or Apache httpd; Python's http.server \
+                                       and others that send the whole file for every range do not work";
 
 /// What a reader checks in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,10 @@ fn check_answer(size: Option<u64>, range: &Range<u64>, answer: &Answer, check: R
             );
         }
         status => {
-            return fails("range-refused", format!("the server answers a request for a range with {}", status.as_u16()));
+            return fails(
+                "range-refused",
+                format!("the server answers a request for a range with {}", status.as_u16()),
+            );
         }
     }
     let encoding = answer.header(&CONTENT_ENCODING);

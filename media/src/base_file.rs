@@ -1,14 +1,17 @@
 //! Keeps a base image's file open, and makes sure that no byte of a changed file is ever sent.
 //!
-//! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)` follows every
-//! read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before it changes a byte,
-//! and nobody can set a ctime. Three changes remain invisible, so importing a private copy of a base is safer:
+//! When the file is opened, its **fingerprint** is recorded: device, inode, size, mtime and ctime. An `fstat(2)`
+//! follows every read, and the bytes count only if the fingerprint is still the same. A write updates the ctime before
+//! it changes a byte, and nobody can set a ctime. Three changes remain invisible, so importing a private copy of a base
+//! is safer:
 //!
 //! * Two writes within one tick of the file system's clock leave the same ctime. See [`BaseFile::settling`].
-//! * Stores through a writable memory map that was dirty before the file was opened do not change the ctime until writeback.
+//! * Stores through a writable memory map that was dirty before the file was opened do not change the ctime until
+//!   writeback.
 //! * A block device has no ctime of its contents. It must be read-only for everybody (`blockdev --setro`).
 //!
-//! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the process.
+//! The file is never mapped into memory: reading a truncated file is then an error, and not a signal that kills the
+//! process.
 
 mod check;
 mod operations;
@@ -108,7 +111,8 @@ impl From<BaseError> for io::Error {
 /// The result of [`BaseFile::read_cached`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachedRead {
-    /// So many bytes were read: as many as fit into the buffer, or as many as were cached, or none at the end of the file.
+    /// So many bytes were read: as many as fit into the buffer, or as many as were cached, or none at the end of the
+    /// file.
     Read(usize),
     /// A read would have to wait for a disk.
     WouldBlock,
@@ -164,7 +168,8 @@ impl BaseFile {
     /// Opens the file and records its fingerprint.
     pub fn open(path: &Path) -> Result<Self, BaseError> {
         let inaccessible = |source| BaseError::Inaccessible { path: path.to_owned(), source: Arc::new(source) };
-        // Without this flag, opening a FIFO would wait for a writer. It does not change how files and block devices are read.
+        // Without this flag, opening a FIFO would wait for a writer. It does not change how files and block devices are
+        // read.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(path).map_err(inaccessible)?;
         let metadata = file.metadata().map_err(inaccessible)?;
@@ -196,24 +201,24 @@ impl BaseFile {
         &self.path
     }
 
-    /// The fingerprint by which the file is recognised after a restart. `None` for a block device, whose times say nothing
-    /// about its bytes.
+    /// The fingerprint by which the file is recognised after a restart. `None` for a block device, whose times say
+    /// nothing about its bytes.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         (!self.block_device).then_some(self.fingerprint)
     }
 
-    /// How long to wait before the base is probed or digested. Until then, another write could fall into the same tick of the
-    /// file system's clock as the last one, and would not change the fingerprint. Every later change is noticed, so that the
-    /// bytes that are served are those that were digested.
+    /// How long to wait before the base is probed or digested. Until then, another write could fall into the same tick
+    /// of the file system's clock as the last one, and would not change the fingerprint. Every later change is noticed,
+    /// so that the bytes that are served are those that were digested.
     ///
-    /// `None` if the last change was two seconds or more before the file was opened. This assumes that the file system uses
-    /// this machine's clock. Import a base that is on a network file system with another clock.
+    /// `None` if the last change was two seconds or more before the file was opened. This assumes that the file system
+    /// uses this machine's clock. Import a base that is on a network file system with another clock.
     pub fn settling(&self) -> Option<Duration> {
         self.settled.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
 
-    /// Checks that the file is unchanged, and still at its path. A change is final: if somebody puts the original back, it
-    /// must be opened again. Waits for the file system, however long that takes.
+    /// Checks that the file is unchanged, and still at its path. A change is final: if somebody puts the original back,
+    /// it must be opened again. Waits for the file system, however long that takes.
     pub fn check(&self) -> Result<(), BaseError> {
         self.verify()?;
         match std::fs::metadata(&self.path) {
@@ -224,8 +229,8 @@ impl BaseFile {
         }
     }
 
-    /// The permits for threads that read for transfers. There are few, so that a file system that hangs does not block all
-    /// threads.
+    /// The permits for threads that read for transfers. There are few, so that a file system that hangs does not block
+    /// all threads.
     pub(crate) fn read_permits(&self) -> Arc<Semaphore> {
         self.operations.transfers()
     }
@@ -299,7 +304,8 @@ impl BaseFile {
 }
 
 impl AsFd for BaseFile {
-    /// For calls that copy bytes inside the kernel. A [`check`](Self::check) afterwards must show that the file is unchanged.
+    /// For calls that copy bytes inside the kernel. A [`check`](Self::check) afterwards must show that the file is
+    /// unchanged.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -321,8 +327,8 @@ impl Source for BaseFile {
         };
         let buffer = self.within(offset, buffer);
         let read = if buffer.is_empty() { Ok(0) } else { self.file.read_at(buffer, offset) };
-        // A truncated file reads as if it ended there, so the check comes before the count is used. If the read failed too,
-        // the change is the better error.
+        // A truncated file reads as if it ended there, so the check comes before the count is used. If the read failed
+        // too, the change is the better error.
         self.verify()?;
         read
     }

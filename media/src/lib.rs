@@ -1,9 +1,9 @@
 //! The media plane: serves images, which are overlays over base files, to the firmware of many hosts at once.
 //!
-//! A store implements [`Published`](served::Published), which finds the file behind a URL. [`service`] answers the requests
-//! for these files, and a [`Listener`](listen::Listener) accepts the connections. [`ImageReading`](reading::ImageReading)
-//! records which bytes a host has read. The crate knows nothing of hosts' networks, records on disk or Kubernetes.
-//! `examples/serve_file.rs` is the smallest server.
+//! A store implements [`Published`](served::Published), which finds the file behind a URL. [`service`] answers the
+//! requests for these files, and a [`Listener`](listen::Listener) accepts the connections.
+//! [`ImageReading`](reading::ImageReading) records which bytes a host has read. The crate knows nothing of hosts'
+//! networks, records on disk or Kubernetes. `examples/serve_file.rs` is the smallest server.
 
 pub mod base_file;
 pub mod listen;

@@ -35,13 +35,14 @@ pub enum MediaUrlError {
     Fragment,
     /// This segment of the path has characters other than lower-case letters and digits.
     #[error(
-        "its path {0:?} must have only lower-case letters and digits: some BMCs refuse '-', '=', '%' and other characters"
+        "its path {0:?} must have only lower-case letters and digits: some BMCs refuse '-', '=', '%' and other \
+         characters"
     )]
     Path(String),
     /// The URL has so many characters that images' URLs would be too long for BMCs.
     #[error(
-        "it has {0} characters, so images' URLs would be longer than the {LONGEST_URL} characters that BMCs accept; use \
-         at most {LONGEST_BASE}"
+        "it has {0} characters, so images' URLs would be longer than the {LONGEST_URL} characters that BMCs accept; \
+         use at most {LONGEST_BASE}"
     )]
     Length(usize),
     /// The address is `0.0.0.0` or `[::]`.
@@ -52,8 +53,8 @@ pub enum MediaUrlError {
     Group(IpAddr),
 }
 
-/// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`, without a slash at the
-/// end. All known BMCs accept the URLs that are made from it.
+/// The base of all images' URLs, such as `http://192.0.2.10:8081` or `https://[2001:db8::1]/media`, without a slash at
+/// the end. All known BMCs accept the URLs that are made from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaUrl {
     text: String,
@@ -106,7 +107,8 @@ impl MediaUrl {
     pub fn warnings(&self) -> Vec<String> {
         match &self.host {
             MediaHost::Name(name) => vec![format!(
-                "the media URL has a host name ({name}), but networks of BMCs often have no DNS; an IP address works everywhere"
+                "the media URL has a host name ({name}), but networks of BMCs often have no DNS; an IP address works \
+                 everywhere"
             )],
             MediaHost::Address(address) if address.to_canonical().is_loopback() => {
                 vec![format!("the media URL is a loopback address ({address}): only this machine can fetch images")]
@@ -184,7 +186,7 @@ mod tests {
     const TOKEN: &str = "abcdefghijklmnopqrstuvwxyz";
 
     #[test]
-    fn urls_of_files_are_what_firmware_takes() {
+    fn urls_of_files_suit_firmware() {
         for (base, file) in [
             ("http://192.0.2.10", "http://192.0.2.10/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
             ("http://192.0.2.10:8081/", "http://192.0.2.10:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso"),
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_bmc_would_choke_on_is_refused() {
+    fn urls_that_bmcs_refuse_are_refused() {
         for (bad, reason) in [
             ("", "begin with"),
             ("192.0.2.10", "begin with"),

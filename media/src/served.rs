@@ -12,8 +12,8 @@ use crate::UrlForm;
 use crate::base_file::BaseFiles;
 use crate::reading::FileReading;
 
-/// A strong entity tag (RFC 9110 §8.8.3): two files have the same tag only if they have the same bytes. Displays with quotes,
-/// as in the header.
+/// A strong entity tag (RFC 9110 §8.8.3): two files have the same tag only if they have the same bytes. Displays with
+/// quotes, as in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ETag([u8; 16]);
 
@@ -68,8 +68,8 @@ pub enum Lookup {
     Unavailable(String),
 }
 
-/// Finds the files that the media plane serves. The plane calls it once for each request, on the threads that serve, so it
-/// must not block.
+/// Finds the files that the media plane serves. The plane calls it once for each request, on the threads that serve, so
+/// it must not block.
 pub trait Published: Send + Sync + 'static {
     /// Looks up `/i/<token>/<file>`.
     fn find(&self, token: &str, file: &str) -> Lookup;

@@ -1,7 +1,8 @@
 //! Runs operations that may never return, such as `stat(2)` on a dead NFS server, on a thread of their own.
 //!
-//! Nobody can end such a thread: it sleeps in the kernel until the server is back. Each [`SingleFlight`] therefore has at most
-//! one thread. Callers share its result, and no caller waits longer than [`WAIT_LIMIT`] after the thread has started.
+//! Nobody can end such a thread: it sleeps in the kernel until the server is back. Each [`SingleFlight`] therefore has
+//! at most one thread. Callers share its result, and no caller waits longer than [`WAIT_LIMIT`] after the thread has
+//! started.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -17,11 +17,11 @@ const MAX_NAME: usize = 255;
 pub enum UrlForm {
     /// `/i/<token>/<file>` and nothing else. The token is the credential.
     Capability,
-    /// `/<uuid>`, after any path: the form of Metal3's image-customization-controller. The UUID is the credential. It depends
-    /// on the installation key, the image and the file, so it is the same after a restart.
+    /// `/<uuid>`, after any path: the form of Metal3's image-customization-controller. The UUID is the credential. It
+    /// depends on the installation key, the image and the file, so it is the same after a restart.
     Uuid,
-    /// `/<name>`, after any path: the form of Metal3's image-customization-server. The name is that of the image's owner. It is
-    /// not a secret: anyone who guesses it can read the image.
+    /// `/<name>`, after any path: the form of Metal3's image-customization-server. The name is that of the image's
+    /// owner. It is not a secret: anyone who guesses it can read the image.
     Named,
 }
 
@@ -41,8 +41,8 @@ impl UrlForm {
     }
 }
 
-/// Checks that `name` can be the last segment of a URL. Such a name has only characters that mean the same to every client,
-/// and is never a path on this machine.
+/// Checks that `name` can be the last segment of a URL. Such a name has only characters that mean the same to every
+/// client, and is never a path on this machine.
 pub fn check_name(name: &str) -> Result<(), NotAName> {
     let is_valid = name.len() <= MAX_NAME
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
@@ -54,8 +54,8 @@ pub fn check_name(name: &str) -> Result<(), NotAName> {
 pub type MediaUuid = UrlSecret<LENGTH>;
 
 impl MediaUuid {
-    /// Makes the UUID of the first 128 bits of `mac`. It has the form of a random UUID (RFC 9562 §5.4), which clients of
-    /// Metal3's controller expect.
+    /// Makes the UUID of the first 128 bits of `mac`. It has the form of a random UUID (RFC 9562 §5.4), which clients
+    /// of Metal3's controller expect.
     pub fn from_mac(mac: &[u8; 32]) -> Self {
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(mac).for_each(|(to, from)| *to = *from);

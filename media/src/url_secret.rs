@@ -8,8 +8,9 @@ use subtle::ConstantTimeEq as _;
 /// A credential in a URL. Anyone who has it can read the image, so there is no `Display`, and `Debug` shows only the
 /// beginning.
 ///
-/// A comparison takes the same time wherever two secrets differ. Maps look secrets up by a hash under a key that is drawn at
-/// start (the standard library's `RandomState`). Response times therefore do not reveal how much of a guess is right.
+/// A comparison takes the same time wherever two secrets differ. Maps look secrets up by a hash under a key that is
+/// drawn at start (the standard library's `RandomState`). Response times therefore do not reveal how much of a guess is
+/// right.
 #[derive(Clone, Copy)]
 pub struct UrlSecret<const LENGTH: usize>(pub(crate) [u8; LENGTH]);
 

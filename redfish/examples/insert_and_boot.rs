@@ -1,5 +1,5 @@
-//! Boots a host once from an image: `insert_and_boot BMC IMAGE-URL [--dry-run]`, with `BMC_USERNAME` and `BMC_PASSWORD` in
-//! the environment. With `--dry-run`, it prints the requests and sends none of them.
+//! Boots a host once from an image: `insert_and_boot BMC IMAGE-URL [--dry-run]`, with `BMC_USERNAME` and `BMC_PASSWORD`
+//! in the environment. With `--dry-run`, it prints the requests and sends none of them.
 
 use std::env;
 use std::error::Error;

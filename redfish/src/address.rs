@@ -69,8 +69,8 @@ pub enum AddressError {
     /// The scheme is unknown.
     #[error(
         "the scheme {0:?} of the BMC's address is unknown; use redfish-virtualmedia, redfish, idrac-virtualmedia, \
-         idrac-redfish, ilo5-virtualmedia, ilo5-redfish or redfish-uefihttp, each also with +http or +https, or http or \
-         https"
+         idrac-redfish, ilo5-virtualmedia, ilo5-redfish or redfish-uefihttp, each also with +http or +https, or \
+         http or https"
     )]
     UnknownScheme(String),
     /// The port is 623.
@@ -92,8 +92,8 @@ pub enum AddressError {
 
 /// The address of a BMC's Redfish service, and the System to use.
 ///
-/// Parse it from a text such as `redfish-virtualmedia+https://192.0.2.10/redfish/v1/Systems/1`. Without a scheme it is HTTPS.
-/// `Display` and `Debug` show it as it was written. It cannot contain a user name or a password.
+/// Parse it from a text such as `redfish-virtualmedia+https://192.0.2.10/redfish/v1/Systems/1`. Without a scheme it is
+/// HTTPS. `Display` and `Debug` show it as it was written. It cannot contain a user name or a password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BmcAddress {

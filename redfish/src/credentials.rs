@@ -118,14 +118,8 @@ fn read_line(path: &Path) -> Result<String, CredentialsError> {
     if bytes.len() as u64 > MAX_LENGTH {
         return Err(CredentialsError::TooLong(path.to_owned()));
     }
-    let mut text = String::from_utf8(bytes).map_err(|_| CredentialsError::NotText(path.to_owned()))?;
-    if text.ends_with('\n') {
-        text.pop();
-        if text.ends_with('\r') {
-            text.pop();
-        }
-    }
-    Ok(text)
+    let text = String::from_utf8(bytes).map_err(|_| CredentialsError::NotText(path.to_owned()))?;
+    Ok(text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).unwrap_or(&text).to_owned())
 }
 
 #[cfg(test)]
@@ -147,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_refused_and_not_shown() {
+    fn invalid_credentials_are_refused_and_not_shown() {
         for (username, password) in
             [("", "calvin"), ("ro:ot", "calvin"), ("ro\tot", "calvin"), ("root", "cal\u{7}vin"), ("root", "calvin\n\n")]
         {

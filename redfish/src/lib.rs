@@ -1,13 +1,13 @@
 //! A Redfish client (DMTF DSP0266) that boots a machine once from an image, through its BMC.
 //!
-//! The image is at an HTTP or HTTPS URL. The BMC reads it and shows it to the machine as a CD or a USB stick: as virtual
-//! media. The crate knows how BMCs of different vendors deviate from the schemas and from each other, and adapts its
-//! requests to what a BMC shows. It needs a Tokio runtime.
+//! The image is at an HTTP or HTTPS URL. The BMC reads it and shows it to the machine as a CD or a USB stick: as
+//! virtual media. The crate knows how BMCs of different vendors deviate from the schemas and from each other, and
+//! adapts its requests to what a BMC shows. It needs a Tokio runtime.
 //!
 //! # Boot a machine
 //!
-//! First connect. The address is that of the BMC, with the path of a System if the BMC has several. The forms that Metal3
-//! uses are valid, too.
+//! First connect. The address is that of the BMC, with the path of a System if the BMC has several. The forms that
+//! Metal3 uses are valid, too.
 //!
 //! ```no_run
 //! use redfish::bmc::{Bmc, Medium, PowerAction};
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! Then read what the BMC has, and plan the requests. So far nothing has changed. If the BMC lacks something that the boot
-//! needs, `plan` returns an error that says what.
+//! Then read what the BMC has, and plan the requests. So far nothing has changed. If the BMC lacks something that the
+//! boot needs, `plan` returns an error that says what.
 //!
 //! ```no_run
 //! # use redfish::bmc::{Bmc, BmcError, Medium};
@@ -67,14 +67,15 @@
 //!
 //! # Other requests
 //!
-//! [`Client`] sends any request to a BMC: it logs in, keeps a session, follows tasks, handles ETags, and repeats what is safe
-//! to repeat. [`bmc::Bmc`] uses it.
+//! [`Client`] sends any request to a BMC: it logs in, keeps a session, follows tasks, handles ETags, and repeats what
+//! is safe to repeat. [`bmc::Bmc`] uses it.
 //!
 //! # Errors and secrets
 //!
 //! [`BmcError`](bmc::BmcError) says what failed on which BMC, what the BMC answered, and what to do.
 //! [`is_transient`](bmc::BmcError::is_transient) tells whether the same call may succeed later. No error, log line or
-//! [`Debug`](std::fmt::Debug) output contains a password or a session's token, even if a BMC repeats them in its answers.
+//! [`Debug`](std::fmt::Debug) output contains a password or a session's token, even if a BMC repeats them in its
+//! answers.
 
 mod address;
 pub mod bmc;

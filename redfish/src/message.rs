@@ -127,8 +127,8 @@ pub(super) fn clean(text: &str, secrets: &Secrets) -> String {
     }
 }
 
-/// Shortens the tokens in images' URLs to six characters. Such a token, the segment after `/i/` or `/h/` in a path, is a
-/// credential, and BMCs show the URLs of images and repeat them in errors.
+/// Shortens the tokens in images' URLs to six characters. Such a token, the segment after `/i/` or `/h/` in a path, is
+/// a credential, and BMCs show the URLs of images and repeat them in errors.
 pub fn without_tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,9 @@
-//! Restricts the addresses that BMCs may have. In a server, anyone who may order boots chooses the BMC's address. Without
-//! a restriction, they could make the server send requests to any HTTP service that it reaches.
+//! Restricts the addresses that BMCs may have. In a server, anyone who may order boots chooses the BMC's address.
+//! Without a restriction, they could make the server send requests to any HTTP service that it reaches.
 //!
-//! The resolver checks the addresses that a host name resolves to, and the connection uses the same answer of the DNS. A
-//! second, different answer therefore changes nothing. Ports are not restricted: port forwarding can give a BMC any port.
+//! The resolver checks the addresses that a host name resolves to, and the connection uses the same answer of the DNS.
+//! A second, different answer therefore changes nothing. Ports are not restricted: port forwarding can give a BMC any
+//! port.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,8 +17,8 @@ use url::{Host, Url};
 /// The time limit for resolving a host name.
 const RESOLUTION: Duration = Duration::from_secs(10);
 
-/// The addresses where clouds give the machine's credentials to any process (AWS, Azure, GCP, `OpenStack`; ECS; AWS with
-/// IPv6; Alibaba). No BMC is there.
+/// The addresses where clouds give the machine's credentials to any process (AWS, Azure, GCP, `OpenStack`; ECS; AWS
+/// with IPv6; Alibaba). No BMC is there.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
@@ -25,8 +26,8 @@ const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
 ];
 
-/// The networks that BMCs may be in. Collect it from [`IpNet`]s. Without networks, it allows every address except those of
-/// the clouds' metadata services; to allow one of these, list exactly that address.
+/// The networks that BMCs may be in. Collect it from [`IpNet`]s. Without networks, it allows every address except those
+/// of the clouds' metadata services; to allow one of these, list exactly that address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedNetworks(Arc<[IpNet]>);
 
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_hold_what_is_in_them() {
+    fn addresses_in_allowed_networks_are_accepted() {
         assert!(accepts(&[], "192.0.2.1") && accepts(&[], "2001:db8::1"));
         assert!(accepts(&["192.0.2.77/24"], "192.0.2.1") && !accepts(&["192.0.2.0/24"], "192.0.3.1"));
         assert!(!accepts(&["192.0.2.0/24"], "2001:db8::1") && accepts(&["2001:db8::/32"], "2001:db8::1"));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_services_are_no_bmcs() {
+    fn metadata_services_are_refused() {
         for address in ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"] {
             assert!(!accepts(&[], address), "{address}");
             assert!(!accepts(&["0.0.0.0/0", "::/0", "169.254.0.0/16"], address), "{address}");
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_name_only_allowed_addresses_are_left() {
+    fn only_the_allowed_addresses_of_a_name_are_used() {
         let found = || vec![SocketAddr::from(([10, 0, 0, 1], 0)), SocketAddr::from(([192, 0, 2, 1], 0))];
         let left: Vec<SocketAddr> = allowed(&networks(&["192.0.2.0/24"]), found()).unwrap().collect();
         assert_eq!(left, [SocketAddr::from(([192, 0, 2, 1], 0))]);

@@ -21,8 +21,8 @@ const HEADERS: [&str; 4] = ["authorization", "x-auth-token", "set-cookie", "cook
 /// Properties whose value is always masked, if they are written as in JSON or in a form.
 const PROPERTIES: [&str; 3] = ["password", "passwd", "token"];
 
-/// The secrets of one BMC. Each is found plain, percent-encoded, escaped for JSON or HTML, in hexadecimal and in Base64, by
-/// itself or within a longer text.
+/// The secrets of one BMC. Each is found plain, percent-encoded, escaped for JSON or HTML, in hexadecimal and in
+/// Base64, by itself or within a longer text.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     plain: Vec<Vec<char>>,
@@ -196,8 +196,8 @@ fn forms(text: &[char], at: usize, wanted: char, ends: &mut Vec<usize>) {
     }
 }
 
-/// The lengths of hexadecimal numbers that follow an escape mark, which may be escaped itself (`\\u0041`, `%2541`). `%2541`
-/// is an `A` that was encoded twice, or a `%` before `41`: both are found.
+/// The lengths of hexadecimal numbers that follow an escape mark, which may be escaped itself (`\\u0041`, `%2541`).
+/// `%2541` is an `A` that was encoded twice, or a `%` before `41`: both are found.
 fn sequence(text: &[char], mark: char, digits: usize, numbers: &[u32]) -> impl Iterator<Item = usize> {
     let mut ends = vec![0];
     for number in numbers {

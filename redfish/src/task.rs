@@ -22,8 +22,9 @@ pub(super) enum Progress {
     Gone,
 }
 
-/// Reads the progress. A task's monitor answers 202 until the operation is complete, and then as the operation would have
-/// answered. A `Task` resource always answers 200, with its state in the body. Firmware mixes them up, so both are read.
+/// Reads the progress. A task's monitor answers 202 until the operation is complete, and then as the operation would
+/// have answered. A `Task` resource always answers 200, with its state in the body. Firmware mixes them up, so both are
+/// read.
 pub(super) fn progress(status: StatusCode, body: &Value) -> Progress {
     if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
         return Progress::Gone;
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn monitors_and_tasks_are_told_apart() {
+    fn monitors_and_tasks_are_distinguished() {
         let read = |status: u16, body: Value| progress(StatusCode::from_u16(status).unwrap(), &body);
         let running = |state: &str| Progress::Running(state.to_owned());
         let failed = |state: &str| Progress::Failed(state.to_owned());

@@ -1,8 +1,8 @@
 //! Verifies a BMC's certificate, with TLS 1.2 and 1.3 by rustls.
 //!
 //! Most BMCs come with a certificate that they signed themselves, often without a subject alternative name. A file of
-//! certificates therefore does two things. As usual, a certificate in it may have signed the BMC's certificate. And a BMC
-//! whose own certificate is in the file is trusted under any name, even if the certificate has expired.
+//! certificates therefore does two things. As usual, a certificate in it may have signed the BMC's certificate. And a
+//! BMC whose own certificate is in the file is trusted under any name, even if the certificate has expired.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -117,8 +117,8 @@ struct Verifier {
 enum Trusted {
     /// These certificates, and those that they have signed.
     Listed { certificates: Arc<[CertificateDer<'static>]>, issuers: Option<Arc<WebPkiServerVerifier>> },
-    /// Anyone who answers. Signatures are not verified either: rustls cannot read old certificates (X.509 version 1), and a
-    /// signature proves nothing if the certificate is not trusted.
+    /// Anyone who answers. Signatures are not verified either: rustls cannot read old certificates (X.509 version 1),
+    /// and a signature proves nothing if the certificate is not trusted.
     Everyone,
 }
 
@@ -186,8 +186,8 @@ impl ServerCertVerifier for Verifier {
 /// Explains a TLS error to an operator, and says what to do.
 pub(super) fn explain(error: &rustls::Error) -> String {
     use rustls::Error as E;
-    const TRUST: &str = "add the BMC's certificate, or that of the authority that signed it, to the certificates for BMCs, \
-                         or disable certificate verification for this BMC";
+    const TRUST: &str = "add the BMC's certificate, or that of the authority that signed it, to the certificates for \
+                         BMCs, or disable certificate verification for this BMC";
     match error {
         E::InvalidCertificate(CertificateError::UnknownIssuer) => {
             format!("no trusted authority has signed its certificate, as is usual for BMCs: {TRUST}")

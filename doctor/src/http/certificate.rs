@@ -1,5 +1,5 @@
-//! Verifies the server's certificate, and accepts it even if it is bad, so that a bad certificate does not hide all other
-//! findings.
+//! Verifies the server's certificate, and accepts it even if it is bad, so that a bad certificate does not hide all
+//! other findings.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -23,7 +23,8 @@ pub enum Trust {
 
 type Verifier = Result<Arc<dyn ServerCertVerifier>, Error>;
 
-/// The verifier for all connections. It reads the system's certificate authorities only once, and only if a server has TLS.
+/// The verifier for all connections. It reads the system's certificate authorities only once, and only if a server has
+/// TLS.
 #[derive(Debug, Default)]
 pub(crate) struct SharedVerifier {
     trust: Trust,

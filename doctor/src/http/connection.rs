@@ -112,8 +112,8 @@ impl Connection {
         !self.sender.is_closed()
     }
 
-    /// Sends a request and reads its answer, with at most `limit` bytes of the body. If the body is longer, the connection
-    /// cannot be used again.
+    /// Sends a request and reads its answer, with at most `limit` bytes of the body. If the body is longer, the
+    /// connection cannot be used again.
     pub(crate) async fn send(&mut self, request: &Request, limit: usize) -> Result<Answer, RequestError> {
         let begun = Instant::now();
         let (mut answer, mut body) = self.begin(request).await?;

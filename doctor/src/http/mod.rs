@@ -1,5 +1,5 @@
-//! An HTTP client that sends one request at a time on one connection and hides nothing: it does not follow redirects, does not
-//! decompress, and does not retry.
+//! An HTTP client that sends one request at a time on one connection and hides nothing: it does not follow redirects,
+//! does not decompress, and does not retry.
 
 mod answer;
 mod certificate;

@@ -8,8 +8,8 @@ use super::connector::Connector;
 use super::error::RequestError;
 use super::request::Request;
 
-/// A client that keeps its connection as long as the server does. Like libcurl, it opens another one if the server closes the
-/// connection, even while a request is on its way.
+/// A client that keeps its connection as long as the server does. Like libcurl, it opens another one if the server
+/// closes the connection, even while a request is on its way.
 #[derive(Debug)]
 pub(crate) struct Session {
     connector: Arc<Connector>,

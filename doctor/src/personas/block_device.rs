@@ -1,5 +1,5 @@
-//! What nbdkit's curl plugin and QEMU's driver have in common: a block device over libcurl. Before they read anything, the
-//! answer to HEAD must have the size, and say that the server supports ranges.
+//! What nbdkit's curl plugin and QEMU's driver have in common: a block device over libcurl. Before they read anything,
+//! the answer to HEAD must have the size, and say that the server supports ranges.
 
 use http::StatusCode;
 use http::header::ACCEPT_RANGES;
@@ -17,27 +17,23 @@ pub(super) async fn open(
     let answer = session.send(&Request::head(), SMALL_BODY).await?;
     let before = findings.len();
     if answer.status != StatusCode::OK {
-        let message = format!("the server answers HEAD with {}", answer.status.as_u16());
-        findings.push(
-            Finding::fails("head-refused", affects, message)
-                .seen(&answer)
-                .advice("configure the server to answer HEAD like GET, without the body"),
-        );
+        findings.push(Finding::head_refused(affects, &answer));
         return Ok(None);
     }
     if answer.length().is_none() {
         let message =
             "the answer to HEAD has no Content-Length, so the reader does not know the size and refuses the image";
         findings.push(Finding::fails("head-without-length", affects, message).seen(&answer).advice(
-            "configure the server to send Content-Length with HEAD; some servers send it only for files, not for generated content",
+            "configure the server to send Content-Length with HEAD; some servers send it only for files, not for \
+             generated content",
         ));
     }
     if !offers_ranges(&answer) {
         let message = "the answer to HEAD has no \"Accept-Ranges: bytes\", so the reader refuses the image";
         findings.push(Finding::fails("accept-ranges-missing", affects, message).seen(&answer).advice(SERVE_RANGES));
     } else if !session.began_with(b"\r\nAccept-Ranges: bytes") {
-        let message = "the capitals in the name Accept-Ranges are not those that QEMU before 5.0 and nbdkit before 1.18 \
-                       look for";
+        let message = "the capitals in the name Accept-Ranges are not those that QEMU before 5.0 and nbdkit before \
+                       1.18 look for";
         findings.push(
             Finding::warning("accept-ranges-letters", affects, message)
                 .seen(&answer)

@@ -1,5 +1,7 @@
 //! Several readers of one image at once. All must get the same bytes.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
 
 use crate::context::Context;
@@ -10,7 +12,7 @@ use crate::ranges::{self, Checks, RangeCheck};
 const READERS: usize = 6;
 const LENGTH: u64 = 16 << 10;
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let readers = join_all((0..READERS).map(|reader| read(context, reader))).await;
     let (read, refused): (Vec<_>, Vec<_>) = readers.into_iter().partition(Result::is_ok);
     let mut found: Vec<Finding> = read.into_iter().flatten().flatten().collect();

@@ -1,5 +1,7 @@
 //! Dummy credentials: some BMCs demand a user and a password for `InsertMedia`, and send them to the server.
 
+use std::sync::Arc;
+
 use http::header::AUTHORIZATION;
 
 use crate::context::Context;
@@ -8,7 +10,7 @@ use crate::http::{Request, RequestError};
 
 const AFFECTS: [Reader; 2] = [Reader::Dgx, Reader::SomeFirmware];
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     // user:password
     let request = Request::head().with(AUTHORIZATION, "Basic dXNlcjpwYXNzd29yZA==");
     let answer = context.send(&request).await?;

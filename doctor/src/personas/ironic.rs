@@ -1,6 +1,7 @@
-//! Ironic when it fetches the image itself (`ironic/common/image_service.py`, `image_cache.py`). It sends HEAD with Python's
-//! requests, and decides by the answer whether its cached copy is current.
+//! Ironic when it fetches the image itself (`ironic/common/image_service.py`, `image_cache.py`). It sends HEAD with
+//! Python's requests, and decides by the answer whether its cached copy is current.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -16,16 +17,11 @@ const AFFECTS: [Reader; 1] = [Reader::Ironic];
 /// `Last-Modified` has whole seconds. If a server always sends the current time, the value changes after one second.
 const BETWEEN: Duration = Duration::from_millis(1100);
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let request = as_requests(Request::head());
     let answer = context.send(&request).await?;
     if answer.status != StatusCode::OK {
-        let message = format!("the server answers HEAD with {}, but Ironic needs 200", answer.status.as_u16());
-        findings.push(
-            Finding::fails("head-refused", &AFFECTS, message)
-                .seen(&answer)
-                .advice("configure the server to answer HEAD like GET, without the body"),
-        );
+        findings.push(Finding::head_refused(&AFFECTS, &answer));
         return Ok(());
     }
     findings.extend(length(context, &answer));
@@ -55,7 +51,8 @@ fn length(context: &Context, answer: &Answer) -> Option<Finding> {
             let message = match encoding {
                 "" => format!("the answer to HEAD says {told} bytes, but the file has {size}"),
                 _ => format!(
-                    "the answer to HEAD says {told} bytes, the size of the compressed file ({encoding}); the file has {size}"
+                    "the answer to HEAD says {told} bytes, the size of the compressed file ({encoding}); the file has \
+                     {size}"
                 ),
             };
             Some(

@@ -1,10 +1,12 @@
-//! Many small ranges on one connection in no particular order, after a HEAD. Dell's iDRAC and others read in this way while a
-//! host boots: reports say about 3000 ranges for one boot. The firmware is closed, so this imitates those reports.
+//! Many small ranges on one connection in no particular order, after a HEAD. Dell's iDRAC and others read in this way
+//! while a host boots: reports say about 3000 ranges for one boot. The firmware is closed, so this imitates those
+//! reports.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::context::{BLOCK, Context};
-use crate::finding::{Finding, Reader};
+use crate::finding::{Finding, Reader, Severity};
 use crate::http::{Request, RequestError, SMALL_BODY};
 use crate::ranges::{self, Checks, RangeCheck};
 
@@ -13,12 +15,11 @@ const CHECK: RangeCheck<'_> = RangeCheck { checks: Checks::Headers, affects: &AF
 
 const REQUESTS: u64 = 64;
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut session = context.session();
     let head = session.send(&Request::head(), SMALL_BODY).await?;
     if !head.is_success() {
-        let message = format!("the server answers HEAD with {}", head.status.as_u16());
-        findings.push(Finding::warning("head-refused", &AFFECTS, message).seen(&head));
+        findings.push(Finding { severity: Severity::Warning, ..Finding::head_refused(&AFFECTS, &head) });
     }
     let mut last = head;
     for number in 0..REQUESTS {

@@ -1,5 +1,7 @@
-//! nbdkit's curl plugin (`plugins/curl/pool.c`), which `OpenBMC` uses for virtual media. It sends HEAD, then requests the
-//! ranges that the host reads.
+//! nbdkit's curl plugin (`plugins/curl/pool.c`), which `OpenBMC` uses for virtual media. It sends HEAD, then requests
+//! the ranges that the host reads.
+
+use std::sync::Arc;
 
 use super::block_device;
 use crate::context::Context;
@@ -13,7 +15,7 @@ const CHECK: RangeCheck<'_> = RangeCheck { checks: Checks::Bytes, affects: &AFFE
 /// How many bytes a host's kernel reads at once from a slow disk.
 const LENGTH: u64 = 32 << 10;
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut session = context.session();
     if block_device::open(&mut session, &AFFECTS, findings).await?.is_none() {
         return Ok(());

@@ -1,13 +1,15 @@
 //! TLS as Intel's virtual-media configures it for nbdkit (`state/activating_state.cpp`: TLS 1.2 or later, ECDHE with
 //! AES256-GCM-SHA384, or TLS 1.3's `AES_256_GCM_SHA384`), and the certificate as clients verify it.
 
+use std::sync::Arc;
+
 use rustls::{CertificateError, Error};
 
 use crate::context::Context;
 use crate::finding::{Finding, Reader};
 use crate::http::{Pace, Request, RequestError, SMALL_BODY, Suites};
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let connection = context.connect().await?;
     findings.extend(connection.certificate_error().map(certificate));
     drop(connection);
@@ -26,7 +28,8 @@ pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Resu
         (Err(error), Err(_)) => {
             let message = format!("the server supports no suite with ECDHE and AES-256-GCM: {error}");
             findings.push(Finding::fails("tls-suites", &[Reader::OpenBmc], message).advice(
-                "offer ECDHE-ECDSA-AES256-GCM-SHA384 or ECDHE-RSA-AES256-GCM-SHA384, depending on the certificate's key",
+                "offer ECDHE-ECDSA-AES256-GCM-SHA384 or ECDHE-RSA-AES256-GCM-SHA384, depending on the certificate's \
+                 key",
             ));
         }
     }
@@ -43,24 +46,24 @@ fn certificate(error: &Error) -> Finding {
     match error {
         Error::InvalidCertificate(
             Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. },
-        ) => Finding::fails(
-            "certificate-expired",
-            &affects,
-            format!("the certificate has expired or is not valid yet: {error}"),
-        )
-        .advice("renew the certificate, and check the clocks of this machine and of the server"),
+        ) => {
+            let message = format!("the certificate has expired or is not valid yet: {error}");
+            let advice = "renew the certificate, and check the clocks of this machine and of the server";
+            Finding::fails("certificate-expired", &affects, message).advice(advice)
+        }
         Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            Finding::fails("certificate-wrong-name", &affects, format!("the certificate is for another server: {error}"))
-                .advice(
-                    "issue a certificate for the host in the URL; an IP address must be a subject alternative name of the type IP address",
-                )
+            let message = format!("the certificate is for another server: {error}");
+            let advice = "issue a certificate for the host in the URL; an IP address must be a subject alternative \
+                          name of the type IP address";
+            Finding::fails("certificate-wrong-name", &affects, message).advice(advice)
         }
         _ => {
             let affects = [affects.as_slice(), &[Reader::Supermicro]].concat();
-            Finding::warning("certificate-not-trusted", &affects, format!("this machine does not trust the certificate: {error}")).advice(
-                "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of VirtualMedia), which \
-                 Supermicro's BMCs cannot import. Pass the CA to the doctor with --ca FILE",
-            )
+            let message = format!("this machine does not trust the certificate: {error}");
+            let advice = "most BMCs do not check it; those that do need its CA (VerifyCertificate and Certificates of \
+                          VirtualMedia), which Supermicro's BMCs cannot import. Pass the CA to the doctor with --ca \
+                          FILE";
+            Finding::warning("certificate-not-trusted", &affects, message).advice(advice)
         }
     }
 }

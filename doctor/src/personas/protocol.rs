@@ -1,5 +1,7 @@
 //! Small HTTP clients: HTTP/1.0, without a `Host` header, or with one that lacks the port.
 
+use std::sync::Arc;
+
 use http::Version;
 
 use crate::context::Context;
@@ -8,7 +10,7 @@ use crate::http::{Request, RequestError};
 
 const AFFECTS: [Reader; 1] = [Reader::SomeFirmware];
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let plain = context.send(&Request::head()).await?;
     let old = Request::head().version(Version::HTTP_10);
     let host = context.connector.url().host_str().unwrap_or_default().to_owned();

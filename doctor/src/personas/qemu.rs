@@ -1,6 +1,7 @@
-//! QEMU's block driver for HTTP (`block/curl.c`). It sends HEAD, then requests ranges of 256 KiB and more. Each must arrive
-//! within five seconds.
+//! QEMU's block driver for HTTP (`block/curl.c`). It sends HEAD, then requests ranges of 256 KiB and more. Each must
+//! arrive within five seconds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::block_device;
@@ -18,7 +19,7 @@ const LENGTH: u64 = 256 << 10;
 /// Its time limit for a request, from the first byte sent to the last byte received.
 const LIMIT: Duration = Duration::from_secs(5);
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut session = context.session();
     let Some(head) = block_device::open(&mut session, &AFFECTS, findings).await? else { return Ok(()) };
     let mut slowest = head;

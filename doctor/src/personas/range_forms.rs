@@ -1,7 +1,8 @@
-//! Other forms of a range (RFC 9110 §14.1.2): without an end, from the end, past the end, and with a condition. Clients that
-//! resume a transfer use them.
+//! Other forms of a range (RFC 9110 §14.1.2): without an end, from the end, past the end, and with a condition. Clients
+//! that resume a transfer use them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use http::StatusCode;
 use http::header::{CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
@@ -14,7 +15,7 @@ use crate::ranges::{self, Checks, RangeCheck};
 const AFFECTS: [Reader; 1] = [Reader::SomeFirmware];
 const CHECK: RangeCheck<'_> = RangeCheck { checks: Checks::Headers, affects: &AFFECTS };
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let Some(size) = context.size.filter(|size| *size > 0) else { return Ok(()) };
     let mut session = context.session();
     let tail = size.saturating_sub(BLOCK)..size;
@@ -67,7 +68,8 @@ async fn on_condition(
     let other = Request::range(tail).with(IF_RANGE, "\"dayone-doctor\"");
     let answer = context.send(&other).await?;
     if answer.status == StatusCode::PARTIAL_CONTENT {
-        let message = "the server ignores If-Range: for a version that it does not have, it answers with bytes of another version";
+        let message = "the server ignores If-Range: for a version that it does not have, it answers with bytes of \
+                       another version";
         findings.push(
             Finding::warning("if-range-ignored", &AFFECTS, message)
                 .seen(&answer)

@@ -1,6 +1,7 @@
-//! A slow reader with a pause, as reports describe HPE's iLO (about 52 KB/s), and a reader that is idle for a while. The
-//! firmware is closed, so this imitates those reports.
+//! A slow reader with a pause, as reports describe HPE's iLO (about 52 KB/s), and a reader that is idle for a while.
+//! The firmware is closed, so this imitates those reports.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt as _;
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Reads slowly, pauses, and reads slowly again, for `context.slow` altogether.
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut connection = context.connector.connect_as(Pace::Slow, Suites::All).await?;
     let (answer, mut body) = connection.begin(&Request::get()).await?;
     if !answer.is_success() {
@@ -49,7 +50,7 @@ pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Resu
 }
 
 /// Sends a request, is idle for `context.slow`, and sends another one.
-pub(crate) async fn play_idle(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play_idle(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let mut connection = context.connect().await?;
     let first = connection.send(&Request::head(), SMALL_BODY).await?;
     let begun = Instant::now();
@@ -63,7 +64,8 @@ pub(crate) async fn play_idle(context: &Context, findings: &mut Vec<Finding>) ->
     }
     let message = format!("the server closed a connection that was idle for {:.0} s", waited.as_secs_f64());
     findings.push(Finding::warning("idle-connection-closed", &AFFECTS, message).seen(&first).advice(
-        "configure the server to keep idle connections for minutes (nginx: keepalive_timeout, Apache: KeepAliveTimeout)",
+        "configure the server to keep idle connections for minutes (nginx: keepalive_timeout, Apache: \
+         KeepAliveTimeout)",
     ));
     Ok(())
 }
@@ -71,7 +73,7 @@ pub(crate) async fn play_idle(context: &Context, findings: &mut Vec<Finding>) ->
 fn cut_off(answer: &Answer, after: Duration) -> Finding {
     let message = format!("the server closed the connection of a slow reader after {:.0} s", after.as_secs_f64());
     Finding::fails("slow-reader-cut-off", &AFFECTS, message).seen(answer).advice(
-        "do not limit how long a transfer may take, only how long it may be idle, in minutes (nginx: send_timeout; Apache: \
-         mod_reqtimeout, Timeout; Go: no WriteTimeout)",
+        "do not limit how long a transfer may take, only how long it may be idle, in minutes (nginx: send_timeout; \
+         Apache: mod_reqtimeout, Timeout; Go: no WriteTimeout)",
     )
 }

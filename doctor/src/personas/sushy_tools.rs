@@ -1,5 +1,7 @@
-//! sushy-tools (`emulator/resources/vmedia.py`). It sends one GET with Python's requests, and takes a file name from the
-//! answer.
+//! sushy-tools (`emulator/resources/vmedia.py`). It sends one GET with Python's requests, and takes a file name from
+//! the answer.
+
+use std::sync::Arc;
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING};
 
@@ -18,7 +20,7 @@ pub(super) fn as_requests(request: Request) -> Request {
     request.with(ACCEPT_ENCODING, "gzip, deflate").with(ACCEPT, "*/*")
 }
 
-pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
+pub(crate) async fn play(context: &Arc<Context>, findings: &mut Vec<Finding>) -> Result<(), RequestError> {
     let answer = context.session().send(&as_requests(Request::get()), READ).await?;
     if answer.status.as_u16() >= 400 {
         let message = format!("the server answers GET with {}", answer.status.as_u16());
@@ -33,7 +35,8 @@ pub(crate) async fn play(context: &Context, findings: &mut Vec<Finding>) -> Resu
         findings.extend(length(context, &answer));
     } else {
         let message = format!(
-            "the server sends the image with Content-Encoding: {encoding}, which sushy-tools must decode before it stores the image"
+            "the server sends the image with Content-Encoding: {encoding}, which sushy-tools must decode before it \
+             stores the image"
         );
         findings.push(
             Finding::warning("content-encoding", &AFFECTS, message)

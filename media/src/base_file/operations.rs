@@ -1,5 +1,5 @@
-//! Counts the operations on a base's file that are under way. A file system that hangs is noticed, and blocks only a limited
-//! number of threads.
+//! Counts the operations on a base's file that are under way. A file system that hangs is noticed, and blocks only a
+//! limited number of threads.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,8 +42,8 @@ impl Default for Operations {
 }
 
 impl Operations {
-    /// Begins an operation that may block the calling thread. If too many run, waits for one to end. Returns `None` if none
-    /// ends in time.
+    /// Begins an operation that may block the calling thread. If too many run, waits for one to end. Returns `None` if
+    /// none ends in time.
     pub(super) fn begin(&self) -> Option<Operation<'_>> {
         let asked = Instant::now();
         let mut state = self.lock();

@@ -29,8 +29,8 @@ pub(super) fn is_local(file_system: u64) -> bool {
     LOCAL.contains(&file_system)
 }
 
-/// The device and the inode of the file at a path, if the kernel has them in its cache. `None` if it would have to ask a file
-/// system, which may never answer, or if there is no file.
+/// The device and the inode of the file at a path, if the kernel has them in its cache. `None` if it would have to ask
+/// a file system, which may never answer, or if there is no file.
 pub(super) fn cached_inode(path: &Path) -> Option<(u64, u64)> {
     let (flags, mode) = (OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let file = openat2(CWD, path, flags, mode, ResolveFlags::CACHED).ok()?;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cached_is_what_stat_says() {
+    fn the_cached_inode_is_that_of_stat() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "x").unwrap();

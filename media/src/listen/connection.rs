@@ -171,7 +171,7 @@ async fn serve_http<T, S, B>(
                 awaits_first = false;
                 if !standing.has_had_request() {
                     options.metrics.closed(Closed::NoRequest);
-                    tracing::debug!(peer = %peer.address, "connection closed: its first request did not arrive in time");
+                    tracing::debug!(peer = %peer.address, "connection closed: no request in time");
                     return;
                 }
             }

@@ -86,7 +86,7 @@ impl Listener {
                     options.metrics.closed(Closed::AddressLimit);
                     if is_due(&mut refused) {
                         let limit = options.max_per_address;
-                        tracing::warn!(peer = %address, limit, "connection refused: its address has reached the limit of connections");
+                        tracing::warn!(peer = %address, limit, "connection refused: too many from its address");
                     }
                     continue;
                 };
@@ -142,8 +142,8 @@ fn is_due(last: &mut Option<Instant>) -> bool {
     due
 }
 
-/// Accepts the next connection. Errors never end the listener: it ignores errors of a connection that is gone already, and
-/// waits if the process has a problem, such as too many open files.
+/// Accepts the next connection. Errors never end the listener: it ignores errors of a connection that is gone already,
+/// and waits if the process has a problem, such as too many open files.
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     loop {

@@ -10,22 +10,23 @@ use super::tls::Tls;
 pub struct Options {
     /// Certificate and key. `None` means plain HTTP.
     pub tls: Option<Tls>,
-    /// Maximum number of connections. For a further one, the listener closes the oldest connection that waits for a request and
-    /// never had a successful answer. If there is none, the new connection waits in the kernel's queue until another ends.
-    /// It is not refused, because firmware that is refused gives up, and firmware that waits goes on. Default: 4096.
+    /// Maximum number of connections. For a further one, the listener closes the oldest connection that waits for a
+    /// request and never had a successful answer. If there is none, the new connection waits in the kernel's queue
+    /// until another ends. It is not refused, because firmware that is refused gives up, and firmware that waits goes
+    /// on. Default: 4096.
     pub max_connections: u32,
-    /// Maximum number of connections from one client address. For a further one, the listener closes the oldest connection from
-    /// that address that waits for a request and never had a successful answer. If there is none, it closes the new one.
-    /// Default: 2048.
+    /// Maximum number of connections from one client address. For a further one, the listener closes the oldest
+    /// connection from that address that waits for a request and never had a successful answer. If there is none, it
+    /// closes the new one. Default: 2048.
     pub max_per_address: u32,
-    /// How long a connection may be idle, without a byte in either direction. A transfer may take any time, because some BMCs
-    /// read at 50 KB/s. Default: 5 minutes.
+    /// How long a connection may be idle, without a byte in either direction. A transfer may take any time, because
+    /// some BMCs read at 50 KB/s. Default: 5 minutes.
     pub idle_timeout: Duration,
-    /// How long a client may take to send the head of its first request, from the connection or the end of the TLS handshake.
-    /// Default: 30 seconds.
+    /// How long a client may take to send the head of its first request, from the connection or the end of the TLS
+    /// handshake. Default: 30 seconds.
     pub first_request_timeout: Duration,
-    /// How long a client may take to send the head of a further request, from the end of the previous answer. Default: 30
-    /// seconds.
+    /// How long a client may take to send the head of a further request, from the end of the previous answer. Default:
+    /// 30 seconds.
     pub header_timeout: Duration,
     /// How long the TLS handshake may take. Default: 30 seconds.
     pub handshake_timeout: Duration,

@@ -1,9 +1,9 @@
 //! Limits how many unsent bytes the kernel queues for a client.
 //!
 //! By default, the kernel queues up to 4 MiB (`net.ipv4.tcp_wmem`) for a client that does not read, and a thousand such
-//! clients reach the system's limit of TCP memory. For a fast client, a long queue helps: on a busy machine it lasts until
-//! this process runs again. Every connection therefore begins with a short queue, and a limited number of fast clients get
-//! a long one.
+//! clients reach the system's limit of TCP memory. For a fast client, a long queue helps: on a busy machine it lasts
+//! until this process runs again. Every connection therefore begins with a short queue, and a limited number of fast
+//! clients get a long one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,7 +67,8 @@ impl SendQueue {
         Self { places, place: None, taken: 0, since: Instant::now() }
     }
 
-    /// Counts bytes that the kernel accepted, and changes the length of the queue if the client has become fast or slow.
+    /// Counts bytes that the kernel accepted, and changes the length of the queue if the client has become fast or
+    /// slow.
     pub(super) fn written(&mut self, count: usize, stream: &impl Socket) {
         self.taken = self.taken.saturating_add(count);
         if self.taken < FAST {

@@ -68,8 +68,9 @@ impl ConnectionTable {
     }
 
     /// Admits a connection. If its address is at its limit, the table evicts the address's oldest pending connection
-    /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a moment to
-    /// close, and one whose request arrives in that moment stays, so an address may be above its limit by a sixteenth.
+    /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a
+    /// moment to close, and one whose request arrives in that moment stays, so an address may be above its limit by a
+    /// sixteenth.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
         let address = address.to_canonical();
         let mut state = self.lock();

@@ -73,8 +73,8 @@ impl Tls {
         Ok(Self(Arc::new(Files { certificate: certificate.to_owned(), key: key.to_owned(), loaded })))
     }
 
-    /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on another
-    /// thread, because their file system may be slow.
+    /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on
+    /// another thread, because their file system may be slow.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         let mut loaded = self.0.loaded();
         if loaded.checked.elapsed() >= RELOAD && !loaded.is_checking {

@@ -1,8 +1,8 @@
 //! A stream that yields to other connections after a number of bytes.
 //!
-//! Tokio's own budget counts operations, not bytes. With a fast client a write is never pending, so one download would send
-//! megabytes before any other task runs. Here a connection yields after [`TURN`] bytes. What it writes next is then still
-//! in the processor's cache.
+//! Tokio's own budget counts operations, not bytes. With a fast client a write is never pending, so one download would
+//! send megabytes before any other task runs. Here a connection yields after [`TURN`] bytes. What it writes next is
+//! then still in the processor's cache.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -14,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::idle::Activity;
 use super::queue::{SendQueue, Socket};
 
-/// How many bytes a connection writes before it yields. The write that reaches the limit is the last one. It is not shortened
-/// to the limit, which would add a very short write to each turn. But no write is longer than a turn.
+/// How many bytes a connection writes before it yields. The write that reaches the limit is the last one. It is not
+/// shortened to the limit, which would add a very short write to each turn. But no write is longer than a turn.
 const TURN: usize = 128 << 10;
 
 /// A stream that yields after [`TURN`] bytes, and records when bytes move.
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nobody_writes_more_than_a_turn_at_once() {
+    async fn a_connection_yields_after_its_turn() {
         let mut stream = YieldingStream::new(sink(), Activity::new(), SendQueue::new(Arc::new(Semaphore::new(1))));
         let mut polls = vec![];
         for lengths in [&[100_usize][..], &[TURN, 7], &[TURN * 3], &[0, TURN - 1, 2]] {

@@ -43,8 +43,8 @@ pub type MediaBody = Either<Full<Bytes>, ImageBody>;
 pub(super) type Answering = future::Either<Ready<Answer>, BoxFuture<'static, Answer>>;
 type Answer = Result<Response<MediaBody>, Infallible>;
 
-/// Caches in between must neither store secrets nor compress files again. A client's own cache may store the file, but must
-/// ask again, because the image may be released. Ironic's image cache works with everything except `no-store`.
+/// Caches in between must neither store secrets nor compress files again. A client's own cache may store the file, but
+/// must ask again, because the image may be released. Ironic's image cache works with everything except `no-store`.
 const CACHING: &str = "private, no-cache, no-transform";
 
 /// A file that is missing or not ready may be there the next moment.
@@ -83,8 +83,8 @@ impl Plane {
         &self.call_homes
     }
 
-    /// Answers a request. The answer comes later if the image may arrive in a moment, or if only a file system can tell whether
-    /// a base is unchanged.
+    /// Answers a request. The answer comes later if the image may arrive in a moment, or if only a file system can tell
+    /// whether a base is unchanged.
     pub(super) fn answer(self: &Arc<Self>, head: Parts) -> Answering {
         let lookup = self.look_up(&head);
         if let Lookup::NotYet(arrivals) = lookup {
@@ -221,8 +221,8 @@ impl Plane {
         }
     }
 
-    /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it cannot
-    /// occur in the content, neither by chance nor on purpose.
+    /// Answers with several ranges (RFC 9110 §14.6). The boundary is the entity tag. As a digest of the content, it
+    /// cannot occur in the content, neither by chance nor on purpose.
     fn multipart(
         &self,
         builder: Builder,
@@ -306,8 +306,8 @@ fn call_received() -> http::Result<Response<MediaBody>> {
     empty(Response::builder().status(StatusCode::NO_CONTENT).header(CACHE_CONTROL, NO_STORE))
 }
 
-/// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file systems can
-/// tell.
+/// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file
+/// systems can tell.
 fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
     let Lookup::Found(served) = &lookup else { return Ok(lookup) };
     for base in served.base.values() {

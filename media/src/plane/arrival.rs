@@ -1,7 +1,7 @@
 //! Delays requests for images that will arrive in a moment.
 //!
-//! If several replicas watch the same objects, a client may get a URL from one replica and send its request to another, which
-//! sees the object a little later. A BMC that gets 404 gives up, so its request waits instead.
+//! If several replicas watch the same objects, a client may get a URL from one replica and send its request to another,
+//! which sees the object a little later. A BMC that gets 404 gives up, so its request waits instead.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -46,8 +46,8 @@ impl Part {
 /// Limits the log lines about bases that cannot be read: each request would cause one.
 static ABORTED: LogLimit = LogLimit::new();
 
-/// The body of a 200 or a 206. If the base has changed, it ends with an error, which closes the connection, and never sends a
-/// wrong byte.
+/// The body of a 200 or a 206. If the base has changed, it ends with an error, which closes the connection, and never
+/// sends a wrong byte.
 pub struct ImageBody {
     overlay: Arc<Overlay>,
     base: Arc<BaseFiles>,

@@ -1,5 +1,5 @@
-//! `/h/<token>`: a booted host requests this path when its network is up. The answer is 204 if somebody waits for that call, and
-//! otherwise 404.
+//! `/h/<token>`: a booted host requests this path when its network is up. The answer is 204 if somebody waits for that
+//! call, and otherwise 404.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -45,8 +45,8 @@ pub struct CallHomes(Arc<Mutex<Waiting>>);
 type Waiting = HashMap<MediaToken, Vec<watch::Sender<Option<Call>>>>;
 
 impl CallHomes {
-    /// Waits for the call of the host that has `token`. The receiver gets the first call from now on. Drop the receiver to stop
-    /// waiting.
+    /// Waits for the call of the host that has `token`. The receiver gets the first call from now on. Drop the receiver
+    /// to stop waiting.
     pub fn expect(&self, token: MediaToken) -> Result<watch::Receiver<Option<Call>>, TooManyExpected> {
         let mut waiting = self.waiting();
         if waiting.len() >= MAX_EXPECTED {
@@ -67,7 +67,8 @@ impl CallHomes {
         self.waiting().remove(token);
     }
 
-    /// Sends a call to everybody who waits for it, and returns whether anybody does. Only the first of several calls counts.
+    /// Sends a call to everybody who waits for it, and returns whether anybody does. Only the first of several calls
+    /// counts.
     pub(super) fn call(&self, token: &str, head: &Parts) -> bool {
         let Ok(token) = token.parse::<MediaToken>() else { return false };
         let waiting = self.waiting();
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_bounded_and_who_has_gone_does_not_count() {
+    fn the_number_of_expected_calls_is_limited_and_dropped_receivers_do_not_count() {
         let homes = CallHomes::default();
         let token = |number: usize| {
             let letters = (0..4).map(|place| char::from(b'a' + u8::try_from((number >> (4 * place)) % 16).unwrap()));

@@ -12,8 +12,8 @@ pub(super) struct Validators<'a> {
     pub(super) etag: &'a str,
     /// The time of `Last-Modified`, in whole seconds.
     pub(super) last_modified: SystemTime,
-    /// Whether the URL may get other bytes later. If not, the date is a strong validator (§8.8.2.2). If so, the date cannot be
-    /// trusted to join ranges, because the clock may have been set back.
+    /// Whether the URL may get other bytes later. If not, the date is a strong validator (§8.8.2.2). If so, the date
+    /// cannot be trusted to join ranges, because the clock may have been set back.
     pub(super) changes: bool,
 }
 
@@ -46,8 +46,8 @@ impl Validators<'_> {
         Verdict::Proceed
     }
 
-    /// For bytes that may change, only the exact date from an earlier answer counts. A date that the client made up does not
-    /// show which bytes it has.
+    /// For bytes that may change, only the exact date from an earlier answer counts. A date that the client made up
+    /// does not show which bytes it has.
     fn is_unmodified_since(self, since: SystemTime) -> bool {
         if self.changes {
             self.last_modified == since && since <= SystemTime::now()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_judged_in_the_order_of_the_rfc() {
+    fn conditions_are_evaluated_in_the_order_of_the_rfc() {
         use Verdict::{Failed, NotModified, Proceed};
         let cases: &[(&[(HeaderName, &str)], Verdict)] = &[
             (&[], Proceed),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_no_strong_validator_where_bytes_change() {
+    fn a_date_is_not_a_strong_validator_if_bytes_change() {
         let changing = Validators { changes: true, ..ours() };
         for (condition, holds) in [("\"a,b\"", true), (EXACT, false), (BEFORE, false), (AFTER, false)] {
             assert_eq!(changing.range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");

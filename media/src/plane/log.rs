@@ -1,4 +1,5 @@
-//! The access log. A client that mounts an image reads thousands of small ranges, so only its first request gets a line.
+//! The access log. A client that mounts an image reads thousands of small ranges, so only its first request gets a
+//! line.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -40,8 +41,8 @@ pub(super) struct Outcome<'a> {
 }
 
 impl AccessLog {
-    /// Writes a line: at `info` for the first request of a client for an image, at `debug` for later ones. Lines at `info`
-    /// about unknown images are limited, because anybody can cause them.
+    /// Writes a line: at `info` for the first request of a client for an image, at `debug` for later ones. Lines at
+    /// `info` about unknown images are limited, because anybody can cause them.
     pub(super) fn write(&self, head: &Parts, target: Option<Target<'_>>, outcome: &Outcome<'_>) {
         let peer = head.extensions.get::<Peer>();
         let address = peer.map(|peer| peer.address);

@@ -39,7 +39,8 @@ impl MediaMetrics {
         registry.register("requests", "Requests by status code", self.requests.clone());
         registry.register(
             "unknown_requests",
-            "Requests that found nothing, by what they were for: images (unknown tokens and names), calls home, other paths",
+            "Requests that found nothing, by what they were for: images (unknown tokens and names), calls home, other \
+             paths",
             self.unknown.clone(),
         );
         registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, self.bytes.clone());

@@ -1,9 +1,9 @@
 //! The BMCs' plane. It answers `GET` and `HEAD` of `/i/<token>/<file>`, and of `/h/<token>` for hosts that call home.
 //!
-//! The clients are firmware, so the answers are simple. They always have `Content-Length` and `Accept-Ranges`. The answer to
-//! a range is exactly that range. Nothing is redirected, compressed or negotiated. The plane ignores credentials that a BMC
-//! was configured to send, because the token in the path is the credential. It also ignores a query: a client that appends
-//! one wants the same bytes.
+//! The clients are firmware, so the answers are simple. They always have `Content-Length` and `Accept-Ranges`. The
+//! answer to a range is exactly that range. Nothing is redirected, compressed or negotiated. The plane ignores
+//! credentials that a BMC was configured to send, because the token in the path is the credential. It also ignores a
+//! query: a client that appends one wants the same bytes.
 //!
 //! If the published images have names or UUIDs ([`UrlForm`](crate::UrlForm)), it also answers paths that end with one.
 
@@ -44,7 +44,8 @@ pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaSer
 pub struct MediaService(Arc<answer::Plane>);
 
 impl MediaService {
-    /// A body with all bytes of a file, for a client that is authorised without a token. It counts in the metrics like a BMC's.
+    /// A body with all bytes of a file, for a client that is authorised without a token. It counts in the metrics like
+    /// a BMC's.
     pub fn whole(&self, overlay: Arc<Overlay>, base: Arc<BaseFiles>) -> ImageBody {
         self.0.whole(overlay, base)
     }

@@ -16,8 +16,8 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Parses a path, without decoding or normalising it. Tokens have lower-case letters and digits. File names also have `.`
-    /// and `_`. In the forms with names or UUIDs, any path may come before the name.
+    /// Parses a path, without decoding or normalising it. Tokens have lower-case letters and digits. File names also
+    /// have `.` and `_`. In the forms with names or UUIDs, any path may come before the name.
     pub(super) fn parse(path: &'a str, urls: UrlForm) -> Option<Self> {
         let exact = Self::exact(path);
         if urls == UrlForm::Capability {

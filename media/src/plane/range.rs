@@ -18,8 +18,8 @@ pub enum Requested {
     Unsatisfiable,
 }
 
-/// Parses a `Range` header for a file of `size` bytes. Sorts the ranges and merges those that overlap or touch, so that an
-/// answer is never larger than the file.
+/// Parses a `Range` header for a file of `size` bytes. Sorts the ranges and merges those that overlap or touch, so that
+/// an answer is never larger than the file.
 pub fn requested(header: &str, size: u64) -> Requested {
     let Some(set) = header.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes")) else {
         return Requested::Whole;
@@ -61,7 +61,8 @@ fn parse(spec: &str, size: u64) -> Option<Range<u64>> {
     }
 }
 
-/// Parses `1*DIGIT`. A number that is too large for 64 bits becomes the largest one, which is past the end of any file, too.
+/// Parses `1*DIGIT`. A number that is too large for 64 bits becomes the largest one, which is past the end of any file,
+/// too.
 fn number(digits: &str) -> Option<u64> {
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     let append = |number: u64, byte| Some(number.saturating_mul(10).saturating_add(digit(byte)?));

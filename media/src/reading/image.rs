@@ -82,7 +82,7 @@ mod tests {
     use crate::reading::Request;
 
     #[test]
-    fn only_requests_that_came_later_are_read_since() {
+    fn only_later_requests_count_as_requested_since() {
         let image = ImageReading::default();
         let request = Request { peer: None, user_agent: None, tls: None, is_head: false, asks_range: false };
         let file = image.file("boot.iso");

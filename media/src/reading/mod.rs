@@ -1,10 +1,11 @@
 //! Records which bytes of an image were read, by whom and when, and what that shows about a boot.
 //!
-//! The media plane records what it passes to its connections. The store has a record for each image. A [`Layout`] shows which
-//! file each byte belongs to. The records are in memory, their size is limited, and they are lost when the server stops.
+//! The media plane records what it passes to its connections. The store has a record for each image. A [`Layout`] shows
+//! which file each byte belongs to. The records are in memory, their size is limited, and they are lost when the server
+//! stops.
 //!
-//! A byte counts as read when it was passed to a connection. If a client requests a whole file at once, up to a few MiB may
-//! still be on their way. If it requests one range after the other, the record is exact.
+//! A byte counts as read when it was passed to a connection. If a client requests a whole file at once, up to a few MiB
+//! may still be on their way. If it requests one range after the other, the record is exact.
 //!
 //! [`Layout`]: imagelib::layout::Layout
 

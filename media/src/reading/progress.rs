@@ -29,11 +29,11 @@ pub struct Progress {
     pub last: Option<SystemTime>,
     /// The time since then.
     pub idle: Option<Duration>,
-    /// How long a reading has been interrupted: only a part of the kernel or of an initrd was read, or a client has requested
-    /// bytes and does not read them.
+    /// How long a reading has been interrupted: only a part of the kernel or of an initrd was read, or a client has
+    /// requested bytes and does not read them.
     pub stalled: Option<Duration>,
-    /// How long the rest of the current file will take at the current rate. `None` for a root file system on a medium, because a
-    /// live system reads only the parts that it needs.
+    /// How long the rest of the current file will take at the current rate. `None` for a root file system on a medium,
+    /// because a live system reads only the parts that it needs.
     pub left: Option<Duration>,
 }
 
@@ -107,8 +107,8 @@ impl Progress {
         }
     }
 
-    /// How many bytes of the files with this role were read, and how many they have. Counts only files that somebody reads: not
-    /// those of other entries of a boot menu.
+    /// How many bytes of the files with this role were read, and how many they have. Counts only files that somebody
+    /// reads: not those of other entries of a boot menu.
     pub fn of(&self, role: BootRole) -> Option<(u64, u64)> {
         let begun = self.files.iter().filter(|file| file.role == Some(role) && file.read > 0);
         begun.map(|file| (file.read, file.size)).reduce(|one, next| (one.0 + next.0, one.1 + next.1))

@@ -5,8 +5,8 @@ use std::ops::Range;
 /// Maximum number of ranges per file, which take 8 KiB. A host that boots reads a few dozen.
 const MAX_RANGES: usize = 512;
 
-/// Ranges in ascending order that neither overlap nor touch. If there are too many, the two closest ones are merged, as if the
-/// bytes between them had been read.
+/// Ranges in ascending order that neither overlap nor touch. If there are too many, the two closest ones are merged, as
+/// if the bytes between them had been read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranges {
     ranges: Vec<Range<u64>>,
@@ -96,7 +96,7 @@ mod tests {
         }
 
         #[test]
-        fn of_too_many_the_closest_become_one(starts in prop::collection::vec(0_u64..1 << 24, 600..1200)) {
+        fn too_many_ranges_are_merged(starts in prop::collection::vec(0_u64..1 << 24, 600..1200)) {
             let mut ranges = Ranges::default();
             for start in &starts {
                 ranges.add(*start..start + 1);

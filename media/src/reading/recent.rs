@@ -1,4 +1,5 @@
-//! The places where a file was read last. They show what a host reads now, even if it reads a few other places meanwhile.
+//! The places where a file was read last. They show what a host reads now, even if it reads a few other places
+//! meanwhile.
 
 use std::ops::Range;
 
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_on_is_one_run_and_only_the_last_ones_are_kept() {
+    fn contiguous_reads_are_one_run_and_only_the_last_runs_are_kept() {
         let mut recent = Recent::default();
         for start in 0..9 {
             recent.add(&(start << 20..(start + 1) << 20));

@@ -78,8 +78,8 @@ mod tests {
     use super::super::snapshot::{FileSnapshot, ReadingSnapshot};
     use super::*;
 
-    /// What is said of a kernel and an initrd of 1 MB each after these reads, each of a file, up to a byte, so many seconds
-    /// ago, and with so many answers on their way.
+    /// What is said of a kernel and an initrd of 1 MB each after these reads, each of a file, up to a byte, so many
+    /// seconds ago, and with so many answers on their way.
     fn said(reads: &[(&'static str, u64, u64)], open: u32) -> String {
         let (now, time) = (Instant::now() + Duration::from_secs(10_000), SystemTime::now());
         let files = ["vmlinuz", "initrd.img", "boot.ipxe"].map(|name| {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_says_what_an_operator_asks() {
+    fn the_summary_tells_an_operator_the_progress() {
         assert_eq!(said(&[], 0), "not requested yet");
         assert_eq!(said(&[("boot.ipxe", 300, 2)], 0), "300 B read, 150 B/s, 6664 s left".replace("6664 s", "111 min"));
         let kernel = ("vmlinuz", 1_000_000, 4);

@@ -66,7 +66,7 @@ async fn a_range_is_exactly_that_range() {
 }
 
 #[tokio::test]
-async fn ranges_that_are_not_there_or_not_understood() {
+async fn ranges_outside_the_file_and_malformed_ranges() {
     let server = start().await;
     let mut client = server.connect().await;
     for header in [format!("bytes={SIZE}-"), "bytes=-0".to_owned()] {
@@ -134,7 +134,7 @@ async fn conditions_and_if_range() {
 }
 
 #[tokio::test]
-async fn everything_else_is_not_found_and_all_alike() {
+async fn all_other_paths_get_the_same_404() {
     let server = start().await;
     let mut client = server.connect().await;
     let mut bodies = vec![];

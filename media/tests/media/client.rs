@@ -1,4 +1,4 @@
-//! A client that sends what it is told to and hides nothing.
+//! An HTTP client that sends exactly what a test gives it, and shows the whole answer.
 
 use std::collections::HashMap;
 use std::io;

@@ -46,7 +46,7 @@ async fn concurrent_readers_get_the_same_bytes() {
 
 /// On one thread, so that a transfer which does not give way is seen.
 #[tokio::test]
-async fn downloads_slow_and_fast_do_not_hold_up_a_head() {
+async fn downloads_do_not_delay_a_head() {
     let server = start().await;
     let mut slow = vec![];
     for _ in 0..8 {
@@ -74,7 +74,7 @@ async fn downloads_slow_and_fast_do_not_hold_up_a_head() {
 }
 
 #[tokio::test]
-async fn a_connection_on_which_nothing_moves_is_closed_and_a_slow_one_is_not() {
+async fn an_idle_connection_is_closed_and_a_slow_one_is_not() {
     let options = Options { idle_timeout: Duration::from_millis(600), ..Options::default() };
     let server = start_with(options).await;
     let stuck = stalled(&server).await;
@@ -104,7 +104,7 @@ async fn a_connection_on_which_nothing_moves_is_closed_and_a_slow_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_to_its_end_is_given_up() {
+async fn a_connection_with_an_incomplete_head_is_closed() {
     let options = Options { header_timeout: Duration::from_millis(300), ..Options::default() };
     let server = start_with(options).await;
     let mut client = server.connect().await;
@@ -121,7 +121,7 @@ async fn a_head_that_does_not_come_to_its_end_is_given_up() {
 
 /// A host that waits at a boot menu asks for nothing for minutes, and yet nobody needs minutes to begin.
 #[tokio::test]
-async fn the_first_request_comes_soon_and_the_next_ones_take_their_time() {
+async fn the_first_request_has_a_shorter_limit_than_the_next_ones() {
     let options = Options { first_request_timeout: Duration::from_millis(400), ..Options::default() };
     let server = start_with(options).await;
     let mut asked = server.connect().await;
@@ -174,7 +174,7 @@ async fn http_1_0_and_half_closed_connections_are_served() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_bound_wait_for_their_turn() {
+async fn connections_beyond_the_limit_wait() {
     let server = start_with(Options { max_connections: 2, ..Options::default() }).await;
     let (first, _second) = (stalled(&server).await, stalled(&server).await);
     let mut third = server.connect().await;

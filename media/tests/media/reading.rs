@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::server::{ISO, SIZE, start};
 
 #[tokio::test]
-async fn ranges_that_were_sent_are_noted_with_who_asked_for_them() {
+async fn sent_ranges_are_recorded_with_their_clients() {
     let server = start().await;
     assert!(!server.reading().is_asked_for());
     let mut client = server.connect().await;
@@ -31,7 +31,7 @@ async fn ranges_that_were_sent_are_noted_with_who_asked_for_them() {
 }
 
 #[tokio::test]
-async fn a_transfer_is_seen_while_it_goes_on_and_as_far_as_it_came() {
+async fn a_transfer_is_recorded_while_it_runs() {
     let server = start().await;
     let mut client = server.connect().await;
     client.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;

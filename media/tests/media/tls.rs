@@ -63,7 +63,7 @@ async fn both_versions_with_the_suites_that_openbmc_insists_on() {
 }
 
 #[tokio::test]
-async fn who_does_not_finish_the_handshake_is_let_go_and_others_are_served() {
+async fn an_unfinished_handshake_is_closed_and_others_are_served() {
     let directory = TempDir::new().unwrap();
     let root = write_certificate(directory.path());
     let handshake_timeout = Duration::from_millis(300);
@@ -93,7 +93,7 @@ async fn a_base_that_changes_aborts_the_transfer() {
 }
 
 #[tokio::test]
-async fn files_that_do_not_work_are_named() {
+async fn unusable_certificate_files_are_named() {
     let directory = TempDir::new().unwrap();
     let (certificate, key) = (directory.path().join("tls.crt"), directory.path().join("tls.key"));
     let fails = || Tls::from_files(&certificate, &key).unwrap_err().to_string();

@@ -54,7 +54,7 @@ fn the_forms_of_metal3_are_read() {
 }
 
 #[test]
-fn what_cannot_work_says_what_would() {
+fn invalid_addresses_say_what_to_write() {
     for (written, says) in [
         ("", "empty"),
         ("ipmi://192.0.2.1:623", "write redfish-virtualmedia://192.0.2.1"),
@@ -99,7 +99,7 @@ fn a_password_is_refused_and_not_repeated() {
 
 proptest! {
     #[test]
-    fn no_text_panics_and_what_is_read_is_read_again(text in "\\PC{0,80}|(redfish|idrac|ilo5|ipmi|http)(-virtualmedia)?(\\+https?)?:(//)?[a-z0-9.:\\[\\]@/%?#\\\\-]{0,40}") {
+    fn no_text_panics_and_displayed_addresses_parse_again(text in "\\PC{0,80}|(redfish|idrac|ilo5|ipmi|http)(-virtualmedia)?(\\+https?)?:(//)?[a-z0-9.:\\[\\]@/%?#\\\\-]{0,40}") {
         if let Ok(address) = text.parse::<BmcAddress>() {
             prop_assert!(matches!(address.origin().scheme(), "http" | "https"));
             prop_assert!(address.origin().has_host());

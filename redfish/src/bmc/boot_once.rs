@@ -45,7 +45,8 @@ struct Current {
 }
 
 impl Current {
-    /// Divides a change of `Boot` between the two resources: a property that the settings resource has is changed there.
+    /// Divides a change of `Boot` between the two resources: a property that the settings resource has is changed
+    /// there.
     fn divide(&self, boot: &Map<String, Value>) -> Vec<(&Resource, Value)> {
         let pending = self.settings.as_ref().and_then(|settings| settings.body.get("Boot")).and_then(Value::as_object);
         let (waiting, direct): (Map<_, _>, Map<_, _>) = boot
@@ -104,10 +105,11 @@ impl Bmc {
         }
     }
 
-    /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was necessary.
+    /// Restores the override that was set before [`boot_once`](Self::boot_once), and returns whether that was
+    /// necessary.
     ///
-    /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the caller
-    /// asked for stays, because a system that was installed in this mode would not start in another.
+    /// Does nothing if the override has ended by itself, or if somebody has set another since. A boot mode that the
+    /// caller asked for stays, because a system that was installed in this mode would not start in another.
     pub async fn restore(&self, set: &BootOverride) -> Result<bool, BmcError> {
         let target = match &set.form {
             OverrideForm::System { target, .. } => target,
@@ -137,8 +139,8 @@ impl Bmc {
         Err(last.map_or(BmcError::BootRefused { attempts }, Into::into))
     }
 
-    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their previous
-    /// values are not restored, because they were for a single boot, too.
+    /// Sets an iDRAC's attributes for the next boot to their defaults, unless somebody has changed them since. Their
+    /// previous values are not restored, because they were for a single boot, too.
     async fn restore_attributes(&self, path: &str, device: &str) -> Result<bool, BmcError> {
         let attributes = self.client().get(path).await?.body;
         let now = attributes.get("Attributes").and_then(|attributes| attributes.get(boot_override::DEVICE));
@@ -165,7 +167,8 @@ impl Bmc {
         }
     }
 
-    /// Sends a change of `Boot`. Repeats it if the BMC is busy or does not answer, because a second one changes nothing.
+    /// Sends a change of `Boot`. Repeats it if the BMC is busy or does not answer, because a second one changes
+    /// nothing.
     async fn send(
         &self,
         current: &Current,
@@ -192,8 +195,8 @@ impl Bmc {
         Ok(())
     }
 
-    /// Reads the override back. If the BMC changed the mode together with the target, sets the previous mode again, unless
-    /// the caller asked for a mode.
+    /// Reads the override back. If the BMC changed the mode together with the target, sets the previous mode again,
+    /// unless the caller asked for a mode.
     async fn verify_override(
         &self,
         plan: &Plan,
@@ -216,7 +219,11 @@ impl Bmc {
                 once = false;
             }
             if !once {
-                notes.push("the boot override is for every boot until it is undone, because the BMC accepts none for a single boot".to_owned());
+                notes.push(
+                    "the boot override is for every boot until it is undone, because the BMC accepts none for \
+                            a single boot"
+                        .to_owned(),
+                );
             }
             let was = BootMode::read(before.mode.as_deref());
             if let (Some(was), None, Some(is)) = (was, mode, BootMode::read(shown.mode.as_deref()))

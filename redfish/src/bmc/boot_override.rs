@@ -23,8 +23,8 @@ pub enum OverrideForm {
         /// `BootSourceOverrideMode`. `None` leaves it out.
         mode: Option<BootMode>,
     },
-    /// An iDRAC's attributes `ServerBoot.1.BootOnce` and `ServerBoot.1.FirstBootDevice`. With some firmware, the standard
-    /// target means a drive in the machine.
+    /// An iDRAC's attributes `ServerBoot.1.BootOnce` and `ServerBoot.1.FirstBootDevice`. With some firmware, the
+    /// standard target means a drive in the machine.
     DellAttributes {
         /// The path of the resource with the attributes.
         path: String,

@@ -34,8 +34,8 @@ pub enum Found {
 }
 
 impl Bmc {
-    /// Ejects the medium in the slot at this path, and waits until the slot is empty. With `image_url`, ejects only that
-    /// image: somebody may have inserted another one since.
+    /// Ejects the medium in the slot at this path, and waits until the slot is empty. With `image_url`, ejects only
+    /// that image: somebody may have inserted another one since.
     ///
     /// Call it when the host no longer needs the medium: a live system that still reads it would lose its root file
     /// system. Some BMCs eject only while the host is off, and answer [`BmcError::NotEjected`] otherwise.

@@ -44,7 +44,9 @@ pub enum BmcError {
     },
     /// The BMC fetches images only by other protocols.
     #[error(
-        "the BMC does not fetch images by {wanted}, only by {}: {}", offered.join(", "), protocol_advice(wanted, offered)
+        "the BMC does not fetch images by {wanted}, only by {}: {}",
+        offered.join(", "),
+        protocol_advice(wanted, offered)
     )]
     Protocol {
         /// The protocol of the image's URL.
@@ -119,7 +121,7 @@ pub enum BmcError {
         attempts: Vec<Attempt>,
     },
     /// The BMC does not offer the boot mode.
-    #[error("the BMC does not accept the boot mode {mode}{}", offered.as_ref().map(|modes| format!(" (it accepts {})", modes.join(", "))).unwrap_or_default())]
+    #[error("the BMC does not accept the boot mode {mode}{}", accepted_modes(offered.as_deref()))]
     Mode {
         /// The mode that the caller asked for.
         mode: BootMode,
@@ -198,7 +200,8 @@ fn tried(attempts: &[Attempt]) -> String {
     match attempts {
         [] => "the BMC offers no way to do it".to_owned(),
         [only] => only.to_string(),
-        // The answer to the plainest request, the first, often says why. Later ones may only say that they are not plain.
+        // The answer to the plainest request, the first, often says why. Later ones may only say that they are not
+        // plain.
         [first, .., last] => format!("{} requests were tried, the first: {first}; the last: {last}", attempts.len()),
     }
 }
@@ -229,6 +232,10 @@ fn accepted(attempts: &[Attempt]) -> String {
         None => "the BMC accepted the image".to_owned(),
         Some(error) => format!("the BMC received the image's URL and did not answer ({error})"),
     }
+}
+
+fn accepted_modes(offered: Option<&[String]>) -> String {
+    offered.map(|modes| format!(" (it accepts {})", modes.join(", "))).unwrap_or_default()
 }
 
 fn other_medium(medium: Medium) -> &'static str {

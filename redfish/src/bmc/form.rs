@@ -1,7 +1,7 @@
 //! The forms of the insert request, and the order in which they are tried.
 //!
-//! By the schema (`InsertMedia` of `VirtualMedia` 1.6), `Image` alone is enough: `Inserted` and `WriteProtected` are true
-//! by default. BMCs demand or refuse other parameters; `docs/bmcs.md` lists them with their sources.
+//! By the schema (`InsertMedia` of `VirtualMedia` 1.6), `Image` alone is enough: `Inserted` and `WriteProtected` are
+//! true by default. BMCs demand or refuse other parameters; `docs/bmcs.md` lists them with their sources.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub enum Parameter {
     TransferProtocolType,
     /// `TransferMethod: Stream`, or the first method that the BMC lists if `Stream` is not among them.
     TransferMethod,
-    /// `UserName` and `Password`, both `none`. Some BMCs demand them even if the server that has the image asks for none.
+    /// `UserName` and `Password`, both `none`. Some BMCs demand them even if the server that has the image asks for
+    /// none.
     Credentials,
 }
 
@@ -152,8 +153,8 @@ impl FormSequence {
         self.take(self.forms.first().cloned())
     }
 
-    /// The form after a refusal. Adds the parameters that the BMC says are missing and leaves out those that it does not
-    /// support. If that gives a form that was refused already, returns the next one in the list.
+    /// The form after a refusal. Adds the parameters that the BMC says are missing and leaves out those that it does
+    /// not support. If that gives a form that was refused already, returns the next one in the list.
     pub(super) fn next(&mut self, error: &RedfishError, required: &BTreeSet<Parameter>) -> Option<Form> {
         let names = Parameter::ALL.map(|(name, _)| name);
         let mut better = self.tried.last()?.clone();

@@ -47,8 +47,8 @@ impl<E: Into<BmcError>> From<E> for SlotFailure {
 }
 
 impl Bmc {
-    /// Inserts the image at `image_url` into the first of the plan's slots that accepts it, and waits until the slot shows
-    /// it. Ejects another image that is in the slot. Does nothing if the slot shows the image already.
+    /// Inserts the image at `image_url` into the first of the plan's slots that accepts it, and waits until the slot
+    /// shows it. Ejects another image that is in the slot. Does nothing if the slot shows the image already.
     pub async fn insert(&self, plan: &Plan, image_url: &str) -> Result<Inserted, BmcError> {
         self.masked(self.insert_into_any(plan, image_url).await)
     }

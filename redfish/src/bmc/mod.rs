@@ -10,8 +10,8 @@
 //! | eject the image | [`Bmc::eject`] | [`Ejected`] |
 //! | restore the previous boot override | [`Bmc::restore`] | whether that was necessary |
 //!
-//! The results have everything that is needed to undo a step. They implement serde's traits, so that another process can
-//! undo it after a restart. A list of [`Attempt`]s in each result, and in most errors, shows what was sent.
+//! The results have everything that is needed to undo a step. They implement serde's traits, so that another process
+//! can undo it after a restart. A list of [`Attempt`]s in each result, and in most errors, shows what was sent.
 
 mod attempt;
 mod boot_once;
@@ -66,7 +66,8 @@ pub struct Bmc {
 }
 
 impl Bmc {
-    /// Connects to the BMC and logs in. Sends a read of the service root and, with credentials, the request for a session.
+    /// Connects to the BMC and logs in. Sends a read of the service root and, with credentials, the request for a
+    /// session.
     pub async fn connect(target: &Target, options: &ClientOptions) -> Result<Self, BmcError> {
         let client = Client::connect(target, options).await?;
         let system = target.address.system().map(|path| OnceCell::new_with(Some(path.to_owned())));

@@ -94,7 +94,11 @@ fn slot_quirks(survey: &Survey, slot: &Slot) -> Vec<String> {
         _ => {}
     }
     if slot.verify_certificate == Some(true) {
-        quirks.push("the BMC checks certificates: if the image's URL has https://, the BMC must trust the issuer of that server's certificate".to_owned());
+        quirks.push(
+            "the BMC checks certificates: if the image's URL has https://, the BMC must trust the issuer of \
+                     that server's certificate"
+                .to_owned(),
+        );
     }
     quirks
 }

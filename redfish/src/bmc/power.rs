@@ -48,7 +48,8 @@ pub struct PowerChange {
     pub attempts: Vec<Attempt>,
 }
 
-/// A host that is ready to start: it is off, or the BMC will switch it off and on in one step. Pass it to [`Bmc::start`].
+/// A host that is ready to start: it is off, or the BMC will switch it off and on in one step. Pass it to
+/// [`Bmc::start`].
 #[derive(Debug)]
 pub struct Ready {
     reset: Reset,
@@ -115,8 +116,8 @@ impl Bmc {
         Ok(self.read_power().await?.state)
     }
 
-    /// Prepares a restart: switches the host off, unless the BMC can do that only together with the start. Fails before it
-    /// sends anything if the BMC offers no way to restart the host.
+    /// Prepares a restart: switches the host off, unless the BMC can do that only together with the start. Fails before
+    /// it sends anything if the BMC offers no way to restart the host.
     pub async fn ready_to_restart(&self, graceful: Duration) -> Result<Ready, BmcError> {
         self.ready_for(graceful).await.map_err(|error| self.masked_error(error))
     }
@@ -174,8 +175,8 @@ impl Bmc {
     }
 
     async fn switch_on(&self, reset: &Reset, change: &mut PowerChange) -> Result<(), BmcError> {
-        // A host that was just off need not be read again. A host that is powering on needs no request, and the button would
-        // stop it.
+        // A host that was just off need not be read again. A host that is powering on needs no request, and the button
+        // would stop it.
         if change.after == PowerState::Off || self.settled_power().await? != PowerState::On {
             let types = ResetTypes::new(reset.types.as_deref()).on();
             self.reset(reset, &types, Some(PowerState::On), &mut change.attempts).await?;
@@ -218,8 +219,8 @@ impl Bmc {
         Ok(())
     }
 
-    /// Sends the first of these reset types that the BMC accepts. `wanted` is the power state that they lead to, or `None` if
-    /// the power state does not show whether the BMC carried out the request.
+    /// Sends the first of these reset types that the BMC accepts. `wanted` is the power state that they lead to, or
+    /// `None` if the power state does not show whether the BMC carried out the request.
     async fn reset(
         &self,
         reset: &Reset,

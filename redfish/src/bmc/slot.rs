@@ -5,7 +5,8 @@ use super::medium::Medium;
 use super::survey::{Slot, Survey};
 use super::vendor::{self, Vendor};
 
-/// The slots that accept the medium, the best first. If a slot turns out to be for something else, the next one is tried.
+/// The slots that accept the medium, the best first. If a slot turns out to be for something else, the next one is
+/// tried.
 pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, BmcError> {
     if survey.slots.is_empty() {
         return Err(BmcError::NoSlots(survey.vendor));
@@ -17,8 +18,8 @@ pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, Bmc
         .filter(|(_, slot)| suits(slot, medium) && is_usable(survey, slot))
         .map(|(position, slot)| (rank(survey, slot, medium, position), slot))
         .collect();
-    // A slot without the action is for the remote console (OpenBMC), or is changed by PATCH (Lenovo XCC1, iLO 4). It can
-    // only be the latter if no slot has the action.
+    // A slot without the action is for the remote console (OpenBMC), or is changed by PATCH (Lenovo XCC1, iLO 4). It
+    // can only be the latter if no slot has the action.
     if suitable.iter().any(|(_, slot)| slot.insert.is_some()) {
         suitable.retain(|(_, slot)| slot.insert.is_some());
     }
@@ -31,8 +32,8 @@ pub(super) fn suitable(survey: &Survey, medium: Medium) -> Result<Vec<Slot>, Bmc
     Ok(suitable.into_iter().map(|(_, slot)| slot.clone()).collect())
 }
 
-/// Smaller is better. Compares first whether the vendor prefers another slot, then how well the media types fit, then the
-/// BMC's order.
+/// Smaller is better. Compares first whether the vendor prefers another slot, then how well the media types fit, then
+/// the BMC's order.
 type Rank = (u8, u8, usize);
 
 fn rank(survey: &Survey, slot: &Slot, medium: Medium, position: usize) -> Rank {

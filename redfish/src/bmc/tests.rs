@@ -56,7 +56,7 @@ fn refusal(status: u16, id: &str, text: &str, about: &[&str]) -> RedfishError {
 }
 
 #[test]
-fn vendors_are_told_by_their_firmware() {
+fn vendors_are_detected_by_their_firmware() {
     let text = |text: &str| Some(text.to_owned());
     let (ami, hpe, lenovo) = (json!({"Ami": {}}), json!({"Hpe": {}}), json!({"Lenovo": {}}));
     let cases = [
@@ -84,7 +84,7 @@ fn vendors_are_told_by_their_firmware() {
 }
 
 #[test]
-fn the_slot_is_that_of_the_medium_and_of_the_vendor() {
+fn the_slot_fits_the_medium_and_the_vendor() {
     let chosen = |vendor, model: &str, slots: &[Slot], medium| {
         let survey = survey(vendor, model, slots.to_vec(), &json!({}));
         slot::suitable(&survey, medium).map(|slots| slots.into_iter().map(|slot| slot.id).collect::<Vec<_>>())
@@ -122,7 +122,7 @@ fn the_slot_is_that_of_the_medium_and_of_the_vendor() {
 }
 
 #[test]
-fn refusals_mean_what_they_say() {
+fn refusals_are_classified() {
     let cases = [
         (refusal(400, "Base.1.8.ActionParameterMissing", "Needs TransferProtocolType.", &[]), Meaning::Form),
         (refusal(400, "Base.1.8.GeneralError", "Cannot download virtual media: got error 404", &[]), Meaning::Image),
@@ -150,7 +150,7 @@ fn refusals_mean_what_they_say() {
 }
 
 #[test]
-fn refusals_name_what_is_missing_and_what_is_too_much() {
+fn refusals_name_missing_and_unsupported_properties() {
     let names = ["Inserted", "TransferProtocolType", "UserName"];
     let cases = [
         (
@@ -182,7 +182,7 @@ fn refusals_name_what_is_missing_and_what_is_too_much() {
 }
 
 #[test]
-fn properties_that_cannot_be_read_are_not_there() {
+fn unreadable_properties_count_as_missing() {
     let media = json!({
         "Id": 7, "Image": "", "Inserted": "true", "ConnectedVia": "URI", "MediaTypes": ["CD", null, 3, "DVD"],
         "Actions": {"#VirtualMedia.InsertMedia": {"target": "//evil.example/x"}, "#VirtualMedia.EjectMedia": {"target": "/redfish/v1/e"}},
@@ -200,7 +200,7 @@ fn properties_that_cannot_be_read_are_not_there() {
 }
 
 #[test]
-fn a_url_that_is_not_wanted_is_told_from_a_form_that_is_not() {
+fn a_refused_url_is_distinguished_from_a_refused_form() {
     let refused = refusal(
         400,
         "Base.1.8.ActionParameterValueFormatError",
@@ -216,7 +216,7 @@ fn a_url_that_is_not_wanted_is_told_from_a_form_that_is_not() {
 }
 
 #[test]
-fn an_idrac_with_virtual_media_detached_is_told_how_to_attach_it() {
+fn the_error_explains_how_to_attach_an_idracs_virtual_media() {
     let error = refusal(500, "IDRAC.2.8.VRM0021", "Virtual Media is detached or already in use.", &[]);
     let refused = |error| {
         let attempts = vec![Attempt::new("POST", "/x", &json!({"Image": URL}), &Err(error))];
@@ -266,7 +266,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_json_of_a_bmc_is_too_much(body in any_json()) {
+    fn any_json_can_be_read_and_planned_with(body in any_json()) {
         let slot = Slot::read("/redfish/v1/x", &body);
         let system = System::read("/redfish/v1/Systems/1".to_owned(), Properties::new(&body));
         let mut survey = survey(Vendor::Other, "", vec![slot], &json!({}));

@@ -69,8 +69,8 @@ pub(super) struct Evidence<'a> {
 }
 
 impl Vendor {
-    /// Finds out the vendor. The firmware's vendor takes precedence over the machine's: AMI's firmware and `OpenBMC` run
-    /// in the machines of many vendors.
+    /// Finds out the vendor. The firmware's vendor takes precedence over the machine's: AMI's firmware and `OpenBMC`
+    /// run in the machines of many vendors.
     pub(super) fn detect(evidence: &Evidence<'_>) -> Self {
         let oem = |wanted: &str| {
             evidence
@@ -140,8 +140,8 @@ impl Vendor {
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Ami => {
-                "AMI's firmware hides virtual media if the number of devices is 0: set the number of CD instances (0 to \
-                 4) in the BMC's web interface, or with the Manager's action AMIVirtualMedia.ConfigureCDInstance"
+                "AMI's firmware hides virtual media if the number of devices is 0: set the number of CD instances (0 \
+                 to 4) in the BMC's web interface, or with the Manager's action AMIVirtualMedia.ConfigureCDInstance"
             }
             Self::Supermicro => {
                 "Supermicro's BMCs offer virtual media over Redfish only with a licence (a node product key such as \

@@ -20,7 +20,8 @@ pub struct Resource {
     pub etag: Option<String>,
 }
 
-/// The answer to a request that changes something. `Debug` shows only the status, because BMCs repeat what was sent to them.
+/// The answer to a request that changes something. `Debug` shows only the status, because BMCs repeat what was sent to
+/// them.
 #[derive(Clone, PartialEq)]
 pub struct Answer {
     /// The HTTP status of the answer; after a task, of the last answer of its monitor.

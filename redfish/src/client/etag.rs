@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_firmware_was_seen_to_want_is_tried_once() {
+    fn every_known_form_of_an_etag_is_tried_once() {
         let resource =
             |etag: Option<&str>, body: Value| Resource { path: String::new(), body, etag: etag.map(str::to_owned) };
         let tried = |resource: &Resource| -> Vec<String> {

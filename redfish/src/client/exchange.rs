@@ -1,4 +1,5 @@
-//! Sends one request and reads its answer, within limits of time, size and pace. Records each request, and explains errors.
+//! Sends one request and reads its answer, within limits of time, size and pace. Records each request, and explains
+//! errors.
 
 use std::error::Error as StdError;
 use std::io::{self, Read as _};
@@ -20,10 +21,11 @@ use crate::networks::{NetworkRefusal, Resolver, Unresolved};
 use crate::secrets::Secrets;
 use crate::tls;
 
-/// Maximum number of redirects. Only those of GET at the same BMC are followed, such as `/redfish/v1` to `/redfish/v1/`.
+/// Maximum number of redirects. Only those of GET at the same BMC are followed, such as `/redfish/v1` to
+/// `/redfish/v1/`.
 const MAX_REDIRECTS: usize = 3;
-/// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a request
-/// that it gets on a closing connection.
+/// How long an idle connection is kept. BMCs close connections early, and nobody knows whether a BMC carries out a
+/// request that it gets on a closing connection.
 const IDLE: Duration = Duration::from_secs(4);
 
 /// The token of a session (DSP0266 §13.3.4).
@@ -50,8 +52,8 @@ pub(super) struct Request<'a> {
     pub(super) timeout: Duration,
 }
 
-/// `Accept-Encoding`. With a compressed answer, BMCs send a weak `ETag`, which they later refuse in `If-Match`. But some
-/// BMCs send only compressed answers.
+/// `Accept-Encoding`. With a compressed answer, BMCs send a weak `ETag`, which they later refuse in `If-Match`. But
+/// some BMCs send only compressed answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Identity,

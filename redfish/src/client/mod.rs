@@ -110,14 +110,15 @@ impl Client {
         self.send_successfully(request).await?.resource()
     }
 
-    /// Sends a POST, and waits until the BMC has carried it out, including a task. `limit` is for all of that. Repeats the
-    /// request only if it cannot have reached the BMC. A body of `Null` is sent as an empty body.
+    /// Sends a POST, and waits until the BMC has carried it out, including a task. `limit` is for all of that. Repeats
+    /// the request only if it cannot have reached the BMC. A body of `Null` is sent as an empty body.
     pub async fn post(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, RedfishError> {
         self.change(&Method::POST, path, body, None, limit).await
     }
 
-    /// Sends a PATCH, and waits as [`post`](Self::post) does. With an `ETag`, the BMC changes the resource only if it is still
-    /// as it was read, and otherwise refuses with 412 ([`Failure::is_precondition`](crate::Failure::is_precondition)).
+    /// Sends a PATCH, and waits as [`post`](Self::post) does. With an `ETag`, the BMC changes the resource only if it
+    /// is still as it was read, and otherwise refuses with 412
+    /// ([`Failure::is_precondition`](crate::Failure::is_precondition)).
     pub async fn patch(
         &self,
         path: &str,
@@ -128,8 +129,8 @@ impl Client {
         self.change(&Method::PATCH, path, body, etag, limit).await
     }
 
-    /// Sends a PATCH that changes the resource even if it has changed since it was read. Sends the given `ETag` first. If the
-    /// BMC refuses that, reads the resource again and tries every `If-Match` that BMCs are known to accept.
+    /// Sends a PATCH that changes the resource even if it has changed since it was read. Sends the given `ETag` first.
+    /// If the BMC refuses that, reads the resource again and tries every `If-Match` that BMCs are known to accept.
     pub async fn update(
         &self,
         path: &str,
@@ -252,16 +253,16 @@ impl Client {
         }
     }
 
-    /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once more,
-    /// because the BMC has not carried out a request that it refused.
+    /// Sends a request with the credentials. If the session has ended, begins a new one and sends the request once
+    /// more, because the BMC has not carried out a request that it refused.
     async fn send_logged_in(&self, request: Request<'_>) -> Result<Reply, RedfishError> {
         let authorization = self.login.lock().await.authorization();
         let reply = self.exchange.send(request, &authorization).await?;
         let is_refused = reply.status == StatusCode::UNAUTHORIZED;
         let token = match &authorization {
             Authorization::Session(token) if is_refused => token,
-            // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it only
-            // once more: a password that was changed meanwhile must not lock the account.
+            // The BMC may refuse a valid password for a moment, while the service for its accounts restarts. Sends it
+            // only once more: a password that was changed meanwhile must not lock the account.
             Authorization::Basic(_) if is_refused && self.password_accepted.load(Ordering::Relaxed) => {
                 tokio::time::sleep(PASSWORD_RETRY_DELAY).await;
                 return self.exchange.send(request, &authorization).await;

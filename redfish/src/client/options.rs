@@ -24,8 +24,8 @@ pub struct ClientOptions {
     pub connect_timeout: Duration,
     /// The time limit for an answer to a read. Default: 1 minute.
     pub request_timeout: Duration,
-    /// The minimum time between the end of a request and the next one. A client sends one request at a time. Default: 20
-    /// milliseconds.
+    /// The minimum time between the end of a request and the next one. A client sends one request at a time. Default:
+    /// 20 milliseconds.
     pub pace: Duration,
     /// How often a request that can be repeated safely is repeated if the BMC cannot be reached or is busy. Default: 2.
     pub retries: u32,

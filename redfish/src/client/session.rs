@@ -51,11 +51,12 @@ pub(super) async fn begin(
         return from_reply(exchange, credentials, &reply).await;
     }
     match exchange.failure(&reply) {
-        // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a message.
+        // Emulators without sessions ask for Basic authentication at any path. For a wrong password, a BMC sends a
+        // message.
         RedfishError::NotAuthorized { messages, .. } if messages.is_empty() && offers_basic(&reply) => Ok(None),
         // The BMC has no sessions, demands another form of the request, or has no free session.
         RedfishError::Status(failure) => {
-            tracing::debug!(bmc = %exchange.target.address, %failure, "the BMC grants no session; each request has the password");
+            tracing::debug!(bmc = %exchange.target.address, %failure, "no session; each request has the password");
             Ok(None)
         }
         error => Err(error),

@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_a_bmc_repeats_does_not_show(
+    fn repeated_secrets_are_masked(
         username in "[a-z]{1,8}", password in "[!-~]{0,6}[0-9!-/]{3}[!-~]{3,10}", token in "[A-Za-z0-9]{12,40}",
         has_sessions: bool, status in prop_oneof![Just(400_u16), Just(401), Just(403), Just(412), Just(500), Just(503)],
     ) {

@@ -11,7 +11,7 @@ fn secrets(username: &str, password: &str, token: &str) -> Secrets {
 }
 
 #[test]
-fn a_request_that_is_repeated_shows_nothing() {
+fn a_repeated_request_shows_no_secret() {
     let secrets = secrets("root", "p\"a/ß w%rd", "0123-session-token");
     for said in [
         "Authorization: Basic cm9vdDpwImEvw58gdyVyZA==",
@@ -37,7 +37,7 @@ fn a_request_that_is_repeated_shows_nothing() {
 }
 
 #[test]
-fn values_of_headers_and_properties_are_secrets_of_somebody() {
+fn values_of_headers_and_properties_are_always_masked() {
     let secrets = Secrets::default();
     for (said, blank) in [
         ("AUTHORIZATION: Basic dXNlcjpwYXNz, x", "AUTHORIZATION: Basic …, x"),
@@ -55,7 +55,7 @@ fn values_of_headers_and_properties_are_secrets_of_somebody() {
 }
 
 #[test]
-fn what_has_no_secret_stays_as_it_is() {
+fn text_without_secrets_does_not_change() {
     let secrets = secrets("root", "hunter2", "uws2ljnfuws2ljnf");
     for text in [
         "",
@@ -110,7 +110,7 @@ fn a_percent_sign_before_hexadecimal_digits_is_found_however_it_is_encoded() {
 
 proptest! {
     #[test]
-    fn however_a_secret_is_written_it_does_not_show(
+    fn a_secret_is_masked_in_every_encoding(
         password in "[!-~ßé€😀]{4,24}", token in "[!-~]{8,40}", how in 0_usize..12,
         before in "[ .,;a-z]{0,12}", behind in "[ .,;a-z]{0,12}",
     ) {
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn base64_of_it_does_not_show_wherever_it_begins(
+    fn a_secret_is_masked_at_every_offset_of_a_base64_text(
         password in "[!-~ß]{6,24}", before in "[ -~]{0,7}", behind in "[ -~]{0,7}", is_pair: bool,
     ) {
         let secrets = secrets("root", &password, "a-token-of-a-session");

@@ -1,4 +1,4 @@
-//! The client of BMCs, against a BMC on loopback that answers as it is told.
+//! The client, against a simulated BMC on loopback whose answers each test defines.
 
 // Test code: a panic is how a test fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

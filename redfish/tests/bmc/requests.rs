@@ -65,7 +65,7 @@ async fn a_change_finds_the_etag_that_the_bmc_wants() {
 }
 
 #[tokio::test]
-async fn compressed_answers_are_read_where_there_are_no_others() {
+async fn compressed_answers_are_read_if_the_bmc_sends_no_others() {
     let gzip = |plain: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, plain).unwrap();
@@ -136,7 +136,7 @@ async fn a_path_cannot_leave_the_bmc() {
 }
 
 #[tokio::test]
-async fn a_busy_bmc_is_asked_again_where_that_is_safe() {
+async fn safe_requests_to_a_busy_bmc_are_repeated() {
     let bmc = Bmc::start(false).await;
     let busy = || {
         Canned::new(503, &json!({"error": {"code": "Base.1.8.ServiceTemporarilyUnavailable"}}))
@@ -168,7 +168,7 @@ async fn null_is_no_body() {
 }
 
 #[tokio::test]
-async fn what_a_bmc_says_of_an_error_is_kept() {
+async fn the_messages_of_an_error_are_kept() {
     let bmc = Bmc::start(false).await;
     bmc.on(
         "POST",
@@ -189,7 +189,7 @@ async fn what_a_bmc_says_of_an_error_is_kept() {
 }
 
 #[tokio::test]
-async fn a_bmc_that_is_not_ready_is_known_by_its_own_words() {
+async fn a_bmc_that_is_not_ready_is_recognised_by_its_messages() {
     let bmc = Bmc::start(false).await;
     for (path, id, transient) in [
         ("/idrac", "IDRAC.2.8.SYS518", true),
@@ -204,7 +204,7 @@ async fn a_bmc_that_is_not_ready_is_known_by_its_own_words() {
 }
 
 #[tokio::test]
-async fn what_is_no_redfish_is_said() {
+async fn answers_that_are_not_redfish_are_reported() {
     let bmc = Bmc::start(false).await;
     bmc.on("GET", "/html", Canned::raw(200, b"<html>"));
     bmc.on("GET", "/list", Canned::raw(200, b"[]"));
@@ -221,7 +221,7 @@ async fn what_is_no_redfish_is_said() {
 }
 
 #[tokio::test]
-async fn networks_are_looked_at_for_addresses_and_for_names() {
+async fn addresses_and_names_are_checked_against_the_networks() {
     let bmc = Bmc::start(false).await;
     let networks: AllowedNetworks = ["192.0.2.0/24".parse().unwrap()].into_iter().collect();
     let options = ClientOptions { networks, ..ClientOptions::default() };
@@ -304,7 +304,7 @@ async fn an_answer_that_trickles_or_breaks_off_is_given_up() {
 }
 
 #[tokio::test]
-async fn requests_keep_their_distance() {
+async fn requests_are_paced() {
     let bmc = Bmc::start(false).await;
     bmc.on("GET", SYSTEM, system());
     let options = ClientOptions { pace: Duration::from_millis(100), ..ClientOptions::default() };

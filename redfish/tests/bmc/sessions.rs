@@ -136,7 +136,7 @@ async fn a_wrong_password_is_tried_once() {
 }
 
 #[tokio::test]
-async fn a_password_that_must_be_changed_is_said() {
+async fn a_password_that_must_be_changed_is_reported() {
     let info = json!([{"MessageId": "Base.1.8.PasswordChangeRequired", "Message": "change it"}]);
     let at_login = Bmc::start(true).await;
     at_login.on(

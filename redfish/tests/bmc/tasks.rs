@@ -21,7 +21,7 @@ fn task(status: u16, state: &str) -> Canned {
 }
 
 #[tokio::test]
-async fn a_monitor_is_looked_at_until_it_is_done() {
+async fn a_monitor_is_polled_until_the_task_ends() {
     let bmc = Bmc::start(false).await;
     bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", MONITOR).header("Retry-After", "0"));
     bmc.on("GET", MONITOR, task(202, "Running"));
@@ -34,7 +34,7 @@ async fn a_monitor_is_looked_at_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_task_is_known_by_its_state() {
+async fn a_task_is_followed_by_its_state() {
     let bmc = Bmc::start(false).await;
     bmc.on("POST", "/insert", task(202, "New"));
     bmc.on("GET", TASK, task(200, "Running"));
@@ -49,7 +49,7 @@ async fn a_task_is_known_by_its_state() {
 }
 
 #[tokio::test]
-async fn a_task_that_does_not_end_or_is_forgotten_is_said() {
+async fn a_task_that_does_not_end_or_is_forgotten_is_reported() {
     let bmc = Bmc::start(false).await;
     bmc.on("POST", "/insert", Canned::new(202, &Value::Null).header("Location", TASK));
     bmc.on("GET", TASK, task(200, "Pending"));

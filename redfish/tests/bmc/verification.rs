@@ -49,7 +49,7 @@ fn certificates(pem: &str) -> Verification {
 }
 
 #[tokio::test]
-async fn who_is_not_known_is_not_trusted_unless_verification_is_off() {
+async fn an_unknown_certificate_is_refused_unless_verification_is_off() {
     let (address, pem) = start(&["127.0.0.1"]).await;
     let error = connect(&address, Verification::System).await.unwrap_err();
     assert!(matches!(error, RedfishError::Tls { .. }) && !error.is_transient(), "{error}");
@@ -90,7 +90,7 @@ async fn a_certificate_of_an_authority_must_be_for_the_address() {
 }
 
 #[tokio::test]
-async fn plain_http_where_tls_is_expected_is_said_and_the_reverse() {
+async fn plain_http_instead_of_tls_and_the_reverse_are_reported() {
     let bmc = crate::bmc::Bmc::start(false).await;
     let error = connect(&bmc.url.replace("http://", "redfish://"), Verification::Disabled).await.unwrap_err();
     assert!(error.to_string().contains("write its address with +http"), "{error}");

@@ -93,7 +93,7 @@ fn spec() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_the_oracle_accepts_we_read_alike(specs in prop::collection::vec(spec(), 1..5), size in 0_u64..60) {
+    fn ranges_are_parsed_like_another_parser_does(specs in prop::collection::vec(spec(), 1..5), size in 0_u64..60) {
         let header = format!("bytes={}", specs.join(", "));
         let oracle = parse_range_header(&header).and_then(|ranges| ranges.validate(size));
         // The oracle does not look whether a range that is open to the end begins within an empty file.

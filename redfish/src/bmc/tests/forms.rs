@@ -86,7 +86,7 @@ fn refusals_decide_which_form_is_next() {
 }
 
 #[test]
-fn values_are_the_urls_and_the_bmcs() {
+fn parameters_have_the_values_of_the_url_and_of_the_bmc() {
     let mut slot = slot("CD", &["CD"], true);
     let all =
         Form { method: Method::Post, parameters: [Parameter::TransferProtocolType, Parameter::TransferMethod].into() };
@@ -105,7 +105,7 @@ fn first_boot(survey: &Survey, medium: Medium, mode: Option<BootMode>) -> (Value
 }
 
 #[test]
-fn the_next_boot_is_asked_for_in_the_vendors_words() {
+fn the_boot_override_has_the_vendors_form() {
     let boot = |targets: &[&str], mode: &str| json!({"Model": "SYS-1", "Boot": {"BootSourceOverrideTarget@Redfish.AllowableValues": targets, "BootSourceOverrideMode": mode}});
     let path = "/redfish/v1/Systems/1";
     let cases = [
@@ -162,7 +162,7 @@ fn the_next_boot_is_asked_for_in_the_vendors_words() {
 }
 
 #[test]
-fn after_a_refusal_only_forms_that_differ_in_what_it_names_are_tried() {
+fn after_a_refusal_only_forms_with_other_values_are_tried() {
     let system = json!({"Boot": {"BootSourceOverrideMode": "UEFI"}});
     let (forms, _) = boot_override::forms(&survey(Vendor::Other, "", Vec::new(), &system), Medium::Cd, None).unwrap();
     let after = |faults: &[(&str, Fault)]| {

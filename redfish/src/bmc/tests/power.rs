@@ -1,5 +1,5 @@
-//! Whatever types of reset a BMC offers, what is asked for is what happens, or nothing does and it is said why. The BMC
-//! here is the schema's: it takes what it lists, and each type does what `Resource.ResetType` says.
+//! With any set of reset types, a power action either succeeds, or changes nothing and returns an error. The simulated
+//! BMC follows the schema: it accepts the types that it lists, and each does what `Resource.ResetType` says.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,9 +27,9 @@ const ALL: [&str; 8] = [
 struct Machine {
     types: Vec<&'static str>,
     is_on: bool,
-    /// Whether its operating system does not hear that it shall shut down.
+    /// Whether its operating system ignores the request to shut down.
     is_deaf: bool,
-    /// Whether it answers what it is asked for with an error, and does nothing.
+    /// The reset types that it refuses.
     refuses: Vec<&'static str>,
     sent: Vec<String>,
     switched: Vec<bool>,
@@ -119,9 +119,9 @@ fn actions() -> [(PowerAction, &'static [&'static str]); 5] {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_happens_or_nothing_does_whatever_a_bmc_offers() {
+async fn a_power_action_succeeds_or_changes_nothing() {
     let (machine, bmc) = bmc().await;
-    // A bit for each type that is offered; none: the BMC lists nothing, and takes all.
+    // Each bit is a type that the BMC lists. Without any, the BMC lists nothing and accepts all types.
     for (subset, was_on) in (0_usize..1 << ALL.len()).flat_map(|subset| [(subset, false), (subset, true)]) {
         let types: Vec<_> = ALL.into_iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0).collect();
         let types: Vec<_> = types.into_iter().map(|(_, reset_type)| reset_type).collect();
@@ -178,7 +178,7 @@ async fn what_is_asked_for_happens_or_nothing_does_whatever_a_bmc_offers() {
 }
 
 #[tokio::test]
-async fn a_refusal_has_no_other_effect_either() {
+async fn a_refused_power_action_changes_nothing() {
     let (machine, bmc) = bmc().await;
     let none = Duration::ZERO;
     for (types, refuses, action, switched, ok) in [

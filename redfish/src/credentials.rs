@@ -119,7 +119,7 @@ fn read_line(path: &Path) -> Result<String, CredentialsError> {
         return Err(CredentialsError::TooLong(path.to_owned()));
     }
     let text = String::from_utf8(bytes).map_err(|_| CredentialsError::NotText(path.to_owned()))?;
-    Ok(text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).unwrap_or(&text).to_owned())
+    Ok(text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line)).to_owned())
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Files {
             }
             // Keeps the old times, so that the files are read again: the other file may not be written yet.
             Some(Err(error)) => {
-                tracing::error!(%error, "cannot load the changed TLS certificate; the previous one remains in use")
+                tracing::error!(%error, "cannot load the changed TLS certificate; the previous one remains in use");
             }
             None => {}
         }

@@ -95,7 +95,7 @@ pub(super) async fn end(exchange: &Exchange, session: Session) {
     match exchange.send(request, &Authorization::Session(session.token)).await {
         Ok(reply) if reply.status.is_success() || reply.status == StatusCode::UNAUTHORIZED => {}
         Ok(reply) => {
-            tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "the session was not closed")
+            tracing::debug!(bmc = %exchange.target.address, status = %reply.status, "the session was not closed");
         }
         Err(error) => tracing::debug!(bmc = %exchange.target.address, %error, "the session was not closed"),
     }

@@ -10,7 +10,7 @@
 //! Metal3 uses are valid, too.
 //!
 //! ```no_run
-//! use redfish::bmc::{Bmc, Medium, PowerAction};
+//! use redfish::bmc::Bmc;
 //! use redfish::{BmcAddress, ClientOptions, Credentials, Target, Verification};
 //!
 //! # async fn boot() -> Result<(), Box<dyn std::error::Error>> {

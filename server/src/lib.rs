@@ -14,5 +14,5 @@ pub mod logging;
 pub mod metrics;
 pub mod observation;
 mod open_files;
-pub mod server;
+pub mod services;
 pub mod store;

@@ -111,7 +111,7 @@ impl<'a> Fleet<'a> {
 
     /// Starts a replica, and waits until it has all images.
     fn start(&self, pod: &str) -> Replica {
-        self.site.settings("dayone").with_variable("DAYONE_LOG", "warn,dayone::server=info").start_ready(pod)
+        self.site.settings("dayone").with_variable("DAYONE_LOG", "warn,dayone::services=info").start_ready(pod)
     }
 
     fn create(&self) {

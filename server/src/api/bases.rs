@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::Api;
 use super::problem::{Problem, ProblemBody, ProblemKind};
 use crate::findings::{FindingBody, findings};
-use crate::store::{BaseState, OpenBase, RegisteredBase};
+use crate::store::{OpenBase, RegisteredBase};
 
 /// All bases.
 #[derive(Debug, Serialize, ToSchema)]
@@ -154,8 +154,8 @@ async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result
 fn body(base: &RegisteredBase) -> BaseBody {
     let name = base.name().to_string();
     match base.state() {
-        BaseState::Available(open) => BaseBody::Available(AvailableBase { name, details: Box::new(details(&open)) }),
-        BaseState::Unavailable { reason } => BaseBody::Unavailable(UnavailableBase { name, reason }),
+        Ok(open) => BaseBody::Available(AvailableBase { name, details: Box::new(details(&open)) }),
+        Err(reason) => BaseBody::Unavailable(UnavailableBase { name, reason }),
     }
 }
 

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
-use crate::store::{BaseState, ReplacedBase};
+use crate::store::ReplacedBase;
 
 const AVAILABLE: &str = "available";
 const UNAVAILABLE: &str = "unavailable";
@@ -63,7 +63,7 @@ async fn healthz() -> &'static str {
     ))]
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     let bases = api.store.bases().into_iter().map(|base| {
-        let state = if matches!(base.state(), BaseState::Available(_)) { AVAILABLE } else { UNAVAILABLE };
+        let state = if base.available().is_some() { AVAILABLE } else { UNAVAILABLE };
         (base.name().to_string(), state)
     });
     let bases: BTreeMap<_, _> = bases.collect();

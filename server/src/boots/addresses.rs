@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use hosts::model::Topology;
 
-/// More than a host has.
+/// The maximum number of addresses, more than any host has.
 const MOST: usize = 64;
 
-/// The addresses of interfaces that come up, but those that mean something on a link only.
+/// Returns the addresses of the interfaces that come up, without link-local and loopback addresses.
 pub fn static_addresses(topology: &Topology) -> Vec<IpAddr> {
     let active = topology.interfaces.iter().filter(|interface| interface.active);
     let addresses = active.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses));
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_found_and_nothing_else() {
+    fn global_addresses_of_active_interfaces_are_found() {
         let profile =
             |name: &str, rest: &str| format!("[connection]\nid={name}\ntype=ethernet\ninterface-name={name}\n{rest}\n");
         let profiles = [

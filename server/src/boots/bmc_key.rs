@@ -1,13 +1,13 @@
-//! Which BMC a boot drives, so that no other drives it at the same time.
+//! Identifies the BMC that a boot controls, so that only one boot at a time controls it.
 
 use redfish::BmcAddress;
 
-/// A machine at a BMC, in one form however its address was written.
+/// A machine at a BMC, in a form that does not depend on how its address was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BmcKey {
     host: String,
     port: Option<u16>,
-    /// None: whichever the BMC has.
+    /// `None` for the only System of the BMC.
     system: Option<String>,
 }
 
@@ -21,8 +21,8 @@ impl BmcKey {
         }
     }
 
-    /// Whether both may mean the same machine.
-    pub(super) fn meets(&self, other: &Self) -> bool {
+    /// Whether both may be the same machine.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         let same_system = match (&self.system, &other.system) {
             (Some(ours), Some(theirs)) => ours == theirs,
             _ => true,
@@ -45,12 +45,12 @@ mod tests {
             "192.0.2.1",
             "idrac-virtualmedia://192.0.2.1/redfish/v1/Systems/1",
         ] {
-            assert!(one.meets(&key(same)) && key(same).meets(&one), "{same}");
+            assert!(one.overlaps(&key(same)) && key(same).overlaps(&one), "{same}");
         }
         for other in
             ["192.0.2.2", "https://192.0.2.1:8443", "redfish://192.0.2.1/redfish/v1/Systems/2", "http://192.0.2.1"]
         {
-            assert!(!one.meets(&key(other)), "{other}");
+            assert!(!one.overlaps(&key(other)), "{other}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! One boot: its record, what is seen of it at the moment, and who is told of changes.
+//! One boot: its record, its present progress, and notifications about changes.
 
 use std::io;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{Mutex, watch};
@@ -10,20 +10,19 @@ use tokio_util::sync::CancellationToken;
 use super::bmc_key::BmcKey;
 use super::id::BootId;
 use super::machine::Work;
-use super::progress::Progress;
 use super::record::BootRecord;
 use super::time::Timestamp;
 use crate::store::Store;
 
-/// What there is to know about a boot at one moment.
+/// A snapshot of a boot.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// Grows with every change, also over restarts.
+    /// Grows with every change, and across restarts.
     pub revision: u64,
-    /// What is on the disk.
+    /// The record, as it is on disk.
     pub record: Arc<BootRecord>,
-    /// What is not: how far the running step has come.
-    pub progress: Progress,
+    /// What the running step is doing. This is not on disk.
+    pub progress: Option<String>,
 }
 
 /// A boot.
@@ -31,14 +30,14 @@ pub struct View {
 pub struct Boot {
     id: BootId,
     pub(super) key: BmcKey,
-    /// Whether it was under way when the server started.
+    /// Whether the boot was already running when the server started.
     pub(super) resumed: bool,
-    /// Held while the record is changed and written, so that the disk has them in their order.
+    /// Held while the record is changed and written, so that writes reach the disk in their order.
     writer: Arc<Mutex<()>>,
     view: watch::Sender<View>,
-    /// When the BMC was told to start the host, where this process did that.
-    started: Lock<Option<Instant>>,
-    /// Cancelled when nobody wants to know of it any more.
+    /// When this process told the BMC to start the host.
+    started: parking_lot::Mutex<Option<Instant>>,
+    /// Cancelled when the boot is forgotten.
     pub(super) forgotten: CancellationToken,
 }
 
@@ -46,60 +45,60 @@ impl Boot {
     pub(super) fn new(record: BootRecord, resumed: bool) -> Self {
         let key = BmcKey::of(&record.bmc.address);
         let id = record.id;
-        let view =
-            View { revision: Timestamp::now().millis(), record: Arc::new(record), progress: Progress::default() };
+        let view = View { revision: Timestamp::now().millis(), record: Arc::new(record), progress: None };
         Self {
             id,
             key,
             resumed,
             writer: Arc::default(),
             view: watch::Sender::new(view),
-            started: Lock::default(),
+            started: parking_lot::Mutex::default(),
             forgotten: CancellationToken::new(),
         }
     }
 
-    /// Its name.
+    /// The boot's id.
     pub fn id(&self) -> BootId {
         self.id
     }
 
-    /// What there is to know about it now.
+    /// A snapshot of the boot.
     pub fn view(&self) -> View {
         self.view.borrow().clone()
     }
 
-    /// What is on the disk.
+    /// The record, as it is on disk.
     pub fn record(&self) -> Arc<BootRecord> {
         Arc::clone(&self.view.borrow().record)
     }
 
-    /// Tells of every change.
+    /// Notifies of every change.
     pub fn changes(&self) -> watch::Receiver<View> {
         self.view.subscribe()
     }
 
-    /// The BMC is told to start the host now: what was seen before shows nothing.
-    pub(super) fn starts_now(&self) {
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    /// Notes that the BMC starts the host now. Earlier signs do not count.
+    pub(super) fn mark_started(&self) {
+        *self.started.lock() = Some(Instant::now());
     }
 
-    /// When the BMC was told to start the host. None: before this process began, so that all it has seen came later.
+    /// When the BMC was told to start the host. `None` if that was before this process began: then every sign that this
+    /// process has seen came later.
     pub(super) fn started(&self) -> Option<Instant> {
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.started.lock()
     }
 
     pub(super) fn work(&self) -> Work {
         self.view.borrow().record.work()
     }
 
-    /// Changes the record. When this returns, the change is on the disk.
+    /// Changes the record. When this returns, the change is on disk.
     pub(super) async fn update(
         &self,
         store: &Arc<Store>,
         change: impl FnOnce(&mut BootRecord),
     ) -> io::Result<Arc<BootRecord>> {
-        let turn = Arc::clone(&self.writer).lock_owned().await;
+        let lock = Arc::clone(&self.writer).lock_owned().await;
         if self.forgotten.is_cancelled() {
             return Err(io::Error::other("the boot was deleted"));
         }
@@ -112,22 +111,22 @@ impl Boot {
         let record = Arc::new(record);
         let json = record.to_json()?;
         let (store, id) = (Arc::clone(store), record.id);
-        // The turn lasts until the disk is done, even if nobody waits for this any more: a record that is being written must
-        // not come to the disk after it was removed.
-        let written = tokio::task::spawn_blocking(move || (store.write_boot(id.as_str(), &json), turn));
-        let (written, _turn) = written.await.map_err(io::Error::other)?;
+        // The lock is held until the write is done, even if nobody waits for it any more: a record must not reach the disk
+        // after it was removed.
+        let written = tokio::task::spawn_blocking(move || (store.write_boot(id.as_str(), &json), lock));
+        let (written, _lock) = written.await.map_err(io::Error::other)?;
         written?;
         self.show_record(Arc::clone(&record));
         Ok(record)
     }
 
-    /// Ends all work on it. When this returns, its record is not written again.
+    /// Ends all work on the boot. After this returns, nobody writes its record any more.
     pub(super) async fn forget(&self) {
         self.forgotten.cancel();
         drop(self.writer.lock().await);
     }
 
-    /// Changes what is shown, without the disk: where the disk does not take the change, people shall see it at least.
+    /// Changes the record only in memory: if the disk accepts no change, users should still see it.
     pub(super) fn show(&self, change: impl FnOnce(&mut BootRecord)) {
         let mut record = BootRecord::clone(&self.record());
         change(&mut record);
@@ -135,11 +134,12 @@ impl Boot {
     }
 
     fn show_record(&self, record: Arc<BootRecord>) {
-        self.modify(|view| (view.record, view.progress.text) = (record, None));
+        self.modify(|view| (view.record, view.progress) = (record, None));
     }
 
-    /// Shows how far the running step has come.
-    pub(super) fn progress(&self, progress: Progress) {
+    /// Shows what the running step is doing.
+    pub(super) fn show_progress(&self, text: impl Into<String>) {
+        let progress = Some(text.into());
         if self.view.borrow().progress != progress {
             self.modify(|view| view.progress = progress);
         }
@@ -153,7 +153,7 @@ impl Boot {
     }
 }
 
-/// Writes a record, where waiting for the disk is allowed.
+/// Writes a record on a thread that may block.
 pub(super) async fn write(store: &Arc<Store>, record: &BootRecord) -> io::Result<()> {
     let json = record.to_json()?;
     let (store, id) = (Arc::clone(store), record.id);

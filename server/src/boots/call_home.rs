@@ -1,8 +1,8 @@
-//! Call home: a script in the image tells the server that the host's system is up and reaches it.
+//! Call home: a script in the image reports to the server that the host's system is up.
 //!
-//! NetworkManager's dispatcher runs it (`NetworkManager-dispatcher(8)`: in `/etc/NetworkManager/dispatcher.d`, owned by
-//! root, writable by nobody else, not setuid). So it proves what a boot is for: that the keyfiles were taken, and that
-//! the host has an address by which it reaches this server.
+//! NetworkManager's dispatcher runs the script (`NetworkManager-dispatcher(8)`: in `/etc/NetworkManager/dispatcher.d`, owned by
+//! root, writable only by root, not setuid). The call therefore proves that NetworkManager has read the keyfiles, and that the
+//! host reaches this server.
 
 use hosts::network::NetworkFiles;
 use imagelib::base::{Base, Format};
@@ -13,16 +13,16 @@ use url::{Host, Position, Url};
 
 use crate::store::Store;
 
-/// Where the dispatcher looks, in every system that has NetworkManager.
+/// The path of the script, in every system that has NetworkManager.
 const PATH: &str = "/etc/NetworkManager/dispatcher.d/90-dayone-call-home";
 const SCRIPT: &str = include_str!("call_home.sh");
 
 /// Why a host cannot be made to call home.
 #[derive(Debug, thiserror::Error)]
 pub enum CallHomeError {
-    /// An address that cannot stand in a script.
+    /// The URL is not safe in a shell script.
     #[error(
-        "the media URL {0} holds characters that a shell script should not; use an IP address, or a plain host name"
+        "the media URL {0} has characters that are not safe in a shell script; use an IP address, or a plain host name"
     )]
     Url(String),
     /// A mistake in dayone.
@@ -30,8 +30,8 @@ pub enum CallHomeError {
     File(#[from] AdditionsError),
 }
 
-/// Adds the script to a recipe, and says by which token its host calls home; none where nothing in the image's system
-/// would run it. The same recipe gives the same token, so that the same boot has the same image.
+/// Adds the script to a recipe, and returns the token with which the host calls home. Returns `None` if the image's system has
+/// no NetworkManager to run it. The same recipe gives the same token, so the same boot has the same image.
 pub fn add(
     recipe: &mut Recipe,
     base: &Base,
@@ -49,7 +49,7 @@ pub fn add(
     Ok(Some(token))
 }
 
-/// The token by which the host of an image calls home, where its recipe has the script.
+/// The token with which the host of an image calls home, if its recipe has the script.
 pub fn token(recipe: &Recipe, store: &Store) -> Option<MediaToken> {
     let mut without = recipe.clone();
     remove(&mut without).then(|| store.call_home_token(&without.id()))
@@ -62,7 +62,7 @@ fn remove(recipe: &mut Recipe) -> bool {
     files.len() < before
 }
 
-/// The script that calls `url`.
+/// Makes the script that requests `url`.
 pub fn script(url: &str) -> Result<ExtraFile, CallHomeError> {
     let refused = || CallHomeError::Url(url.rsplit_once('/').map_or(url, |(base, _)| base).to_owned());
     let parsed: Url = url.parse().map_err(|_| refused())?;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_has_its_place_its_mode_and_all_parts_of_its_url() {
+    fn the_script_has_its_path_its_mode_and_all_parts_of_its_url() {
         let file = script("http://192.0.2.1:8081/h/abc").unwrap();
         assert_eq!((file.path.as_str(), file.mode.to_string().as_str()), (PATH, "0755"));
         assert_eq!((file.user, file.group), (0, 0));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_would_run_does_not_come_into_the_script() {
+    fn urls_that_are_not_safe_in_a_shell_are_refused() {
         for bad in ["http://a'$(reboot)'b/h/abc", "http://a$b/h/abc", "nothing", "data:x"] {
             assert!(script(bad).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! Why a boot is not begun, or not ended.
+//! Why a boot cannot begin, or cannot be deleted.
 
 use std::io;
 
@@ -7,59 +7,59 @@ use super::id::BootId;
 use crate::store::StorageTrouble;
 use redfish::NetworkRefusal;
 
-/// Why no boot is begun: none of those that were asked for.
+/// Why none of the requested boots can begin.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// Another boot has the BMC.
+    /// Another boot controls the BMC.
     #[error(
-        "the BMC {bmc} is driven by the boot {running} ({host}), and by one boot at a time; see /v1/boots/{running}, and \
-         delete that boot to eject its medium and begin anew"
+        "the boot {running} ({host}) controls the BMC {bmc}, and only one boot at a time can; see /v1/boots/{running}, and \
+         delete that boot to eject its medium and start again"
     )]
     Busy {
         /// The BMC's address.
         bmc: String,
-        /// Which boot.
+        /// The boot that controls it.
         running: BootId,
-        /// Whose.
+        /// The host of that boot.
         host: String,
     },
-    /// Two boots of the request have one BMC.
+    /// Two boots of the request have the same BMC.
     #[error("the hosts {0} and {1} have the same BMC; check spec.bmc.address")]
     SameBmc(String, String),
-    /// Too many at once.
-    #[error("{0} boots are under way, which is as many as this server takes; begin more when some have ended")]
+    /// There are too many boots.
+    #[error("{0} boots are running or queued, which is this server's maximum; begin more when some have ended")]
     TooMany(usize),
-    /// No credentials.
+    /// There are no credentials.
     #[error("{host}: {source}")]
     Credentials {
-        /// Whose.
+        /// The host.
         host: String,
-        /// Why.
+        /// The reason.
         source: NoCredentials,
     },
-    /// An address where no BMC may be.
-    #[error("{host}: {source}; this server drives BMCs in these networks only: {networks} (--bmc-network)")]
+    /// The BMC's address is not in the allowed networks.
+    #[error("{host}: {source}; this server controls only BMCs in these networks: {networks} (--bmc-network)")]
     Network {
-        /// Whose.
+        /// The host.
         host: String,
-        /// Which address, and why.
+        /// The address and the reason.
         source: NetworkRefusal,
-        /// The networks.
+        /// The allowed networks.
         networks: String,
     },
     /// The records cannot be written.
     #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]
     Write(#[source] io::Error),
     /// A mistake in dayone, or a machine without random numbers.
-    #[error("the boots cannot be begun; the server's log says why")]
+    #[error("the boots cannot begin; the server's log says why")]
     Internal(#[source] io::Error),
 }
 
-/// Why a boot is not undone, or not forgotten.
+/// Why a boot cannot be deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteError {
-    /// There is none.
-    #[error("there is no boot with this id: it was never begun, or it ended and was deleted")]
+    /// There is no such boot.
+    #[error("there is no boot with this id: it never existed, or it was deleted")]
     Unknown,
     /// The records cannot be written.
     #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]

@@ -1,31 +1,31 @@
-//! What shows that a host has booted.
+//! The signs that show that a host has booted.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// One kind of sign that a host's own system runs.
+/// A kind of sign that a host's own system runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
-    /// The host itself asks dayone for the image's call-home address, over the network that it was given.
+    /// The host requests the image's call-home URL from dayone, over the network in its documents.
     CallHome,
-    /// The BMC says that an operating system runs (`BootProgress.LastState`, `ComputerSystem` 1.13 and later).
+    /// The BMC reports that an operating system runs (`BootProgress.LastState`, `ComputerSystem` 1.13 and later).
     BootProgress,
     /// One of the host's static addresses answers.
     Reachable,
-    /// The host reads the image. It shows that the firmware boots from it, and no more.
+    /// The host reads the image. This shows only that the firmware boots from it.
     Reading,
 }
 
-/// Not a kind of evidence.
+/// A text is not a kind of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of: call-home, boot-progress, reachable, reading")]
 pub struct NotEvidence(String);
 
 impl Evidence {
-    /// Its name, as the API and records have it.
+    /// The name in the API and in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CallHome => "call-home",

@@ -1,4 +1,4 @@
-//! The names of boots.
+//! The ids of boots.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,22 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use super::time::Timestamp;
 
-/// Characters of an id: 48 bits of milliseconds and 32 random ones, in base32.
+/// Characters of an id: 48 bits of milliseconds and 32 random bits, in base32.
 const LENGTH: usize = 16;
 
-/// Not the id of a boot.
+/// A text is not the id of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of a boot: that is {LENGTH} characters of 0-9 and a-v")]
 pub struct NotABootId;
 
-/// The id of a boot: 16 characters of base32 (RFC 4648 §7, lower case), ordered by when the boot was asked for. It is no
-/// secret.
+/// The id of a boot: 16 characters of base32 (RFC 4648 §7, lower case), ordered by the time of the request. It is not secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BootId([u8; LENGTH]);
 
 impl BootId {
-    /// An id of a boot that is asked for now.
+    /// Makes an id for a boot that is requested now.
     pub(super) fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 10];
         let (time, random) = bytes.split_at_mut(6);
@@ -40,7 +39,7 @@ impl BootId {
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        // Only ASCII is ever stored.
+        // All ids are ASCII.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }

@@ -1,25 +1,25 @@
-//! The states of a boot and what follows from them. Nothing is done here.
+//! The states of a boot, and which work each state needs. Pure: it changes only the record.
 
 use super::credentials::CredentialsSource;
 use super::record::{BootRecord, BootState, EjectWhen};
 use super::step::{Step, StepRecord, StepState};
 use super::time::Timestamp;
 
-/// What is to be done next.
+/// The next work on a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// The steps up to `booted`.
+    /// Take the steps up to `booted`.
     Boot,
-    /// Taking the medium out, and setting the boot override back.
+    /// Eject the medium, and restore the boot override.
     Eject,
-    /// Nothing until somebody wants something; the BMC still has the medium.
+    /// Wait for a request. The BMC still has the medium.
     Rest,
-    /// Nothing ever again.
+    /// The boot is over.
     Ended,
 }
 
 impl BootRecord {
-    /// What is to be done next. A server that has just started finds out here where it was.
+    /// The next work. With this, a restarted server continues a boot.
     pub(super) fn work(&self) -> Work {
         let undone =
             matches!(self.step(Step::Ejected).map(|step| step.state), Some(StepState::Waiting | StepState::Running));
@@ -37,36 +37,36 @@ impl BootRecord {
         }
     }
 
-    /// Whether it is over, and another boot may have the BMC.
+    /// Whether the boot is over, so that another boot may control the BMC.
     pub fn is_ended(&self) -> bool {
         self.work() == Work::Ended
     }
 
-    /// Whether the BMC has the medium, or may have it.
+    /// Whether the BMC has, or may have, the medium.
     pub fn is_inserted(&self) -> bool {
         self.at_bmc.is_some()
     }
 
-    /// A host that was never started anew does not read the medium: it can go. One that the BMC was told to start may
-    /// read it, whatever became of that.
+    /// Whether the boot failed before dayone told the BMC to start the host. Only then does the host certainly not read the
+    /// medium.
     fn failed_before_power_on(&self) -> bool {
         let failed = |step: &StepRecord| step.state == StepState::Failed && step.step < Step::Reading;
         let was_started = self.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.started.is_some());
         self.steps.iter().any(failed) && !was_started
     }
 
-    /// What is known of a step.
+    /// The record of a step.
     pub fn step(&self, step: Step) -> Option<&StepRecord> {
         self.steps.iter().find(|record| record.step == step)
     }
 
-    /// The first step of those up to `booted` that has not ended.
+    /// The first step up to `booted` that has not ended.
     pub(super) fn next_step(&self) -> Option<Step> {
         let open = |record: &&StepRecord| matches!(record.state, StepState::Waiting | StepState::Running);
         self.steps.iter().filter(|record| record.step < Step::Ejected).find(open).map(|record| record.step)
     }
 
-    /// The step begins, or begins again after a restart.
+    /// Begins a step, or begins it again after a restart.
     pub(super) fn begin(&mut self, step: Step) {
         self.change(step, |record, now| {
             record.started.get_or_insert(now);
@@ -74,17 +74,23 @@ impl BootRecord {
         });
     }
 
-    /// The step ends well.
+    /// Ends a step successfully.
     pub(super) fn done(&mut self, step: Step, detail: impl Into<String>) {
-        let detail = detail.into();
+        self.end(step, StepState::Done, Ok(detail.into()));
+    }
+
+    fn end(&mut self, step: Step, state: StepState, result: Result<String, String>) {
         self.change(step, |record, now| {
             record.started.get_or_insert(now);
-            (record.state, record.ended, record.error) = (StepState::Done, Some(now), None);
-            record.detail = Some(detail).filter(|detail| !detail.is_empty());
+            (record.state, record.ended, record.error) = (state, Some(now), None);
+            match result {
+                Ok(detail) => record.detail = Some(detail).filter(|detail| !detail.is_empty()),
+                Err(error) => record.error = Some(error),
+            }
         });
     }
 
-    /// The step is left out.
+    /// Skips a step.
     pub(super) fn skip(&mut self, step: Step, detail: impl Into<String>) {
         let detail = detail.into();
         self.change(step, |record, now| {
@@ -93,14 +99,10 @@ impl BootRecord {
         });
     }
 
-    /// The step ends badly, and the boot with it.
+    /// Fails a step, and with it the boot.
     pub(super) fn fail(&mut self, step: Step, error: impl Into<String>) {
-        let error = error.into();
-        self.change(step, |record, now| {
-            record.started.get_or_insert(now);
-            (record.state, record.ended, record.error) = (StepState::Failed, Some(now), Some(error));
-        });
-        // Where the host has booted, a medium that does not come out takes nothing from that.
+        self.end(step, StepState::Failed, Err(error.into()));
+        // If the host has booted, it stays so even if the medium cannot be ejected.
         if self.state != BootState::Booted {
             self.state = BootState::Failed;
         }
@@ -108,41 +110,36 @@ impl BootRecord {
         self.forget_if_ended();
     }
 
-    /// The host has booted.
+    /// Notes that the host has booted.
     pub(super) fn booted(&mut self, detail: impl Into<String>) {
         self.done(Step::Booted, detail);
         self.state = BootState::Booted;
         self.forget_if_ended();
     }
 
-    /// Nothing that the boot waits for can be seen. The BMC stays as it is: the host may have booted.
+    /// Notes that dayone can see none of the signs that the boot waits for. The BMC stays as it is: the host may have booted.
     pub(super) fn unknown(&mut self, detail: impl Into<String>) {
-        let detail = detail.into();
         self.end_reading();
-        self.change(Step::Booted, |record, now| {
-            record.started.get_or_insert(now);
-            (record.state, record.ended, record.error) = (StepState::Unknown, Some(now), None);
-            record.detail = Some(detail);
-        });
+        self.end(Step::Booted, StepState::Unknown, Ok(detail.into()));
         self.state = BootState::Unknown;
         self.forget_if_ended();
     }
 
-    /// Nobody waits any more for the host to read the image.
+    /// Skips the step `reading`, if the host has not been seen to read the image.
     pub(super) fn end_reading(&mut self) {
         if self.next_step() == Some(Step::Reading) {
-            self.skip(Step::Reading, "nothing was seen to be read after the host was switched on");
+            self.skip(Step::Reading, "dayone saw no read after the host was switched on");
         }
     }
 
-    /// Somebody wants the medium out. Steps that have not begun will not.
+    /// Begins to delete the boot: skips the steps that have not ended, and ejects the medium next.
     pub(super) fn delete(&mut self) {
         self.state = BootState::Ejecting;
         self.skip_rest("the boot was deleted");
         self.change(Step::Ejected, |record, _| *record = StepRecord::waiting(Step::Ejected));
     }
 
-    /// The BMC is as it was.
+    /// Notes that the BMC is restored.
     pub(super) fn ejected(&mut self, detail: impl Into<String>) {
         self.done(Step::Ejected, detail);
         self.at_bmc = None;
@@ -158,9 +155,9 @@ impl BootRecord {
         }
     }
 
-    /// A boot that is over needs no credentials any more.
+    /// Forgets the credentials if the boot is over.
     fn forget_if_ended(&mut self) {
-        if self.is_ended() && matches!(self.bmc.credentials, CredentialsSource::Sealed(_)) {
+        if self.is_ended() && matches!(self.bmc.credentials, CredentialsSource::Encrypted(_)) {
             self.bmc.credentials = CredentialsSource::Forgotten;
         }
     }

@@ -1,4 +1,4 @@
-//! Counters of boots. No label says which host.
+//! Metrics of boots. No label names a host.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,7 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::record::{BootRecord, BootState};
 use super::step::{Step, StepRecord, StepState};
 
-/// Upper bounds of a step's duration: a request at the one end, a host that tests its memory at the other.
+/// Buckets for the duration of a step: from a single request to a host that tests its memory.
 const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1200.0, 1800.0, 3600.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -24,7 +24,7 @@ struct StepLabel {
     state: &'static str,
 }
 
-/// Counters of boots. Clones count together.
+/// Metrics of boots. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct BootMetrics {
     outcomes: Family<Outcome, Counter>,
@@ -45,20 +45,16 @@ impl Default for BootMetrics {
 }
 
 impl BootMetrics {
-    /// Makes the counters known to an exporter.
+    /// Registers the metrics with an exporter.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("boots", "Boots that came to an end, by what came of them", self.outcomes.clone());
+        registry.register("boots", "Boots that have ended, by outcome", self.outcomes.clone());
         registry.register("boots_queued", "Boots that wait for others to end", self.queued.clone());
-        registry.register("boots_running", "Boots whose steps are taken", self.running.clone());
-        registry.register_with_unit(
-            "boot_step_duration",
-            "How long the steps of boots took",
-            Unit::Seconds,
-            self.steps.clone(),
-        );
+        registry.register("boots_running", "Running boots", self.running.clone());
+        let duration = "How long the steps of boots took";
+        registry.register_with_unit("boot_step_duration", duration, Unit::Seconds, self.steps.clone());
     }
 
-    /// Counts what a change of a record means.
+    /// Updates the metrics for a change of a record.
     pub(super) fn changed(&self, old: &BootRecord, new: &BootRecord) {
         for (before, after) in old.steps().iter().zip(new.steps()) {
             if before.state != after.state {
@@ -72,8 +68,8 @@ impl BootMetrics {
         }
     }
 
-    /// Sets the gauges. They are counted when they are read: what is added and taken away as boots come and go is one
-    /// forgotten boot away from being wrong for good.
+    /// Sets the gauges. The server counts the boots whenever the metrics are read: a gauge that is only changed by one each
+    /// time would stay wrong after a single mistake.
     pub(super) fn measured(&self, queued: usize, running: usize) {
         for (gauge, count) in [(&self.queued, queued), (&self.running, running)] {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
@@ -82,7 +78,7 @@ impl BootMetrics {
 
     fn step(&self, record: &StepRecord) {
         let ended = matches!(record.state, StepState::Done | StepState::Failed | StepState::Unknown);
-        // The image is there before the boot is.
+        // The image is published before the boot exists.
         if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
             let label = StepLabel { step: record.step.as_str(), state: record.state.as_str() };
             self.steps.get_or_create(&label).observe(started.until(end).as_secs_f64());

@@ -1,4 +1,4 @@
-//! What is kept of a boot: all that a restarted server needs to go on with it, or to undo it.
+//! The record of a boot: all that a restarted server needs to continue the boot, or to restore the BMC.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,48 +16,48 @@ use super::time::Timestamp;
 use redfish::BmcAddress;
 use redfish::bmc::{BootOverride, Medium, Plan};
 
-/// The form of records that this version writes and reads.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// Remarks that are kept of a boot; of more, the first and the newest.
+/// The maximum number of remarks. The first and the newest stay.
 const REMARKS: usize = 64;
 
-/// Why a file is not the record of the boot that its name says.
+/// Why a file is not a valid record of the boot that its name gives.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RecordError {
-    /// Not JSON, or not of a record. Says where, and never what.
+    /// The file is not a JSON record. The text gives the position and never the content.
     #[error("it is not a record of a boot: line {line}, column {column}")]
     Json { line: usize, column: usize },
-    /// Written by another version of dayone.
+    /// Another version of dayone wrote the record.
     #[error("it has version {0}; this dayone reads version {VERSION}")]
     Version(u32),
-    /// Under another name than its own.
+    /// The record belongs to another boot.
     #[error("it is the record of the boot {0}")]
     Other(BootId),
 }
 
-/// How far a boot has come.
+/// The state of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootState {
-    /// It waits for others to end.
+    /// The boot waits for others to end.
     Queued,
-    /// Its steps are taken.
+    /// The steps are under way.
     Running,
     /// The host has booted.
     Booted,
-    /// The host was switched on, and nothing that the boot waits for can be seen: whether it has booted is not known.
+    /// The host was switched on, and dayone cannot tell whether it has booted.
     Unknown,
     /// A step failed.
     Failed,
-    /// It was deleted, and is being undone.
+    /// The boot was deleted, and dayone is restoring the BMC.
     Ejecting,
-    /// It was deleted, and the BMC is as it was.
+    /// The boot was deleted, and the BMC is restored.
     Ejected,
 }
 
 impl BootState {
-    /// Its name, as the API and records have it.
+    /// The name in the API and in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -71,14 +71,14 @@ impl BootState {
     }
 }
 
-/// When the medium is taken out again.
+/// When to eject the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum EjectWhen {
     /// When the boot is deleted. A live system reads its medium for as long as it runs.
     #[default]
     #[serde(rename = "when-deleted")]
     Deleted,
-    /// As soon as the host has booted: for systems that have all they need in memory or on a disk by then.
+    /// As soon as the host has booted, for systems that no longer need their medium then.
     #[serde(rename = "when-booted")]
     Booted,
 }
@@ -87,143 +87,143 @@ pub enum EjectWhen {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BmcReference {
-    /// Where it is.
+    /// Its address.
     pub address: BmcAddress,
-    /// Where what logs in there comes from.
+    /// Where its credentials come from.
     pub credentials: CredentialsSource,
-    /// Whether whoever answers there is taken for it.
+    /// Whether dayone accepts any certificate.
     pub disable_certificate_verification: bool,
 }
 
-/// What a client may choose about a boot.
+/// The options of a boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BootOptions {
-    /// What shows that the host has booted, any of it.
+    /// The signs that show that the host has booted. Any one of them is enough.
     pub wait_for: Vec<Evidence>,
-    /// How long after power-on that may take, in seconds.
+    /// How long the host may take to boot after it is switched on, in seconds.
     pub booted_within: u64,
-    /// How long the host gets to shut down of itself before it is switched off, in seconds; at 0 it is switched off at once.
+    /// How long the host gets to shut down before it is switched off, in seconds. With 0, it is switched off at once.
     pub shutdown_within: u64,
-    /// When the medium is taken out again.
+    /// When to eject the medium.
     pub eject: EjectWhen,
-    /// Whether the host is switched off before the medium is taken out.
+    /// Whether to switch the host off before ejecting the medium.
     pub power_off: bool,
 }
 
 impl BootOptions {
-    /// How long after power-on the host may take to boot.
+    /// How long the host may take to boot after it is switched on.
     pub fn booted_within(&self) -> Duration {
         Duration::from_secs(self.booted_within)
     }
 }
 
-/// What a boot has changed at the BMC, or may have changed: written down before it is done.
+/// What dayone has changed at the BMC, or may have changed. The record contains it before dayone changes anything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtBmc {
-    /// Which System, which slot, and how.
+    /// The requests that dayone planned: the System, the slots and the forms.
     pub plan: Plan,
-    /// The slot that has the image, or may have it. While it is being inserted, that may be any of the plan's.
+    /// The slot that has the image, or may have it. `None` while the image is being inserted: it may be in any planned slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
-    /// Whether the BMC has read the whole image by itself, so that the host's reading is not seen.
+    /// Whether the BMC has copied the whole image, so that dayone does not see what the host reads.
     #[serde(default)]
     pub copied: bool,
-    /// What the boot override was before, if it was changed.
+    /// The previous boot override, if dayone has changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<BootOverride>,
-    /// That the BMC was told to start the host, or is about to be told.
+    /// The state of the host before the BMC was told to start it. Written before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Started>,
 }
 
-/// What was seen of the host right before the BMC was told to start it. Signs that were there already show nothing.
+/// The state of the host right before the BMC was told to start it. Signs from before do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Started {
-    /// Whether the BMC said that the host was off. Some switch it off and on in one step.
+    /// Whether the BMC reported the host as off. Some BMCs only switch off and on in one step.
     pub was_off: bool,
-    /// Whether the BMC said that an operating system ran, although the host was about to start.
+    /// Whether the BMC reported a running operating system, although the host was about to start.
     pub os_running: bool,
-    /// Since when, by the BMC's clock and in its format.
+    /// Since when it reported that, by the BMC's clock and in its format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_running_since: Option<String>,
 }
 
-/// Something that happened, for whoever asks later.
+/// A note about something unusual during a boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// What happened.
     pub text: String,
 }
 
-/// A boot, as it is written to the disk. Holds no secret in the clear.
+/// The record of a boot on disk. Contains no unencrypted secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BootRecord {
     pub(super) version: u32,
-    /// Its name.
+    /// The id of the boot.
     pub id: BootId,
-    /// When it was asked for.
+    /// The time of the request.
     pub created: Timestamp,
-    /// What the documents call the host.
+    /// The host's name in the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// What the host boots from.
+    /// The image that the host boots from.
     pub image: RecipeId,
-    /// As what the BMC shows it to the host.
+    /// The kind of medium that the BMC shows to the host.
     pub medium: Medium,
-    /// How the host's firmware shall boot, if that was said.
+    /// The boot mode of the firmware, if it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_mode: Option<BootMode>,
     /// The host's BMC.
     pub bmc: BmcReference,
-    /// What the client chose.
+    /// The options.
     pub options: BootOptions,
     /// The static addresses that the host will have.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
-    /// How far it has come.
+    /// The state of the boot.
     pub state: BootState,
-    /// Its steps, all of them, in their order.
+    /// All steps, in their order.
     pub(super) steps: Vec<StepRecord>,
-    /// What is to be undone.
+    /// What dayone has to undo at the BMC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_bmc: Option<AtBmc>,
-    /// What happened on the way.
+    /// Notes about what happened.
     #[serde(default)]
     pub remarks: Vec<Remark>,
 }
 
-/// What a boot is made of.
+/// A request for a boot.
 #[derive(Debug, Clone)]
 pub struct NewBoot {
-    /// What the documents call the host.
+    /// The host's name in the documents.
     pub host: Option<String>,
-    /// What it boots from.
+    /// The image that the host boots from.
     pub image: RecipeId,
-    /// As what.
+    /// The kind of medium.
     pub medium: Medium,
-    /// How its firmware shall boot.
+    /// The boot mode of the firmware.
     pub boot_mode: Option<BootMode>,
-    /// Its BMC.
+    /// The address of the BMC.
     pub address: BmcAddress,
-    /// Whether whoever answers at the address is taken for the BMC.
+    /// Whether dayone accepts any certificate of the BMC.
     pub disable_certificate_verification: bool,
-    /// What logs in there.
+    /// The credentials for the BMC.
     pub credentials: super::credentials::GivenCredentials,
-    /// What the client chose.
+    /// The options.
     pub options: BootOptions,
     /// The static addresses that the host will have.
     pub addresses: Vec<IpAddr>,
 }
 
 impl BootRecord {
-    /// The record of a boot that is asked for now, and whose image is there.
+    /// The record of a new boot, whose image is published.
     pub(super) fn new(id: BootId, new: NewBoot, credentials: CredentialsSource) -> Self {
         let bmc = BmcReference {
             address: new.address,
@@ -248,7 +248,7 @@ impl BootRecord {
         }
     }
 
-    /// The record as it is written: JSON, one line.
+    /// The content of the file: one line of JSON.
     pub(super) fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut json = serde_json::to_vec(self)?;
         json.push(b'\n');
@@ -270,7 +270,7 @@ impl BootRecord {
         if record.id.as_str() != name {
             return Err(RecordError::Other(record.id));
         }
-        // Whatever was written: there is one record of each step, in their order.
+        // Whatever the file contains, there is one record for each step, in their order.
         let found = std::mem::take(&mut record.steps);
         let step = |step| found.iter().find(|record| record.step == step).cloned();
         record.steps = Step::ALL.map(|name| step(name).unwrap_or_else(|| StepRecord::waiting(name))).into();
@@ -282,7 +282,7 @@ impl BootRecord {
         &self.steps
     }
 
-    /// The file of the image that the BMC gets.
+    /// The name of the image's file that the BMC gets.
     pub(super) fn file_name(&self) -> &'static str {
         match self.medium {
             Medium::Cd => FileName::BootIso.as_str(),
@@ -290,7 +290,7 @@ impl BootRecord {
         }
     }
 
-    /// Notes what happened.
+    /// Adds a remark.
     pub(super) fn remark(&mut self, text: impl Into<String>) {
         if self.remarks.len() >= REMARKS {
             self.remarks.remove(REMARKS / 2);

@@ -1,4 +1,4 @@
-//! Reading the records of boots at start. Nothing that is found there keeps the server from starting.
+//! Reads the records of boots at the start. The server starts whatever it finds.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use tracing::{error, warn};
 use super::record::BootRecord;
 use crate::store::Store;
 
-/// All boots that are recorded. What is no record is set aside, and said.
+/// Reads all records. Sets those that are not valid aside, and logs that.
 pub(super) fn load(store: &Store) -> io::Result<Vec<BootRecord>> {
     let mut records = Vec::new();
     for (name, read) in store.read_boots()? {
         let parsed = match read {
             Ok(json) => BootRecord::from_json(&json, &name),
             Err(failure) => {
-                error!(boot = name, error = %failure, "the record of a boot cannot be read; its BMC may have a medium");
+                error!(boot = name, error = %failure, "cannot read the record of a boot; its BMC may still have the medium");
                 continue;
             }
         };
@@ -23,9 +23,11 @@ pub(super) fn load(store: &Store) -> io::Result<Vec<BootRecord>> {
             Err(reason) => match store.set_boot_aside(&name) {
                 Ok(to) => warn!(
                     boot = name, error = %reason, to = %to.display(),
-                    "a record of a boot that this version cannot read was set aside; its BMC may have a medium"
+                    "set a record aside that this version of dayone cannot read; the BMC of the boot may still have the medium"
                 ),
-                Err(failure) => warn!(boot = name, error = %reason, %failure, "a damaged record of a boot left alone"),
+                Err(failure) => {
+                    warn!(boot = name, error = %reason, %failure, "cannot set a damaged record of a boot aside");
+                }
             },
         }
     }

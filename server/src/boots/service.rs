@@ -1,45 +1,46 @@
-//! All boots of a server: who begins them, who finds them, who ends them.
+//! All boots of a server: begins, finds and deletes them.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use imagelib::recipe::RecipeId;
 use media::{CallHomes, MediaUrl};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::boot::{self, Boot};
-use super::credentials::{CredentialsName, Keeper, NoCredentials};
+use super::credentials::{CredentialsName, CredentialsStore, NoCredentials};
+use super::encryption::Cipher;
 use super::engine;
 use super::error::{CreateError, DeleteError};
 use super::id::BootId;
 use super::metrics::BootMetrics;
 use super::record::{BootRecord, BootState, NewBoot};
 use super::records;
-use super::seal::Seal;
 use super::shared::{BootSettings, MOST_ACTIVE, Shared, name_of};
 use super::step::Step;
 use crate::store::Store;
 
-/// Boots that have ended and are still shown; of more, the newest.
+/// How many boots that have ended the server keeps. The newest stay.
 const MOST_ENDED: usize = 1000;
 
-/// What came of a wish to delete a boot.
+/// The result of a request to delete a boot.
 #[derive(Debug)]
 pub enum Deleted {
-    /// It had ended, and is forgotten.
+    /// The record is removed.
     Forgotten,
-    /// It is being undone.
+    /// dayone is restoring the BMC.
     Ejecting(Arc<Boot>),
 }
 
-/// All boots of a server. Clones are the same.
+/// All boots of a server. Clones share them.
 #[derive(Clone)]
 pub struct Boots(pub(super) Arc<Shared>);
 
 impl Boots {
-    /// Reads the records and goes on with what was under way. Until `stopping` is cancelled.
+    /// Reads the records, and continues the boots that have not ended, until `stopping` is cancelled.
     pub async fn start(
         store: Arc<Store>,
         media_url: MediaUrl,
@@ -50,42 +51,42 @@ impl Boots {
     ) -> io::Result<Self> {
         let reading = Arc::clone(&store);
         let found = tokio::task::spawn_blocking(move || records::load(&reading)).await.map_err(io::Error::other)??;
-        let seal = Seal::new(|purpose| store.derived_key(purpose)).map_err(io::Error::other)?;
+        let cipher = Cipher::new(|purpose| store.derived_key(purpose)).map_err(io::Error::other)?;
         let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
         let boots = Self(Arc::new(Shared {
             store,
             media_url,
             call_homes,
-            keeper: Keeper::new(settings.credentials.clone(), seal),
+            credentials: CredentialsStore::new(settings.credentials.clone(), cipher),
             settings,
             metrics,
             stopping,
-            turns: Arc::new(Semaphore::new(at_once)),
-            eject_turns: Arc::new(Semaphore::new(at_once)),
+            boot_permits: Arc::new(Semaphore::new(at_once)),
+            eject_permits: Arc::new(Semaphore::new(at_once)),
             boots: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
         }));
         for record in found {
             let boot = Arc::new(Boot::new(record, true));
             if !boot.record().is_ended() {
-                info!(boot = %boot.id(), state = boot.record().state.as_str(), "a boot goes on");
+                info!(boot = %boot.id(), state = boot.record().state.as_str(), "continuing a boot");
             }
-            boots.take_up(boot);
+            boots.add(boot);
         }
         Ok(boots)
     }
 
-    /// All boots, in the order in which they were asked for.
+    /// All boots, in the order of their requests.
     pub fn all(&self) -> Vec<Arc<Boot>> {
         self.0.boots().values().cloned().collect()
     }
 
-    /// The boot of this id.
+    /// The boot with this id.
     pub fn find(&self, id: BootId) -> Option<Arc<Boot>> {
         self.0.boots().get(&id).cloned()
     }
 
-    /// A boot that has not ended and is from this image.
+    /// A boot from this image that has not ended.
     pub fn of_image(&self, image: &RecipeId) -> Option<BootId> {
         let uses = |boot: &&Arc<Boot>| {
             let record = boot.record();
@@ -94,7 +95,7 @@ impl Boots {
         self.0.boots().values().find(uses).map(|boot| boot.id())
     }
 
-    /// The BMC of the host that boots, or was booted last, from this image; none where several hosts share it.
+    /// The BMC of the host that boots, or last booted, from this image; `None` if several hosts share the image.
     pub fn bmc_of_image(&self, image: &RecipeId) -> Option<String> {
         let mut bmcs: Vec<String> = self
             .all()
@@ -108,23 +109,23 @@ impl Boots {
         last.filter(|_| bmcs.is_empty())
     }
 
-    /// Begins boots, all of them or none. When this returns, they outlive a restart.
+    /// Begins all these boots, or none. When this returns, they survive a restart.
     pub async fn begin(&self, new: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, CreateError> {
         let boots = self.clone();
-        // To the end, even if the client does not wait for it.
+        // A task of its own runs to its end, even if the client does not wait for it.
         let begun = tokio::spawn(async move { boots.begin_all(new).await }).await;
         begun.map_err(|error| CreateError::Internal(io::Error::other(error)))?
     }
 
     async fn begin_all(&self, new: Vec<NewBoot>) -> Result<Vec<Arc<Boot>>, CreateError> {
         let shared = &self.0;
-        let _turn = shared.beginning.lock().await;
+        let _lock = shared.beginning.lock().await;
         shared.check(&new)?;
         let mut records = Vec::new();
         for new in new {
             let id = BootId::new().map_err(|error| CreateError::Internal(io::Error::other(error)))?;
             let credentials = shared
-                .keeper
+                .credentials
                 .keep(id, &new.credentials)
                 .map_err(|source| CreateError::Credentials { host: name_of(&new), source })?;
             let mut record = BootRecord::new(id, new, credentials);
@@ -134,7 +135,7 @@ impl Boots {
         for (number, record) in records.iter().enumerate() {
             if let Err(error) = boot::write(&shared.store, record).await {
                 for written in records.iter().take(number + 1) {
-                    // What cannot be written may not be removable either; then the next start finds a queued boot.
+                    // If the record cannot be removed either, the next start finds a queued boot.
                     let _ = shared.remove(written.id).await;
                 }
                 return Err(CreateError::Write(error));
@@ -142,14 +143,15 @@ impl Boots {
         }
         let begun: Vec<_> = records.into_iter().map(|record| Arc::new(Boot::new(record, false))).collect();
         for boot in &begun {
-            info!(boot = %boot.id(), bmc = %boot.record().bmc.address, host = boot.record().host, "a boot is begun");
-            self.take_up(Arc::clone(boot));
+            info!(boot = %boot.id(), bmc = %boot.record().bmc.address, host = boot.record().host, "a boot begins");
+            self.add(Arc::clone(boot));
         }
         self.prune().await;
         Ok(begun)
     }
 
-    /// Undoes a boot, or forgets it if it has ended. With `forget` it is forgotten however its BMC is.
+    /// Deletes a boot: restores its BMC, or removes its record if the boot has ended. With `forget`, it only removes the
+    /// record, and leaves the BMC as it is.
     pub async fn delete(&self, id: BootId, power_off: Option<bool>, forget: bool) -> Result<Deleted, DeleteError> {
         let boot = self.find(id).ok_or(DeleteError::Unknown)?;
         if boot.record().is_ended() || forget {
@@ -157,7 +159,7 @@ impl Boots {
             self.0.remove(id).await.map_err(DeleteError::Write)?;
             self.0.boots().remove(&id);
             if !boot.record().is_ended() {
-                warn!(boot = %id, bmc = %boot.record().bmc.address, "a boot was forgotten; its BMC may have a medium");
+                warn!(boot = %id, bmc = %boot.record().bmc.address, "a boot was forgotten; its BMC may still have the medium");
             }
             return Ok(Deleted::Forgotten);
         }
@@ -169,48 +171,48 @@ impl Boots {
         Ok(Deleted::Ejecting(boot))
     }
 
-    /// Whether these boots can be begun at the moment.
+    /// Checks whether these boots can begin at the moment.
     pub fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
         self.0.check(new)
     }
 
-    /// Whether the server has credentials for BMCs of which nothing else is said.
-    pub fn has_usual_credentials(&self) -> bool {
-        Keeper::has_usual()
+    /// Whether the server has default credentials for BMCs.
+    pub fn has_default_credentials(&self) -> bool {
+        CredentialsStore::has_default()
     }
 
-    /// Whether the credentials that the server keeps under this name can be used. Waits for the disk.
+    /// Checks whether the server has usable credentials with this name. Waits for the disk.
     pub fn check_credentials(&self, name: &CredentialsName) -> Result<(), NoCredentials> {
-        self.0.keeper.named(name).map(drop)
+        self.0.credentials.named(name).map(drop)
     }
 
-    /// Whether the server keeps credentials under this name.
-    pub fn keeps(&self, name: &CredentialsName) -> bool {
-        self.0.keeper.knows(name)
+    /// Whether the server keeps credentials with this name.
+    pub fn has_credentials(&self, name: &CredentialsName) -> bool {
+        self.0.credentials.has(name)
     }
 
-    /// Brings the gauges of boots in line with the boots that there are.
+    /// Updates the gauges of boots.
     pub fn measure(&self) {
         let boots = self.0.boots();
         let count = |state| boots.values().filter(|boot| boot.record().state == state).count();
         self.0.metrics.measured(count(BootState::Queued), count(BootState::Running));
     }
 
-    fn take_up(&self, boot: Arc<Boot>) {
+    fn add(&self, boot: Arc<Boot>) {
         self.0.boots().insert(boot.id(), Arc::clone(&boot));
         if !boot.record().is_ended() {
             tokio::spawn(engine::drive(Arc::clone(&self.0), boot));
         }
     }
 
-    /// Forgets the oldest boots that have ended.
+    /// Removes the oldest boots that have ended.
     async fn prune(&self) {
         let ended: Vec<BootId> =
             self.all().iter().filter(|boot| boot.record().is_ended()).map(|boot| boot.id()).collect();
         for id in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
             match self.0.remove(*id).await {
                 Ok(()) => drop(self.0.boots().remove(id)),
-                Err(error) => warn!(boot = %id, %error, "the record of a boot that has ended cannot be removed"),
+                Err(error) => warn!(boot = %id, %error, "cannot remove the record of a boot that has ended"),
             }
         }
     }

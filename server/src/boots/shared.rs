@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use media::{CallHomes, MediaUrl};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use url::Host;
 
 use super::bmc_key::BmcKey;
 use super::boot::Boot;
-use super::credentials::Keeper;
+use super::credentials::CredentialsStore;
 use super::error::CreateError;
 use super::id::BootId;
 use super::metrics::BootMetrics;
@@ -21,21 +22,21 @@ use crate::store::Store;
 use redfish::bmc::Limits;
 use redfish::{ClientOptions, Verification};
 
-/// Boots that have not ended, at most.
+/// The maximum number of boots that have not ended.
 pub(super) const MOST_ACTIVE: usize = 4096;
 
-/// How a server boots hosts.
+/// The settings for boots.
 #[derive(Debug, Clone)]
 pub struct BootSettings {
     /// Directory of the credentials that requests name.
     pub credentials: Option<PathBuf>,
-    /// How many boots are under way at a time; the others are queued.
+    /// How many boots run at a time; the others are queued.
     pub at_once: usize,
-    /// How BMCs are talked to, and where they may be.
+    /// The options of the Redfish client, with the networks where BMCs may be.
     pub client: ClientOptions,
-    /// How long is waited for BMCs.
+    /// How long to wait for BMCs.
     pub limits: Limits,
-    /// How their certificates are verified.
+    /// How to verify their certificates.
     pub verification: Verification,
 }
 
@@ -58,23 +59,23 @@ pub(super) struct Shared {
     pub(super) call_homes: CallHomes,
     pub(super) settings: BootSettings,
     pub(super) metrics: BootMetrics,
-    pub(super) keeper: Keeper,
+    pub(super) credentials: CredentialsStore,
     pub(super) stopping: CancellationToken,
-    /// Boots under way.
-    pub(super) turns: Arc<Semaphore>,
-    /// Boots being undone: these do not wait for those that are under way.
-    pub(super) eject_turns: Arc<Semaphore>,
+    /// Permits of running boots.
+    pub(super) boot_permits: Arc<Semaphore>,
+    /// Permits of boots that eject: these do not wait for running boots.
+    pub(super) eject_permits: Arc<Semaphore>,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
-    /// Held while boots are begun, so that two requests do not begin two boots of one BMC.
+    /// Held while boots begin, so that two requests do not begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<()>,
 }
 
 impl Shared {
     pub(super) fn boots(&self) -> MutexGuard<'_, BTreeMap<BootId, Arc<Boot>>> {
-        self.boots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.boots.lock()
     }
 
-    /// Changes a boot's record, and counts what that means.
+    /// Changes a boot's record, and updates the metrics.
     pub(super) async fn change(
         &self,
         boot: &Boot,
@@ -86,7 +87,7 @@ impl Shared {
         Ok(new)
     }
 
-    /// Whether other boots that are under way have the same image.
+    /// Whether another running boot has the same image.
     pub(super) fn is_shared(&self, boot: &Boot) -> bool {
         let image = boot.record().image;
         let same = |other: &Arc<Boot>| {
@@ -102,7 +103,7 @@ impl Shared {
         removed.map_err(io::Error::other)?.map(|_| ())
     }
 
-    /// Whether these boots can be begun.
+    /// Checks whether these boots can begin.
     pub(super) fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
         let active: Vec<Arc<Boot>> = self.boots().values().filter(|boot| !boot.record().is_ended()).cloned().collect();
         if active.len() + new.len() > MOST_ACTIVE {
@@ -114,17 +115,17 @@ impl Shared {
             let literal = match new.address.host() {
                 Host::Ipv4(address) => Some(address.into()),
                 Host::Ipv6(address) => Some(address.into()),
-                // Checked when it is resolved.
+                // The client checks the addresses when it resolves the name.
                 Host::Domain(_) => None,
             };
             if let Some(Err(source)) = literal.map(|address| networks.check(address)) {
                 return Err(CreateError::Network { host: name_of(new), source, networks: networks.to_string() });
             }
             let key = BmcKey::of(&new.address);
-            if let Some((_, other)) = keys.iter().find(|(other, _)| other.meets(&key)) {
+            if let Some((_, other)) = keys.iter().find(|(other, _)| other.overlaps(&key)) {
                 return Err(CreateError::SameBmc(name_of(other), name_of(new)));
             }
-            if let Some(running) = active.iter().find(|boot| boot.key.meets(&key)) {
+            if let Some(running) = active.iter().find(|boot| boot.key.overlaps(&key)) {
                 let host = running.record().host.clone().unwrap_or_else(|| "no host name".to_owned());
                 return Err(CreateError::Busy { bmc: new.address.to_string(), running: running.id(), host });
             }
@@ -134,7 +135,7 @@ impl Shared {
     }
 }
 
-/// What to call a boot in a sentence: its host, or its BMC.
+/// The name of a boot for messages: its host, or its BMC.
 pub(super) fn name_of(new: &NewBoot) -> String {
     new.host.clone().unwrap_or_else(|| format!("the host at {}", new.address))
 }

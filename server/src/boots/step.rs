@@ -16,13 +16,13 @@ pub enum Step {
     Insert,
     /// The host will boot from it, once.
     BootOverride,
-    /// The host starts anew.
+    /// The host is switched off and on.
     Power,
     /// The host reads the image.
     Reading,
     /// The host's own system runs.
     Booted,
-    /// The BMC is as it was.
+    /// The medium is out, and the BMC is restored.
     Ejected,
 }
 
@@ -31,7 +31,7 @@ impl Step {
     pub const ALL: [Self; 7] =
         [Self::Image, Self::Insert, Self::BootOverride, Self::Power, Self::Reading, Self::Booted, Self::Ejected];
 
-    /// Its name, as the API and records have it.
+    /// The name in the API and in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -51,26 +51,26 @@ impl fmt::Display for Step {
     }
 }
 
-/// How far a step has come.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepState {
-    /// Not begun.
+    /// The step has not begun.
     Waiting,
-    /// Begun and not ended.
+    /// The step is running.
     Running,
-    /// Ended well.
+    /// The step has succeeded.
     Done,
-    /// Ended badly.
+    /// The step has failed.
     Failed,
-    /// It will not be done.
+    /// dayone has skipped the step.
     Skipped,
-    /// Ended without anything that shows whether it was done.
+    /// The step has ended, and dayone cannot tell whether it has succeeded.
     Unknown,
 }
 
 impl StepState {
-    /// Its name, as the API and records have it.
+    /// The name in the API and in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -83,13 +83,13 @@ impl StepState {
     }
 }
 
-/// What is known of a step.
+/// The record of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
-    /// Which one.
+    /// The step.
     pub step: Step,
-    /// How far it has come.
+    /// Its state.
     pub state: StepState,
     /// When it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct StepRecord {
     /// Why it failed, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What came of it, or what it is at.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Times as records hold them.
+//! Times in records.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// This time. Times before 1970 are its beginning.
+    /// Converts a time. Times before 1970 become 1970.
     pub fn of(time: SystemTime) -> Self {
         let millis = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         Self(u64::try_from(millis).unwrap_or(u64::MAX))
@@ -26,7 +26,7 @@ impl Timestamp {
         self.0
     }
 
-    /// How long before `later` this was. A clock that was set back makes it nothing.
+    /// The time from this to `later`; zero if the clock was set back.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(later.0.saturating_sub(self.0))
     }

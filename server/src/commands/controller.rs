@@ -13,7 +13,7 @@ use super::service::{self, FAILED, Service, wrong_use};
 use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::host_images::Environment;
 use crate::logging;
-use crate::server::{ControllerConfig, ControllerServer, ImagesConfig};
+use crate::services::{ControllerConfig, ControllerServer, ImagesConfig};
 
 /// Where Kubernetes says which namespace a Pod is in.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";

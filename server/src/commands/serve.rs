@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
 use crate::arguments::ServeArguments;
 use crate::logging;
-use crate::server::{Config, Server, StartError};
+use crate::services::{Config, Server, StartError};
 
 /// Serves until a signal comes.
 pub(super) fn run(arguments: ServeArguments) -> ExitCode {

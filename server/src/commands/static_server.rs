@@ -9,7 +9,7 @@ use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
 use crate::arguments::StaticServerArguments;
 use crate::host_images::Environment;
 use crate::logging;
-use crate::server::{StaticConfig, StaticServer};
+use crate::services::{StaticConfig, StaticServer};
 
 /// Serves until a signal comes.
 pub(super) fn run(arguments: StaticServerArguments) -> ExitCode {

@@ -1,9 +1,9 @@
-//! Which base images are there: files whose names follow from those of the host's own, as the image-customization-controller
-//! takes them.
+//! Finds base images by their file names, as the image-customization-controller does.
 //!
-//! Beside `ironic-python-agent.iso`, the image for the architecture that dayone runs on, `ironic-python-agent_aarch64.iso`
-//! (or `.aarch64.iso`) is that of another architecture, and `ironic-python-agent-rhel-10[_aarch64].iso` that of another
-//! stream of the operating system. Names alone count: whether a file is one that can be used is for the store to say.
+//! `ironic-python-agent.iso` is the image for the architecture that dayone runs on. Beside it,
+//! `ironic-python-agent_aarch64.iso` (or `.aarch64.iso`) is for another architecture, and
+//! `ironic-python-agent-rhel-10[_aarch64].iso` is for another stream of the operating system. Only the names count here. The
+//! store finds out whether a file is a usable base.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,20 +14,20 @@ use tracing::warn;
 
 use crate::store::{BaseDefinition, BaseName, BasePaths};
 
-/// How upstream writes the architecture that a file without one is for.
+/// Upstream's word for the architecture that dayone runs on.
 const HOST: &str = "host";
 
 /// What a base is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
-    /// A stream of the operating system; none for the only one, or the one that is not named.
+    /// A stream of the operating system; `None` for files without a stream in their names.
     pub stream: Option<String>,
-    /// Its architecture; none for the one that dayone runs on.
+    /// The architecture; `None` for the one that dayone runs on.
     pub architecture: Option<String>,
 }
 
 impl Slot {
-    /// The slot of a stream and an architecture; empty is none.
+    /// The slot of a stream and an architecture. An empty text means `None`.
     pub fn new(stream: Option<&str>, architecture: &str) -> Self {
         let stream = stream.filter(|stream| !stream.is_empty()).map(str::to_owned);
         let architecture = (!architecture.is_empty() && architecture != HOST).then(|| architecture.to_owned());
@@ -35,8 +35,8 @@ impl Slot {
     }
 }
 
-/// The host's own files, after which others are named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The files for the architecture that dayone runs on. The names of the others derive from theirs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BasePatterns {
     /// `DEPLOY_ISO`.
     pub iso: PathBuf,
@@ -44,13 +44,13 @@ pub struct BasePatterns {
     pub initrd: PathBuf,
     /// `DEPLOY_KERNEL`.
     pub kernel: Option<PathBuf>,
-    /// `IMAGE_SHARED_DIR`: where the others are, if not beside the host's own.
+    /// `IMAGE_SHARED_DIR`: the directory of the other files. Without it, they are beside these.
     pub shared_dir: Option<PathBuf>,
 }
 
-/// What was found.
+/// The base images that were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBases {
     host: &'static str,
     isos: BTreeMap<Slot, PathBuf>,
     initrds: BTreeMap<Slot, PathBuf>,
@@ -59,9 +59,9 @@ pub struct Found {
 }
 
 impl BasePatterns {
-    /// Looks into the directories. One that cannot be read is left out, and the log says so, unless it could not be read
-    /// `before` either.
-    pub fn discover(&self, before: Option<&Found>) -> Found {
+    /// Searches the directories. Logs and skips a directory that cannot be read. If it could not be read `before` either,
+    /// it is not logged again.
+    pub fn discover(&self, before: Option<&FoundBases>) -> FoundBases {
         let mut candidates = BTreeSet::new();
         let mut directories = BTreeSet::new();
         let mut unreadable = BTreeSet::new();
@@ -88,13 +88,13 @@ impl BasePatterns {
                 }
             }
         }
-        Found { unreadable, ..self.find(candidates, host_architecture()) }
+        FoundBases { unreadable, ..self.find(candidates, host_architecture()) }
     }
 
-    /// The bases among these files, for a program that runs on the architecture `host`. Of two for the same slot, the
-    /// later in the order of their paths is taken.
-    pub fn find(&self, candidates: impl IntoIterator<Item = PathBuf>, host: &'static str) -> Found {
-        let mut found = Found { host, ..Found::default() };
+    /// Finds the bases among these files, for a program that runs on the architecture `host`. If two files are for the same
+    /// slot, the one with the later path counts.
+    pub fn find(&self, candidates: impl IntoIterator<Item = PathBuf>, host: &'static str) -> FoundBases {
+        let mut found = FoundBases { host, ..FoundBases::default() };
         let candidates: BTreeSet<PathBuf> = candidates.into_iter().collect();
         for path in candidates {
             let kinds = [
@@ -116,7 +116,7 @@ impl BasePatterns {
     }
 }
 
-impl Found {
+impl FoundBases {
     /// The ISO for a slot.
     pub fn iso(&self, wanted: &Slot) -> Option<&Path> {
         self.lookup(&self.isos, wanted).map(|(_, path)| path)
@@ -132,22 +132,22 @@ impl Found {
         self.lookup(&self.kernels, wanted).map(|(_, path)| path)
     }
 
-    /// The base of the ISO for a slot, by its name among the definitions.
+    /// The name of the base with the ISO for a slot.
     pub fn iso_base(&self, wanted: &Slot) -> Option<BaseName> {
         self.lookup(&self.isos, wanted).and_then(|(slot, _)| name("iso", slot))
     }
 
-    /// The base of the initramfs for a slot, by its name among the definitions.
+    /// The name of the base with the initramfs for a slot.
     pub fn initrd_base(&self, wanted: &Slot) -> Option<BaseName> {
         self.lookup(&self.initrds, wanted).and_then(|(slot, _)| name("initrd", slot))
     }
 
-    /// Whether a slot is of the architecture that this program runs on.
+    /// Whether a slot is for the architecture that dayone runs on.
     pub fn is_host(&self, wanted: &Slot) -> bool {
         wanted.architecture.as_deref().is_none_or(|architecture| architecture == self.host)
     }
 
-    /// Whether there are images for an architecture: both an ISO and an initramfs of one stream.
+    /// Whether there are both an ISO and an initramfs for an architecture, in one stream.
     pub fn supports(&self, architecture: &str) -> bool {
         let streams = self.isos.keys().chain(self.initrds.keys()).map(|slot| slot.stream.as_deref());
         let streams: BTreeSet<_> = streams.chain([None]).collect();
@@ -157,13 +157,13 @@ impl Found {
         })
     }
 
-    /// Whether there are images for no architecture at all.
+    /// Whether no architecture is supported.
     pub fn supports_none(&self) -> bool {
         let architectures = self.isos.keys().filter_map(|slot| slot.architecture.as_deref());
         !architectures.chain([""]).any(|architecture| self.supports(architecture))
     }
 
-    /// The bases: one for each ISO, and one for each initramfs, with its kernel where there is one.
+    /// The definitions of the bases: one for each ISO, and one for each initramfs with its kernel, if it has one.
     pub fn definitions(&self) -> Vec<BaseDefinition> {
         let isos = self.isos.iter().map(|(slot, path)| (name("iso", slot), BasePaths::iso(path.clone())));
         let initrds = self.initrds.iter().map(|(slot, path)| {
@@ -174,8 +174,8 @@ impl Found {
         bases.filter_map(|(name, files)| Some(BaseDefinition { name: name?, files, profile: None })).collect()
     }
 
-    /// What is there for a slot. A stream without files of its own has those of no stream, and the architecture that
-    /// this program runs on those without an architecture.
+    /// The file for a slot. A stream without its own files falls back to the files without a stream. The architecture that
+    /// dayone runs on falls back to the files without an architecture.
     fn lookup<'f>(&self, files: &'f BTreeMap<Slot, PathBuf>, wanted: &Slot) -> Option<(&'f Slot, &'f Path)> {
         let architectures = [wanted.architecture.clone()].into_iter().chain(self.is_host(wanted).then_some(None));
         let mut slots = architectures.flat_map(|architecture| {
@@ -185,7 +185,7 @@ impl Found {
     }
 }
 
-/// The architecture that this program runs on, as Linux names it.
+/// The architecture that dayone runs on, as Linux names it.
 fn host_architecture() -> &'static str {
     match std::env::consts::ARCH {
         "powerpc64" => "ppc64le",
@@ -193,19 +193,19 @@ fn host_architecture() -> &'static str {
     }
 }
 
-/// The slot of a file, where its name is made after the host's own.
+/// The slot of a file, if its name derives from `own`.
 fn slot(own: &Path, path: &Path) -> Option<Slot> {
     if own == path {
         return Some(Slot::default());
     }
     let (own, name) = (own.file_name()?.to_str()?, path.file_name()?.to_str()?);
     let (stem, extension) = own.split_at(own.rfind('.').unwrap_or(own.len()));
-    // Upstream takes what has more before or behind it, too, such as the check sum of an image for an image.
+    // Upstream also accepts names with more text before or behind, and so takes the checksum of an image for an image.
     let middle = name.strip_prefix(stem)?.strip_suffix(extension)?;
     let Some(rest) = middle.strip_prefix('-') else {
         return Some(Slot::new(None, architecture(middle)?));
     };
-    // The shortest stream that leaves an architecture, or nothing.
+    // The shortest stream that is followed by an architecture. Otherwise, all of it is the stream.
     let first = rest.chars().next()?.len_utf8();
     let ends = rest.char_indices().map(|(at, _)| at).filter(|at| *at >= first);
     let split = ends
@@ -214,15 +214,15 @@ fn slot(own: &Path, path: &Path) -> Option<Slot> {
     Some(split.unwrap_or_else(|| Slot::new(Some(rest), "")))
 }
 
-/// A word, and `_` or `.` before it.
+/// A word after `_` or `.`.
 fn architecture(text: &str) -> Option<&str> {
     let word = text.strip_prefix(['_', '.'])?;
     let good = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     good.then_some(word)
 }
 
-/// The name of the base of a slot: `iso-host`, `initrd-aarch64-rhel-10`. No two have the same: an architecture has no
-/// hyphen, and what does not fit into a name is told apart by its digest.
+/// The name of the base for a slot: `iso-host`, `initrd-aarch64-rhel-10`. Names are unique: an architecture has no hyphen,
+/// and a digest replaces what does not fit into a name.
 fn name(kind: &str, slot: &Slot) -> Option<BaseName> {
     let architecture = slot.architecture.as_deref().unwrap_or(HOST);
     let stream = slot.stream.as_deref().map(|stream| format!("-{stream}")).unwrap_or_default();
@@ -231,7 +231,7 @@ fn name(kind: &str, slot: &Slot) -> Option<BaseName> {
     name.parse().ok().or_else(|| format!("{kind}-{}", digest.get(..32)?).parse().ok())
 }
 
-/// The paths of what is in a directory.
+/// The paths of the entries of a directory.
 fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     fs::read_dir(listed)?.map(|entry| Ok(directory.join(entry?.file_name()))).collect()

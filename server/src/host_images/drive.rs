@@ -1,5 +1,5 @@
-//! Drives with one host's configuration, for Metal3's DataImages: what [`imagelib::data_image`] makes, of what Metal3's
-//! users have in their Secrets.
+//! Drives with one host's configuration, for Metal3's DataImages. [`imagelib::data_image`] makes the drive. This module
+//! prepares the documents that Metal3's users have in their Secrets.
 
 use bytes::Bytes;
 use hosts::network::ConvertedNetwork;
@@ -21,26 +21,26 @@ use crate::store::Store;
 /// The network that a drive brings.
 #[derive(Clone)]
 pub enum DriveNetwork<'a> {
-    /// NMState, which becomes what the readers of the drive take.
+    /// NMState, which dayone translates for the readers of the drive.
     Nmstate(Document<'a>),
-    /// What the readers of the drive take.
+    /// A document in the format of the readers of the drive.
     Given(Document<'a>),
 }
 
-/// An order for one host's drive.
+/// A request for one host's drive.
 #[derive(Clone)]
 pub struct DriveRequest<'a> {
-    /// Whom the drive belongs to. A later order of the same owner takes the place of this one.
+    /// The owner of the drive. A later drive of the same owner replaces this one.
     pub owner: &'a str,
     /// The host's name.
     pub host: &'a str,
-    /// Whom the drive is for.
+    /// The program that reads the drive.
     pub kind: DataKind,
-    /// Its file system.
+    /// The drive's file system.
     pub file_system: FileSystem,
-    /// The host's network, where there is one.
+    /// The host's network, if there is one.
     pub network: Option<DriveNetwork<'a>>,
-    /// User data; for Combustion, the user's own script.
+    /// User data; for Combustion, the user's script.
     pub user_data: Option<Document<'a>>,
     /// Meta data.
     pub meta_data: Option<Document<'a>>,
@@ -48,9 +48,10 @@ pub struct DriveRequest<'a> {
 
 /// Makes the drive, and publishes it.
 pub(super) fn publish(store: &Store, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError> {
-    let (recipe, report) = recipe(request, Recipe::new(store.nothing().identity, Format::Data, Additions::default()))?;
+    let (recipe, report) =
+        recipe(request, Recipe::new(store.empty_base().identity, Format::Data, Additions::default()))?;
     let published = store.publish_data_for(request.owner, recipe.seal(), Some(request.host.to_owned()));
-    let (image, _) = published.map_err(|error| super::refused(&error))?;
+    let (image, _) = published.map_err(|error| super::build_error(&error))?;
     let file = match request.file_system {
         FileSystem::Iso => FileName::DataIso,
         FileSystem::Vfat => FileName::DataDisk,
@@ -59,7 +60,7 @@ pub(super) fn publish(store: &Store, request: &DriveRequest<'_>) -> Result<Publi
     Ok(PublishedImage { url, report, ..PublishedImage::default() })
 }
 
-/// The recipe, made of one for an empty drive, with warnings about the network.
+/// Completes the recipe of an empty drive. Returns it with the warnings about the network.
 fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report), BuildError> {
     let mut report = Report::new();
     let derived: Option<HostName> = request.host.parse().ok();
@@ -85,7 +86,7 @@ fn recipe(request: &DriveRequest<'_>, empty: Recipe) -> Result<(Recipe, Report),
     Ok((recipe, report))
 }
 
-/// Metal3 takes YAML where the readers of a config drive want JSON.
+/// Metal3 accepts YAML for network data, and readers of a config drive need JSON.
 fn given_network(kind: DataKind, document: &Document<'_>) -> Result<DriveFile, BuildError> {
     let network = match kind {
         DataKind::ConfigDrive if serde_json::from_slice::<Map<String, Value>>(document.bytes).is_err() => {
@@ -107,12 +108,12 @@ fn is_network_config(network: &Map<String, Value>) -> bool {
     ["version", "network"].iter().any(|key| network.contains_key(*key))
 }
 
-/// Metal3's meta data are what the host is told beside what identifies it. Without that, readers ignore the drive.
+/// Adds what identifies the host to Metal3's meta data. Without an identifier, readers ignore the drive.
 fn meta_data(drive: &DataDrive, document: &Document<'_>, hostname: Option<&HostName>) -> Result<DriveFile, BuildError> {
     let (identifier, names): (_, &[&str]) = match drive.kind {
         DataKind::ConfigDrive => ("uuid", &["hostname", "name"]),
         DataKind::NoCloud => ("instance-id", &["local-hostname"]),
-        // It is refused whatever it says.
+        // Combustion has no meta data: imagelib refuses any.
         DataKind::Combustion => return Ok(copied(document).into()),
     };
     let mut meta_data = mapping(document)?;
@@ -129,7 +130,7 @@ fn meta_data(drive: &DataDrive, document: &Document<'_>, hostname: Option<&HostN
     Ok(Value::Object(meta_data).to_string().into())
 }
 
-/// An identifier of what is on a drive. Another content is another instance, which is configured anew.
+/// An identifier of the content of a drive. If the content changes, the host is configured again.
 fn instance(contents: &[Bytes]) -> String {
     let mut hasher = Sha256::new_with_prefix(b"dayone DataImage instance\0");
     for content in contents {
@@ -183,14 +184,14 @@ mod tests {
         }
     }
 
-    fn made(request: &DriveRequest<'_>) -> Result<Recipe, String> {
+    fn recipe_of(request: &DriveRequest<'_>) -> Result<Recipe, String> {
         let empty =
             Recipe::new(BaseIdentity::of(&std::collections::BTreeMap::new()), Format::Data, Additions::default());
         recipe(request, empty).map(|(recipe, _)| recipe).map_err(|error| error.to_string())
     }
 
     fn drive(request: &DriveRequest<'_>) -> DataDrive {
-        made(request).unwrap().data.unwrap()
+        recipe_of(request).unwrap().data.unwrap()
     }
 
     fn json(file: Option<&DriveFile>) -> Value {
@@ -198,23 +199,23 @@ mod tests {
     }
 
     #[test]
-    fn nmstate_becomes_what_the_readers_of_each_drive_take() {
+    fn nmstate_is_translated_for_the_readers_of_each_kind_of_drive() {
         let network = Some(DriveNetwork::Nmstate(document(NMSTATE)));
         let config_drive = drive(&DriveRequest { network: network.clone(), ..request(DataKind::ConfigDrive) });
         assert_eq!(json(config_drive.network_data.as_ref())["links"][0]["ethernet_mac_address"], "52:54:00:00:00:01");
         let seed = drive(&DriveRequest { network: network.clone(), ..request(DataKind::NoCloud) });
         let text = String::from_utf8(seed.network_data.unwrap().bytes().to_vec()).unwrap();
         assert!(text.contains("192.0.2.2/24") && text.contains("version: 2"), "{text}");
-        let combustion = made(&DriveRequest { network, ..request(DataKind::Combustion) }).unwrap();
+        let combustion = recipe_of(&DriveRequest { network, ..request(DataKind::Combustion) }).unwrap();
         assert_eq!(combustion.additions.keyfiles.len(), 1);
         assert_eq!(combustion.additions.hostname.unwrap().to_string(), "worker-0");
         let wrong = Some(DriveNetwork::Nmstate(document("interfaces: hunter2\n")));
-        let error = made(&DriveRequest { network: wrong, ..request(DataKind::NoCloud) }).unwrap_err();
+        let error = recipe_of(&DriveRequest { network: wrong, ..request(DataKind::NoCloud) }).unwrap_err();
         assert!(error.starts_with("Secret/s: data.key") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]
-    fn what_metal3_takes_as_yaml_is_json_on_a_config_drive_and_json_stays_as_it_is() {
+    fn yaml_becomes_json_on_a_config_drive_and_json_stays_unchanged() {
         let given = |text| DriveRequest {
             network: Some(DriveNetwork::Given(document(text))),
             ..request(DataKind::ConfigDrive)
@@ -223,16 +224,16 @@ mod tests {
         assert_eq!(drive(&given(text)).network_data.unwrap().bytes(), text.as_bytes());
         let converted = drive(&given("links:\n- id: eth0\n")).network_data;
         assert_eq!(json(converted.as_ref())["links"][0]["id"], "eth0");
-        let error = made(&given("- hunter2\n")).unwrap_err();
+        let error = recipe_of(&given("- hunter2\n")).unwrap_err();
         assert!(error.contains("data.key is not a mapping") && !error.contains("hunter2"), "{error}");
         let request = DriveRequest { kind: DataKind::NoCloud, ..given("links: []\n") };
-        assert!(made(&request).unwrap_err().contains("make the drive a config-2"));
+        assert!(recipe_of(&request).unwrap_err().contains("make the drive a config-2"));
         let request = DriveRequest { kind: DataKind::NoCloud, ..given("version: 2\n") };
         assert_eq!(drive(&request).network_data.unwrap().bytes(), "version: 2\n".as_bytes());
     }
 
     #[test]
-    fn meta_data_without_what_identifies_the_host_gets_it() {
+    fn meta_data_gets_a_missing_identifier_and_missing_names() {
         let of = |kind, text, user_data| {
             let request =
                 DriveRequest { meta_data: Some(document(text)), user_data: Some(document(user_data)), ..request(kind) };

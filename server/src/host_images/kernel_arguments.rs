@@ -1,17 +1,18 @@
-//! Kernel arguments of one host, as its object in Kubernetes gives them.
+//! The kernel arguments of one host, from the labels and annotations of its object in Kubernetes.
 
 use std::collections::BTreeMap;
 
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentError, KernelArguments};
 
-/// The annotation with arguments to append, separated by spaces.
+/// The annotation with the arguments to append, separated by spaces.
 pub const ANNOTATION: &str = "dayone.metal3.io/kernel-arguments";
 
-/// Labels that begin with this are an argument each, `karg.dayone.metal3.io/console: ttyS0`: the baremetal-operator
-/// copies a host's labels to its PreprovisioningImage, and not its annotations. An empty value is the key alone.
+/// The prefix of labels that are one argument each, such as `karg.dayone.metal3.io/console: ttyS0`. With an empty value,
+/// the key alone is the argument. The baremetal-operator copies a host's labels to its PreprovisioningImage, but not its
+/// annotations.
 pub const LABEL_PREFIX: &str = "karg.dayone.metal3.io/";
 
-/// The arguments that labels and annotations give, those of labels first, in the order of their keys.
+/// Returns the arguments from the labels, in the order of their keys, and then those from the annotation.
 pub fn of(
     labels: &BTreeMap<String, String>,
     annotations: &BTreeMap<String, String>,

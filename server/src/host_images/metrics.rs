@@ -1,4 +1,4 @@
-//! Counters of hosts' images. No label says which host.
+//! Metrics of hosts' images. No label names a host.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::{BuildError, PublishedImage};
 
-/// Upper bounds of a build's duration: a usual host, hundreds of interfaces, a machine that is busy.
+/// Buckets for the duration of a build: a usual host, hundreds of interfaces, a busy machine.
 const SECONDS: [f64; 8] = [0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1.0, 10.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -18,7 +18,7 @@ struct Outcome {
     result: &'static str,
 }
 
-/// Counters of hosts' images. Clones count together.
+/// Metrics of hosts' images. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct HostImageMetrics {
     builds: Family<Outcome, Counter>,
@@ -32,16 +32,12 @@ impl Default for HostImageMetrics {
 }
 
 impl HostImageMetrics {
-    /// Makes the counters known to an exporter.
+    /// Registers the metrics with an exporter.
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("host_image");
-        registry.register("builds", "Images made, or found to be there, and those that were not", self.builds.clone());
-        registry.register_with_unit(
-            "build_duration",
-            "From network data to an image that is served",
-            Unit::Seconds,
-            self.duration.clone(),
-        );
+        registry.register("builds", "Requests for images, by result", self.builds.clone());
+        let duration = "How long building an image from network data took";
+        registry.register_with_unit("build_duration", duration, Unit::Seconds, self.duration.clone());
     }
 
     pub(super) fn built(&self, outcome: &Result<PublishedImage, BuildError>, duration: Duration) {

@@ -1,4 +1,4 @@
-//! From the network of a host, as its user wrote it, to the files that its system takes.
+//! Converts a host's network to the files that its system reads.
 
 use hosts::input;
 use hosts::network::{ConvertedNetwork, Target, convert_network};
@@ -7,8 +7,7 @@ use vocabulary::report::Report;
 
 use super::{BuildError, NetworkSource};
 
-/// Converts a network, for a host whose name is `hostname` where the document names none. What is found is added to the
-/// report.
+/// Converts a network, and adds the findings to the report. `hostname` is the host's name, unless the document sets one.
 pub(super) fn network(
     source: &NetworkSource<'_>,
     hostname: Option<HostName>,

@@ -1,4 +1,4 @@
-//! What goes into the image of one host.
+//! The recipe of one host's image.
 
 use hosts::network::ConvertedNetwork;
 use imagelib::delivery::DeliveryProfile;
@@ -14,7 +14,7 @@ use crate::compose::{NetworkOrder, compose};
 use crate::ironic_agent::{self, AgentError, AgentHost, AgentSettings};
 use crate::store::OpenBase;
 
-/// The recipe, with warnings about the network data. `agent`: what the agent is told; none where there is nothing to tell.
+/// Makes the recipe, with the warnings about the network data. `agent` is `None` if there is nothing to configure.
 pub(super) fn recipe(
     request: &ImageRequest<'_>,
     open: &OpenBase,
@@ -36,30 +36,30 @@ pub(super) fn recipe(
         }
         _ => {}
     }
-    // CoreOS's is set by what the agent's Ignition config brings, and only where there is no other.
+    // On a CoreOS, a script in the agent's Ignition config sets the host name, and only if the system has no other name.
     let derived = if ignition.is_some() { None } else { request.host.parse::<HostName>().ok() };
     let hostname = network.hostname.clone().or(derived);
     let additions = Additions { hostname, files, ..Additions::default() };
     let ordered = Recipe {
         ignition,
         kernel_arguments: kernel_arguments(request, open)?,
-        // What the base carries was put there for every host, and the agent's config takes its place.
+        // The Ignition config in the base is for every host. The agent's config replaces it.
         replace_embedded: is_coreos,
-        // It is always the same, and with another one the URL of every host's image would change.
+        // The order is always the same. With another one, the URL of every host's image would change.
         order: PartOrder::AsGiven,
         ..Recipe::new(open.identity, request.format.into(), additions)
     };
     Ok((compose(ordered, network), report))
 }
 
-/// The host's network; none where there are no network data.
+/// Converts the host's network. `None` without network data.
 fn converted(
     request: &ImageRequest<'_>,
     open: &OpenBase,
     report: &mut Report,
 ) -> Result<Option<ConvertedNetwork>, BuildError> {
     let Some(source) = request.network.as_ref().filter(|source| !source.is_blank()) else { return Ok(None) };
-    // NICs without a profile may come up with DHCP, as in the images that these take the place of.
+    // NICs without a profile may come up with DHCP, as with image-customization-controller.
     let target = NetworkOrder { auto_default: true, ..NetworkOrder::default() }.target(Some(&open.base));
     let network = network(source, None, target, report)?;
     if network.keyfiles.is_empty() && network.networkd_units.is_empty() {
@@ -69,7 +69,8 @@ fn converted(
     Ok(Some(network))
 }
 
-/// What becomes of the kernel's arguments. Those of an initramfs are its boot loader's, which is told them elsewhere.
+/// The changes of the kernel arguments. For an initramfs there are none here: its boot loader gets the arguments from the
+/// object's status.
 fn kernel_arguments(request: &ImageRequest<'_>, open: &OpenBase) -> Result<KernelArgumentEdits, BuildError> {
     if request.format == HostFormat::Initrd {
         return Ok(KernelArgumentEdits::default());

@@ -1,10 +1,10 @@
-//! What is asked of whoever makes hosts' images, and what comes of it.
+//! Requests for hosts' images, and their results.
 
 use imagelib::base::Format;
 use imagelib::kernel_arguments::KernelArgument;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-/// The kinds of images that a PreprovisioningImage can ask for.
+/// The formats of images that a PreprovisioningImage can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostFormat {
     /// A bootable ISO, for virtual media.
@@ -14,7 +14,7 @@ pub enum HostFormat {
 }
 
 impl HostFormat {
-    /// The word for it in `spec.acceptFormats`.
+    /// The name in `spec.acceptFormats`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Iso => "iso",
@@ -22,37 +22,37 @@ impl HostFormat {
         }
     }
 
-    /// The kind with this word.
+    /// The format with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Iso, Self::Initrd].into_iter().find(|format| format.as_str() == word)
     }
 }
 
-/// A document of a user's.
+/// A user's document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document<'a> {
-    /// As it stands in the Secret, or in the file.
+    /// The content of the Secret's key, or of the file.
     pub bytes: &'a [u8],
-    /// What findings are told with.
+    /// The path of findings about the document.
     pub path: DocumentPath,
 }
 
-/// A host's network, as its user wrote it.
+/// A host's network, as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkSource<'a> {
-    /// A document of NMState.
+    /// An NMState document.
     Nmstate(Document<'a>),
-    /// A Secret whose keys say what they hold.
+    /// A Secret. Its keys say what they hold.
     Secret {
-        /// What findings are told with.
+        /// The path of findings about the Secret.
         path: DocumentPath,
-        /// The keys that hold a network, and what is under them.
+        /// The keys that hold a network, with their values.
         data: Vec<(&'a str, &'a [u8])>,
     },
 }
 
 impl NetworkSource<'_> {
-    /// Whether nothing is in it.
+    /// Whether the network is only white space.
     pub(super) fn is_blank(&self) -> bool {
         let is_blank = |bytes: &[u8]| bytes.trim_ascii().is_empty();
         match self {
@@ -69,56 +69,56 @@ impl NetworkSource<'_> {
     }
 }
 
-/// An order for one host's image.
+/// A request for one host's image.
 #[derive(Clone)]
 pub struct ImageRequest<'a> {
-    /// Whom the image belongs to. A later order of the same owner takes the place of this one.
+    /// The owner of the image. A later image of the same owner replaces this one.
     pub owner: &'a str,
     /// The host's name.
     pub host: &'a str,
-    /// What kind of image.
+    /// The format of the image.
     pub format: HostFormat,
-    /// `x86_64`, `aarch64`; empty for that of the process.
+    /// `x86_64` or `aarch64`; empty for the architecture that dayone runs on.
     pub architecture: &'a str,
-    /// Of which base images.
+    /// The stream of base images.
     pub stream: Option<&'a str>,
-    /// Its network, where there is any. Blank is none.
+    /// The host's network, if there is one. White space alone is no network.
     pub network: Option<NetworkSource<'a>>,
-    /// Added to the kernel's command line.
+    /// Arguments to append to the kernel's command line.
     pub kernel_arguments: &'a [KernelArgument],
 }
 
-/// An image that is published.
+/// A published image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PublishedImage {
-    /// Where it is: a function of its content.
+    /// The URL of the image, which depends only on its content.
     pub url: String,
-    /// Where its kernel is, for an initramfs.
+    /// For an initramfs: the URL of its kernel.
     pub kernel_url: Option<String>,
-    /// What its kernel is to be started with, for an initramfs.
+    /// For an initramfs: additional arguments for its kernel.
     pub extra_kernel_parameters: String,
-    /// What the user should know.
+    /// Findings about the network.
     pub report: Report,
 }
 
 /// Why there is no image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// It cannot be made of this; somebody has to change something.
+    /// The request cannot be fulfilled; somebody has to change something.
     #[error("{message}")]
     Invalid {
-        /// What is wrong, for people; never a secret's content.
+        /// What is wrong. Never contains the content of a Secret.
         message: String,
-        /// What else was found.
+        /// All findings.
         report: Report,
     },
-    /// It will be possible after a while.
+    /// The image cannot be made yet.
     #[error("{0}")]
     NotReady(String),
-    /// It cannot be made at the moment, and the one that its owner has is served on.
+    /// The image cannot be made at the moment, and dayone still serves the owner's previous image.
     #[error("{0}")]
     Kept(String),
-    /// Something failed that is worth another try.
+    /// Something failed; another attempt may succeed.
     #[error("{0}")]
     Other(String),
 }
@@ -133,12 +133,12 @@ impl From<HostFormat> for Format {
 }
 
 impl BuildError {
-    /// Why, in a sentence.
+    /// The request is not valid, for this reason.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid { message: message.into(), report: Report::new() }
     }
 
-    /// Of findings among which are errors.
+    /// The request is not valid, because of the errors in this report.
     pub fn refused(report: &Report) -> Self {
         let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let message: Vec<String> = errors.map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! What somebody reads who stands before a host, or logs in.
+//! The texts that users of a host see before and after the login.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use vocabulary::host::HostName;
 use super::configuration::{inspection_urls, ironic_urls};
 use super::{AgentError, AgentHost, AgentSettings, image};
 
-/// Before the login (`issue(5)`).
+/// The text before the login (`issue(5)`).
 pub(super) const ISSUE: &str = "\n\
     Ironic Python Agent discovery image\n\
     This system runs in memory. It inspects this machine, cleans it or installs it, as Ironic says.\n\n";
@@ -20,7 +20,7 @@ const COMMANDS: &str = "\n\
       nmcli device                      the network as it is\n  \
       nmcli connection                  the network as it was configured\n\n";
 
-/// After the login (`motd(5)`): what this system was told, and how to see what it does.
+/// The text after the login (`motd(5)`): the settings of this system, and commands that show what it does.
 pub(super) fn message_of_the_day(
     settings: &AgentSettings,
     host: &AgentHost<'_>,

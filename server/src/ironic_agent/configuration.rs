@@ -13,16 +13,16 @@ pub(super) fn ironic_urls(settings: &AgentSettings) -> Result<String, AgentError
     if urls.is_empty() { Err(AgentError::IronicUrlMissing) } else { Ok(urls) }
 }
 
-/// The URLs that the results of an inspection go to; empty where they go to Ironic itself.
+/// The URLs for the results of an inspection; empty if they go to Ironic itself.
 pub(super) fn inspection_urls(settings: &AgentSettings) -> Result<String, AgentError> {
     urls::list("IRONIC_INSPECTOR_BASE_URL", &settings.inspector_urls, INSPECTOR_PORT, "/v1/continue")
 }
 
-/// The agent's configuration: where Ironic is, and what to do while a host is inspected.
+/// The agent's configuration: the URLs of Ironic, and options for inspection.
 pub fn agent_configuration(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<String, AgentError> {
     let ironic = value(&ironic_urls(settings)?);
     let inspection = value(&inspection_urls(settings)?);
-    // The agent's container is told by its environment, too; an agent without one knows by `cafile` alone.
+    // The agent's container also has the file in its environment. An agent without a container has only `cafile`.
     let trust = match &settings.ironic_ca_bundle {
         Some(bundle) if !holds_certificate(bundle) => return Err(AgentError::NoCertificate),
         Some(_) => format!("insecure = False\ncafile = {IRONIC_CA_PATH}"),
@@ -38,7 +38,7 @@ pub fn agent_configuration(settings: &AgentSettings, host: &AgentHost<'_>) -> Re
     ))
 }
 
-/// oslo.config puts other options in the place of `$name`.
+/// Escapes a value: oslo.config replaces `$name` with the value of another option.
 fn value(text: &str) -> String {
     text.replace('$', "$$")
 }

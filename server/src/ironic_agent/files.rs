@@ -11,10 +11,10 @@ pub(super) const CONFIGURATION: &str = "/etc/ironic-python-agent.conf";
 /// The pull secret.
 pub(super) const AUTHFILE: &str = "/etc/authfile.json";
 
-/// Who the host is to DHCP of IPv6: its MAC address, since that is the same whichever system runs on it (`NetworkManager.conf(5)`).
+/// The host's identity for DHCP of IPv6 is its MAC address, which is the same for every system on it (`NetworkManager.conf(5)`).
 const CLIENT_ID: &str = "[connection]\nipv6.dhcp-duid=ll\nipv6.dhcp-iaid=mac";
 
-/// What a `data:` URL has as `%XX`: all but letters, digits and the marks that are free to stand in any URL.
+/// The bytes that a `data:` URL has as `%XX`: all but letters, digits and the marks that are allowed in every URL.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -28,17 +28,17 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 
 const HOSTNAME_SCRIPT: &str = include_str!("hostname.sh");
 
-/// What happens to a file that is there already.
+/// What Ignition does if the file exists.
 enum Existing {
-    /// Ignition fails.
+    /// It fails.
     Refuse,
-    /// It is replaced.
+    /// It replaces the file.
     Replace,
-    /// It is kept, and the content goes behind it.
+    /// It appends the content to the file.
     Append,
 }
 
-/// The files in upstream's order.
+/// All files, in upstream's order.
 pub(super) fn files(
     settings: &AgentSettings,
     host: &AgentHost<'_>,
@@ -47,7 +47,7 @@ pub(super) fn files(
     use Existing::{Append, Refuse, Replace};
     let mut files = vec![text(CONFIGURATION, 0o644, &Refuse, agent_configuration(settings, host)?.as_bytes())];
     if let Some(secret) = &settings.pull_secret {
-        // Upstream leaves the mode out, which makes the secret readable by everybody.
+        // Upstream sets no mode, so that every user can read the secret.
         files.push(file(AUTHFILE, 0o600, &Refuse, &format!("data:;base64,{}", secret.to_base64())));
     }
     if let Some(bundle) = &settings.ca_bundle {
@@ -75,7 +75,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// The further NTP servers, each once. They become lines of chrony's configuration.
+/// The additional NTP servers without duplicates. They become lines of chrony's configuration.
 fn ntp_servers(settings: &AgentSettings) -> Result<Vec<&str>, AgentError> {
     let mut servers = Vec::new();
     for server in settings.ntp_servers.iter().map(|server| server.trim()).filter(|server| !server.is_empty()) {
@@ -103,7 +103,7 @@ fn file(path: &str, mode: u32, existing: &Existing, source: &str) -> Value {
     }
 }
 
-/// The content as a `data:` URL (RFC 2397), readable where it is text.
+/// The content as a `data:` URL (RFC 2397), in which text stays readable.
 fn data_url(content: &[u8]) -> String {
     format!("data:text/plain,{}", percent_encode(content, ESCAPED))
 }

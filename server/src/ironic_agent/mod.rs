@@ -1,8 +1,8 @@
-//! What makes a CoreOS live system start the Ironic Python agent: an Ignition config with the agent's configuration and
-//! the systemd unit that runs its container, the same files in the same places as those of Metal3's
-//! image-customization-controller, whose settings it takes.
+//! Makes the Ignition config with which a CoreOS live system starts the Ironic Python agent. It has the agent's configuration,
+//! and the systemd unit that runs the agent's container. Files and settings are those of Metal3's
+//! image-customization-controller.
 //!
-//! Pure: it reads no file and no environment. Keyfiles are not in the config; they are a recipe's additions.
+//! Pure: it reads no file and no environment variable. The config has no keyfiles; these are additions of the recipe.
 
 mod banners;
 mod configuration;
@@ -25,45 +25,45 @@ pub use ramdisk::ramdisk_files;
 pub use settings::{AgentHost, AgentSettings, Proxies, VlanInterfaces};
 pub use urls::rootfs_url;
 
-/// Where the certificates are that the agent verifies Ironic's with: on the host, and in the agent's container. The
-/// agent reads its directory's `*.conf` and nothing else in it.
+/// The file with the certificates for verifying Ironic, on the host and in the agent's container. In this directory, the agent
+/// reads only `*.conf` by itself.
 pub const IRONIC_CA_PATH: &str = "/etc/ironic-python-agent/ironic-ca.crt";
 
-/// Why there is no config that starts the agent.
+/// Why no config can be made that starts the agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
-    /// No image of the agent's container.
+    /// The agent's container image is not set.
     #[error("ironicAgentImage is required: set IRONIC_AGENT_IMAGE to the agent's container image")]
     ImageMissing,
-    /// No address of Ironic.
+    /// The URL of Ironic is not set.
     #[error("ironicBaseURL is required: set IRONIC_BASE_URL to the URL of Ironic's API")]
     IronicUrlMissing,
-    /// Something that podman would not take for an image.
+    /// podman would refuse the name of the image.
     #[error(
         "IRONIC_AGENT_IMAGE: {0:?} is not the name of a container image (such as registry.example.com/ironic-agent:v1)"
     )]
     Image(String),
-    /// A list without one address that could be used. Not shown: URLs may hold passwords.
+    /// A list has no valid URL. The text does not show the list, because URLs may have passwords.
     #[error("{0}: none of its items is a URL; write http(s)://HOST[:PORT], and commas between several")]
     Urls(&'static str),
-    /// A setting that would become several lines.
+    /// A setting has several lines.
     #[error("{0} holds a line break or another control character; make it one line of text")]
     ControlCharacter(&'static str),
-    /// A pull secret that is not base64. Never shown, in this or in another form.
+    /// The pull secret is not base64. No text shows it.
     #[error("the pull secret is not base64; give the base64 of a .dockerconfigjson (base64 -w0 config.json)")]
     PullSecretEncoding,
-    /// A pull secret that is none behind its base64.
+    /// The pull secret is base64, but not of JSON.
     #[error(
         "the pull secret is base64, but not of a JSON object such as {{\"auths\": …}}; it may be encoded more than once"
     )]
     PullSecretJson,
-    /// Something that chrony would not take for a server.
+    /// chrony would refuse the name of the server.
     #[error("ADDITIONAL_NTP_SERVERS: {0:?} is neither a host name nor an IP address")]
     NtpServer(String),
-    /// Nothing to verify Ironic with.
+    /// The bundle has no certificate.
     #[error("IRONIC_CA_BUNDLE holds no certificate in PEM; with it, the agent would trust no Ironic")]
     NoCertificate,
-    /// A host's name that is none.
+    /// The host's name is not valid.
     #[error(transparent)]
     HostName(#[from] HostError),
     /// A mistake in dayone.
@@ -86,7 +86,7 @@ pub fn ignition(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<UserCo
             "contents": unit::unit(settings, host, hostname.as_ref())?,
         }]},
     });
-    // Ignition refuses a key that is there twice.
+    // Ignition refuses duplicate keys.
     let keys: BTreeSet<&SshPublicKey> = settings.ssh_keys.iter().collect();
     if let Some(config) = config.as_object_mut().filter(|_| !keys.is_empty()) {
         config.insert("passwd".into(), json!({"users": [{"name": "core", "sshAuthorizedKeys": keys}]}));
@@ -94,8 +94,8 @@ pub fn ignition(settings: &AgentSettings, host: &AgentHost<'_>) -> Result<UserCo
     Ok(UserConfig::parse(config.to_string().as_bytes())?)
 }
 
-/// The host's name, which is written into a script and a unit. Kubernetes has names of up to 253 characters and Linux of
-/// 64; of a longer one its first label is taken, as systemd and NetworkManager do.
+/// The host's name, for a script and a unit. Names in Kubernetes have up to 253 characters, and in Linux up to 64. For a longer
+/// name, this returns the first label, as systemd and NetworkManager do.
 fn host_name(host: &AgentHost<'_>) -> Result<Option<HostName>, AgentError> {
     let Some(name) = host.hostname.filter(|name| !name.is_empty()) else { return Ok(None) };
     match name.split_once('.') {
@@ -106,13 +106,13 @@ fn host_name(host: &AgentHost<'_>) -> Result<Option<HostName>, AgentError> {
     }
 }
 
-/// A setting that becomes one line, without white space around it.
+/// Trims a setting, and checks that it is one line.
 fn one_line<'s>(setting: &'static str, text: &'s str) -> Result<&'s str, AgentError> {
     let text = text.trim();
     if text.chars().any(char::is_control) { Err(AgentError::ControlCharacter(setting)) } else { Ok(text) }
 }
 
-/// The agent's container image. It stands in the unit without quotes, so that nothing but a name can be one.
+/// The agent's container image. The unit has it without quotes, so it must be a plain name.
 fn image(settings: &AgentSettings) -> Result<&str, AgentError> {
     let image = one_line("IRONIC_AGENT_IMAGE", &settings.image)?;
     let first = |b: &u8| b.is_ascii_alphanumeric() || *b == b'[';

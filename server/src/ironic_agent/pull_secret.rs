@@ -12,8 +12,8 @@ use super::AgentError;
 pub struct PullSecret(Vec<u8>);
 
 impl PullSecret {
-    /// Reads base64 as `base64` writes it, with or without line breaks and padding. JSON that is not encoded at all is
-    /// taken as it is: no base64 begins with a brace.
+    /// Reads base64 as the program `base64` writes it, with or without line breaks and padding. Also accepts plain JSON: base64
+    /// never begins with a brace.
     pub fn from_base64(text: &[u8]) -> Result<Self, AgentError> {
         let text = text.trim_ascii();
         let json = if text.starts_with(b"{") {
@@ -28,7 +28,7 @@ impl PullSecret {
         }
     }
 
-    /// The base64 of it, in one line.
+    /// The secret in base64, in one line.
     pub(super) fn to_base64(&self) -> String {
         BASE64_STANDARD.encode(&self.0)
     }

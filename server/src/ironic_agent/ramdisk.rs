@@ -1,11 +1,11 @@
-//! What is told to an agent that its ramdisk starts by itself, such as those that ironic-python-agent-builder makes.
+//! The files for a ramdisk that contains and starts the agent, such as those of ironic-python-agent-builder.
 
 use bytes::Bytes;
 use imagelib::ignition::{ExtraFile, FileMode};
 
 use super::{AgentError, AgentHost, AgentSettings, IRONIC_CA_PATH, agent_configuration};
 
-/// Read after the ramdisk's own configuration: the agent's service runs it with `--config-dir` of this directory.
+/// The agent reads this file after the ramdisk's own configuration: its service sets `--config-dir` to this directory.
 const CONFIGURATION: &str = "/etc/ironic-python-agent.d/90-dayone.conf";
 
 /// The agent's configuration, and the certificates that it names.

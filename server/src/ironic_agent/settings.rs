@@ -1,4 +1,4 @@
-//! What the agent is told.
+//! The settings of the agent.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use imagelib::ignition::SshPublicKey;
 
 use super::PullSecret;
 
-/// What all hosts' agents are told. The names of environment variables are those of the image-customization-controller.
+/// The settings for the agents of all hosts. The environment variables are those of the image-customization-controller.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AgentSettings {
     /// The agent's container image (`IRONIC_AGENT_IMAGE`).
@@ -16,28 +16,28 @@ pub struct AgentSettings {
     pub ironic_urls: String,
     /// URLs of Ironic Inspector, with commas between them; may be empty (`IRONIC_INSPECTOR_BASE_URL`).
     pub inspector_urls: String,
-    /// What the image is pulled with.
+    /// The credentials for pulling the image.
     pub pull_secret: Option<PullSecret>,
     /// Kernel arguments for the network of the installed system (`IP_OPTIONS`).
     pub ip_options: String,
-    /// The proxies by which the image is pulled.
+    /// The proxies for pulling the image.
     pub proxies: Proxies,
-    /// The keys of those who may log in as the user `core` (`IRONIC_RAMDISK_SSH_KEY`).
+    /// The keys that may log in as the user `core` (`IRONIC_RAMDISK_SSH_KEY`).
     pub ssh_keys: Vec<SshPublicKey>,
-    /// On which interfaces the agent makes one for each VLAN that the switch announces (`IRONIC_AGENT_VLAN_INTERFACES`).
+    /// On which interfaces the agent creates one for each VLAN that the switch announces (`IRONIC_AGENT_VLAN_INTERFACES`).
     pub vlan_interfaces: VlanInterfaces,
-    /// Further NTP servers (`ADDITIONAL_NTP_SERVERS`).
+    /// Additional NTP servers (`ADDITIONAL_NTP_SERVERS`).
     pub ntp_servers: Vec<String>,
-    /// Certificates that the host is to trust, in PEM (the content of `CA_BUNDLE`).
+    /// Certificate authorities that the host trusts, in PEM (the content of `CA_BUNDLE`).
     pub ca_bundle: Option<Bytes>,
-    /// Certificates to verify Ironic's with, in PEM (the content of `IRONIC_CA_BUNDLE`). Without them, it is not verified.
+    /// Certificates for verifying Ironic, in PEM (the content of `IRONIC_CA_BUNDLE`). Without them, the agent does not verify.
     pub ironic_ca_bundle: Option<Bytes>,
     /// `registries.conf` of the container tools (the content of `REGISTRIES_CONF_PATH`).
     pub registries_conf: Option<Bytes>,
 }
 
 impl fmt::Debug for AgentSettings {
-    /// Without pull secret, proxies and URLs, which may hold passwords.
+    /// Without the pull secret, and without proxies and URLs, which may hold passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentSettings").field("image", &self.image).finish_non_exhaustive()
     }
@@ -50,7 +50,7 @@ pub struct Proxies {
     pub http: String,
     /// For `https`.
     pub https: String,
-    /// What is reached without.
+    /// The hosts that need no proxy.
     pub no_proxy: String,
 }
 
@@ -68,13 +68,13 @@ pub enum VlanInterfaces {
     Always,
     /// Nowhere.
     Never,
-    /// On all interfaces of hosts whose network nobody described.
+    /// On all interfaces, if the host has no network data.
     #[default]
     Auto,
 }
 
 impl From<&str> for VlanInterfaces {
-    /// `always` or `never` in any case; everything else leaves it open.
+    /// `always` or `never`, in upper or lower case; everything else is `Auto`.
     fn from(text: &str) -> Self {
         match text.trim().to_ascii_lowercase().as_str() {
             "always" => Self::Always,
@@ -84,13 +84,13 @@ impl From<&str> for VlanInterfaces {
     }
 }
 
-/// What is told to the agent of one host.
+/// The settings for the agent of one host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AgentHost<'a> {
-    /// Its name; none where it is not known, or empty.
+    /// Its name, if it is known. An empty name means `None`.
     pub hostname: Option<&'a str>,
-    /// Whether somebody described its network.
+    /// Whether it has network data.
     pub has_network_data: bool,
-    /// How many keyfiles that gave.
+    /// The number of keyfiles from the network data.
     pub keyfiles: usize,
 }

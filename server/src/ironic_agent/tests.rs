@@ -102,7 +102,7 @@ fn expected_unit(options: &str, copy_network: bool, hostname: &str, behind: &str
 }
 
 #[test]
-fn the_unit_is_word_for_word_this_one() {
+fn the_unit_has_exactly_this_text() {
     assert_eq!(unit(&minimal(), &NO_HOST), expected_unit("", false, "", ""));
     let mut settings = AgentSettings { ip_options: "ip=dhcp6\n".into(), ..minimal() };
     assert_eq!(unit(&settings, &MY_HOST), expected_unit("ip=dhcp6", false, "my-host", ""));
@@ -148,7 +148,7 @@ fn no_value_becomes_a_directive_or_an_argument() {
 }
 
 #[test]
-fn files_stand_in_upstreams_order() {
+fn files_are_in_upstreams_order() {
     let config = config(&minimal(), &NO_HOST);
     let four = [
         "/etc/ironic-python-agent.conf",
@@ -234,7 +234,7 @@ fn conf(settings: &AgentSettings, host: &AgentHost<'_>) -> String {
 }
 
 #[test]
-fn the_agents_configuration_says_where_ironic_is_and_what_to_inspect() {
+fn the_agents_configuration_has_the_urls_and_the_inspection_options() {
     let mut settings = AgentSettings {
         ironic_urls: "http://example.com/foo".into(),
         inspector_urls: "http://example.com/bar".into(),
@@ -266,7 +266,7 @@ fn the_agents_configuration_says_where_ironic_is_and_what_to_inspect() {
 }
 
 #[test]
-fn what_is_missing_is_said_by_name() {
+fn errors_name_the_missing_setting() {
     let image = AgentSettings { image: " ".into(), ..minimal() };
     assert!(refused(&image, &NO_HOST).starts_with("ironicAgentImage is required"));
     let url = AgentSettings { ironic_urls: ",".into(), ..minimal() };
@@ -279,7 +279,7 @@ fn what_is_missing_is_said_by_name() {
 }
 
 #[test]
-fn ironic_is_verified_where_there_is_something_to_verify_it_with() {
+fn ironic_is_verified_with_a_ca_bundle() {
     let with = AgentSettings { ironic_ca_bundle: Some(CERTIFICATE.into()), ..minimal() };
     assert!(conf(&with, &NO_HOST).contains(&format!("\ninsecure = False\ncafile = {IRONIC_CA_PATH}\n")));
     assert_eq!(text(&config(&with, &NO_HOST), IRONIC_CA_PATH), CERTIFICATE);
@@ -300,14 +300,14 @@ fn ironic_is_verified_where_there_is_something_to_verify_it_with() {
 }
 
 #[test]
-fn banners_say_what_this_system_was_told() {
+fn banners_show_the_settings() {
     let config = config(&rich(), &MY_HOST);
     let (issue, motd) = (text(&config, "/etc/issue.d/ipa.issue"), text(&config, "/etc/motd.d/ipa.motd"));
     for text in [&issue, &motd] {
         assert!(text.contains("Ironic Python Agent") && text.contains("discovery image"), "{text}");
     }
-    let told = ["http://ironic.example.com:6385", "inspector.example.com", "registry.example.com/ironic-agent:v1"];
-    for word in told.into_iter().chain(["my-host", "Useful commands", "journalctl"]) {
+    let shown = ["http://ironic.example.com:6385", "inspector.example.com", "registry.example.com/ironic-agent:v1"];
+    for word in shown.into_iter().chain(["my-host", "Useful commands", "journalctl"]) {
         assert!(motd.contains(word), "{word} is not in\n{motd}");
     }
     assert!(!motd.contains("Custom NMState"), "{motd}");
@@ -317,7 +317,7 @@ fn banners_say_what_this_system_was_told() {
 }
 
 #[test]
-fn host_names_are_names_and_nothing_else() {
+fn invalid_host_names_are_refused() {
     let script = "/etc/NetworkManager/dispatcher.d/01-hostname";
     let named = |name| config(&minimal(), &AgentHost { hostname: Some(name), ..NO_HOST });
     let lines = text(&named("worker-0.example.com"), script);

@@ -29,7 +29,7 @@ pub(super) fn unit(
     });
     let trust = trust.unwrap_or_default();
     let image = image(settings)?;
-    // `StartLimitIntervalSec` stands in [Unit]: in [Service], where upstream has it, systemd ignores it.
+    // `StartLimitIntervalSec` is in [Unit]: upstream has it in [Service], where systemd ignores it.
     Ok(format!(
         "[Unit]\n\
          Description=Ironic Agent\n\
@@ -65,13 +65,13 @@ pub(super) fn unit(
     ))
 }
 
-/// Text between the double quotes of `Environment=` (`systemd.exec(5)`), so that it means itself. Upstream writes it as
-/// it is, and systemd expands what looks like a specifier in the password of a proxy.
+/// Escapes text between the double quotes of `Environment=` (`systemd.exec(5)`). Upstream does not escape it, so systemd
+/// expands what looks like a specifier in the password of a proxy.
 fn variable(text: &str) -> String {
     text.replace('\\', r"\\").replace('"', r#"\""#).replace('%', "%%")
 }
 
-/// Text between double quotes in a command line (`systemd.service(5)`), where variables are expanded, too.
+/// Escapes text between double quotes in a command line (`systemd.service(5)`), where systemd also expands variables.
 fn argument(text: &str) -> String {
     variable(text).replace('$', "$$")
 }

@@ -1,13 +1,13 @@
-//! The URLs that the agent and its system are given.
+//! The URLs for the agent and its system.
 //!
-//! They are changed as text: a parsed `Url` drops the ports that are its scheme's default, and those are not Ironic's.
+//! This module changes them as text: a parsed `Url` drops the default port of its scheme, which is not Ironic's default port.
 
 use url::Url;
 
 use super::AgentError;
 
-/// The list `urls` with `port` where an item has none, and with `path` at the end of each item's path. What is empty or
-/// not a URL is left out, as ever; where nothing is left, that is an error.
+/// Completes the list `urls`: adds `port` to items without a port, and `path` to items whose path does not end with it. Like
+/// upstream, it skips items that are empty or not URLs. It is an error if no item is left.
 pub(super) fn list(setting: &'static str, urls: &str, port: u16, path: &str) -> Result<String, AgentError> {
     let items: Vec<&str> = urls.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
     let good: Vec<String> = items.iter().filter_map(|item| completed(item, port, path)).collect();
@@ -24,8 +24,8 @@ fn completed(url: &str, port: u16, path: &str) -> Option<String> {
     Some(format!("{}://{}{port}{before}{path}{}", parts.scheme, parts.authority, parts.query))
 }
 
-/// The root file system of a CoreOS of this stream and architecture: in the template, `-<stream>` and
-/// `_<architecture>` stand before the extension of the file. A template that is no URL of a file is used as it is.
+/// The URL of the root file system for a stream and an architecture: inserts `-<stream>` and `_<architecture>` before the
+/// extension of the file in the template. Returns a template that is not the URL of a file unchanged.
 pub fn rootfs_url(template: &str, stream: Option<&str>, architecture: Option<&str>) -> String {
     let Some((parts, (directory, file))) =
         Parts::of(template).and_then(|parts| Some((parts, parts.path.rsplit_once('/')?)))
@@ -51,7 +51,7 @@ struct Parts<'u> {
 
 impl<'u> Parts<'u> {
     fn of(url: &'u str) -> Option<Self> {
-        // `Url` would repair these; they would stay in the text.
+        // `Url` would accept these characters and correct them, but the text would still have them.
         let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '\\';
         let parsed = Url::parse(url).ok().filter(|_| url.chars().all(plain))?;
         if !matches!(parsed.scheme(), "http" | "https") {

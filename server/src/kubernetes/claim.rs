@@ -1,4 +1,5 @@
-//! Secrets that objects name: read, labelled so that they are watched, and given an owner where that is allowed.
+//! Reads the Secrets that objects name, and labels them so that dayone watches them. A Secret with network data also gets
+//! an owner, if dayone may set one.
 
 use std::sync::Arc;
 
@@ -10,45 +11,45 @@ use kube::runtime::reflector::ObjectRef;
 use super::context::Context;
 use super::decide;
 use super::kind::Kind as _;
-use super::look::ReconcileError;
 use super::problem::{RequestError, request};
+use super::reconcile::ReconcileError;
 use super::resources::PreprovisioningImage;
 
-/// What came of looking for a Secret.
-pub(super) enum Found {
-    Secret(Arc<Secret>),
+/// The result of looking up a Secret.
+pub(super) enum Lookup {
+    Found(Arc<Secret>),
     Missing,
-    /// The API server refuses to have it read, or labelled; then it was read.
-    Refused(RequestError, Option<Arc<Secret>>),
+    /// The API server does not let dayone read the Secret, or does not let it label the Secret that it read.
+    Forbidden(RequestError, Option<Arc<Secret>>),
 }
 
-/// Returns the Secret as the API server has it where that matters: the replica that writes labels it, so that it is
-/// watched, and makes it the object's.
+/// Looks up the Secret with an object's network data. The lease holder labels the Secret, and makes the object its owner.
+/// It returns the Secret with the version that this write gave it.
 pub(super) async fn secret(
     object: &PreprovisioningImage,
     name: &str,
     context: &Context<PreprovisioningImage>,
-) -> Result<Found, ReconcileError> {
+) -> Result<Lookup, ReconcileError> {
     if !decide::is_object_name(name) {
-        return Ok(Found::Missing);
+        return Ok(Lookup::Missing);
     }
     let owner = object.owner_reference();
-    let sets_owner = context.owners.may_be_set();
+    let sets_owner = context.owner_permission.may_set();
     let is_claimed = |secret: &Secret| decide::is_labelled(secret) && (!sets_owner || decide::is_owned(secret, &owner));
     let cached = context.secrets.get(&ObjectRef::new(name).within(object.namespace()));
     let claims = context.leads() && !object.is_deleting();
     if let Some(secret) = cached.filter(|secret| !claims || is_claimed(secret)) {
-        return Ok(Found::Secret(secret));
+        return Ok(Lookup::Found(secret));
     }
     let api: Api<Secret> = Api::namespaced(context.client.clone(), object.namespace());
-    let secret = match request(|| format!("read the Secret {name}"), api.get_opt(name)).await {
+    let secret = match request(format!("read the Secret {name}"), api.get_opt(name)).await {
         Ok(Some(secret)) => secret,
-        Ok(None) => return Ok(Found::Missing),
-        Err(error) if error.is_forbidden() => return Ok(Found::Refused(error, None)),
+        Ok(None) => return Ok(Lookup::Missing),
+        Err(error) if error.is_forbidden() => return Ok(Lookup::Forbidden(error, None)),
         Err(error) => return Err(error.into()),
     };
     if !claims || !context.leads() || is_claimed(&secret) {
-        return Ok(Found::Secret(Arc::new(secret)));
+        return Ok(Lookup::Found(Arc::new(secret)));
     }
     if sets_owner {
         let others = context.objects.state_filter(|other| {
@@ -56,71 +57,57 @@ pub(super) async fn secret(
         });
         let mut claimed = secret.clone();
         decide::claim(&mut claimed, [owner].into_iter().chain(others.iter().map(|other| other.owner_reference())));
-        match replace(&api, &claimed, || format!("label the Secret {name}, and make it {}'s", object.name())).await {
+        let doing = format!("label the Secret {name}, and make it {}'s", object.name());
+        match request(doing, api.replace(name, &PostParams::default(), &claimed)).await {
             Ok(changed) => {
                 context.metrics.owners_refused(false);
-                return Ok(Found::Secret(Arc::new(changed)));
+                return Ok(Lookup::Found(Arc::new(changed)));
             }
-            Err(error) if error.is_gone() => return Ok(Found::Missing),
-            Err(error) if error.is_forbidden() => without_owner(&error, context),
+            Err(error) if error.is_gone() => return Ok(Lookup::Missing),
+            Err(error) if error.is_forbidden() => owner_refused(&error, context),
             Err(error) => return Err(error.into()),
         }
     }
-    label(&api, secret, context).await
-}
-
-/// Labels the Secret, so that it is watched.
-async fn label(
-    api: &Api<Secret>,
-    secret: Secret,
-    context: &Context<PreprovisioningImage>,
-) -> Result<Found, ReconcileError> {
-    if decide::is_labelled(&secret) {
-        return Ok(Found::Secret(Arc::new(secret)));
-    }
-    let name = secret.metadata.name.clone().unwrap_or_default();
-    let mut labelled = secret.clone();
-    decide::label(&mut labelled);
-    match replace(api, &labelled, || format!("label the Secret {name}")).await {
-        Ok(changed) => Ok(Found::Secret(Arc::new(changed))),
-        Err(error) if error.is_gone() => Ok(Found::Missing),
+    match label(&api, &secret).await {
+        Ok(labelled) => Ok(Lookup::Found(Arc::new(labelled.unwrap_or(secret)))),
+        Err(error) if error.is_gone() => Ok(Lookup::Missing),
         Err(error) if error.is_forbidden() => {
-            // It was not for the owner alone.
+            // The API server refuses the label as well, so the owner is not the reason.
             context.metrics.owners_refused(false);
-            Ok(Found::Refused(error, Some(Arc::new(secret))))
+            Ok(Lookup::Forbidden(error, Some(Arc::new(secret))))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Labels a Secret that a DataImage names. One that cannot be labelled is asked for from time to time.
+/// Labels a Secret that a DataImage names. If that fails, dayone reads the Secret again from time to time.
 pub(super) async fn label_if_possible(api: &Api<Secret>, secret: Secret) -> Secret {
-    if decide::is_labelled(&secret) {
-        return secret;
-    }
-    let name = secret.metadata.name.clone().unwrap_or_default();
-    let mut labelled = secret.clone();
-    decide::label(&mut labelled);
-    match replace(api, &labelled, || format!("label the Secret {name}")).await {
-        Ok(changed) => changed,
+    match label(api, &secret).await {
+        Ok(labelled) => labelled.unwrap_or(secret),
         Err(error) => {
-            tracing::debug!("{error}; its changes are noticed late");
+            tracing::debug!("{error}; dayone notices changes of this Secret late");
             secret
         }
     }
 }
 
-fn without_owner(error: &RequestError, context: &Context<PreprovisioningImage>) {
-    context.metrics.owners_refused(true);
-    if context.owners.refused() {
-        tracing::warn!(
-            "{error}; Secrets are labelled without an owner, which changes nothing for the images. Fix: grant the right to \
-             delete Secrets, if Kubernetes is to delete them with the last PreprovisioningImage that names them"
-        );
+/// Labels a Secret, so that dayone watches it. Returns `None` if it has the label already.
+async fn label(api: &Api<Secret>, secret: &Secret) -> Result<Option<Secret>, RequestError> {
+    if decide::is_labelled(secret) {
+        return Ok(None);
     }
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    let mut labelled = secret.clone();
+    decide::label(&mut labelled);
+    request(format!("label the Secret {name}"), api.replace(name, &PostParams::default(), &labelled)).await.map(Some)
 }
 
-async fn replace(api: &Api<Secret>, secret: &Secret, doing: impl FnOnce() -> String) -> Result<Secret, RequestError> {
-    let name = secret.metadata.name.as_deref().unwrap_or_default();
-    request(doing, api.replace(name, &PostParams::default(), secret)).await
+fn owner_refused(error: &RequestError, context: &Context<PreprovisioningImage>) {
+    context.metrics.owners_refused(true);
+    if context.owner_permission.refused() {
+        tracing::warn!(
+            "{error}; dayone labels Secrets without setting an owner, which changes nothing for the images. Fix: grant the \
+             right to delete Secrets, if Kubernetes is to delete them with the last PreprovisioningImage that names them"
+        );
+    }
 }

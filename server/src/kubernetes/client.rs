@@ -1,4 +1,4 @@
-//! The client of the API server that counts what it asks.
+//! The client of the API server, which counts its requests.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 
 use super::metrics::KubernetesMetrics;
 
-/// How long the head of an answer may take. A watch's comes at once.
+/// How long to wait for the head of a response. A watch's head comes at once.
 const HEAD: Duration = Duration::from_secs(30);
 
-/// Why it is not known how to reach the API server.
+/// Why dayone does not know how to reach the API server.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The file cannot be used.
+    /// The kubeconfig cannot be used.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// No file is given, and this is no Pod.
+    /// There is no kubeconfig, and dayone does not run in a Pod.
     #[error(transparent)]
     Infer(#[from] InferConfigError),
-    /// What they say makes no client.
+    /// The configuration is not valid for a client.
     #[error(transparent)]
     Client(#[from] kube::Error),
 }
 
-/// A client as this file says, or as clients usually find their way: by the user's file, or by what a Pod is given. Asks
-/// nothing yet.
+/// Makes a client from this kubeconfig. Without one, it uses the user's kubeconfig, or the service account of the Pod.
+/// Sends no request yet.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
     let file = match kubeconfig {
         Some(path) => Some(Kubeconfig::read_from(path)?),
@@ -35,8 +35,8 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     };
     let config = match file {
         Some(file) => {
-            // The environment's proxies are for what hosts do. The library would take them for its own, too, and match
-            // NO_PROXY with the proxy's address instead of the API server's.
+            // The environment's proxies are for the hosts. The library would use them for the API server too, and would
+            // match NO_PROXY with the proxy's address instead of the API server's.
             let proxy_url = proxy(&file);
             let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
             config.proxy_url = proxy_url;
@@ -47,7 +47,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     Ok(Client::try_from(config)?)
 }
 
-/// The proxy that the file itself names for its cluster.
+/// The proxy that the kubeconfig itself sets for its current cluster.
 fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
     let context = file.contexts.iter().find(|context| Some(&context.name) == file.current_context.as_ref())?;
     let name = &context.context.as_ref()?.cluster;
@@ -55,7 +55,7 @@ fn proxy(file: &Kubeconfig) -> Option<http::Uri> {
     cluster.cluster.as_ref()?.proxy_url.as_deref()?.parse().ok()
 }
 
-/// This client, with its requests counted and none waited for without end.
+/// Wraps a client: the new one counts its requests, and does not wait longer than 30 s for a response.
 pub fn counted(client: Client, metrics: KubernetesMetrics) -> Client {
     let namespace = client.default_namespace().to_owned();
     let service = tower::service_fn(move |request: http::Request<Body>| {

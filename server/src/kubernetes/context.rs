@@ -1,43 +1,46 @@
-//! What looking at objects of one kind needs.
+//! What reconciling the objects of one kind needs.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client};
+use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::watch;
 
-use super::events::Announcer;
+use super::contention::Contention;
+use super::events::EventRecorder;
 use super::kind::{Kind, Memory as _};
 use super::metrics::KubernetesMetrics;
-use super::owners::Owners;
-use super::problem::RequestError;
-use super::provider::ImageProvider;
+use super::owner_permission::OwnerPermission;
+use super::problem::{RequestError, request};
 use super::readiness::Readiness;
 use super::retries::Retries;
-use super::rivals::Rivals;
+use crate::host_images::ImageProvider;
 
-/// All that looking at objects of one kind needs.
+/// What reconciling the objects of one kind needs.
 pub(super) struct Context<K: Kind> {
     pub(super) client: Client,
     pub(super) images: Arc<dyn ImageProvider>,
     pub(super) objects: Store<K>,
     pub(super) secrets: Store<Secret>,
     pub(super) leads: watch::Receiver<bool>,
-    pub(super) events: Announcer,
+    pub(super) events: EventRecorder,
     pub(super) metrics: KubernetesMetrics,
     pub(super) readiness: Readiness,
     pub(super) retries: Retries,
-    pub(super) written: Written,
-    pub(super) rivals: Rivals,
-    pub(super) owners: Arc<Owners>,
+    pub(super) stale: StaleVersions,
+    pub(super) contention: Contention,
+    pub(super) owner_permission: Arc<OwnerPermission>,
     pub(super) memory: K::Memory,
 }
 
 impl<K: Kind> Context<K> {
-    /// The same for the objects of another kind.
-    pub(super) fn beside<L: Kind>(&self, objects: Store<L>) -> Context<L> {
+    /// Returns a context for the objects of another kind, with the same client, images and Secrets.
+    pub(super) fn for_kind<L: Kind>(&self, objects: Store<L>) -> Context<L> {
         Context {
             client: self.client.clone(),
             images: Arc::clone(&self.images),
@@ -48,28 +51,41 @@ impl<K: Kind> Context<K> {
             metrics: self.metrics.clone(),
             readiness: Readiness::default(),
             retries: Retries::default(),
-            written: Written::default(),
-            rivals: Rivals::default(),
-            owners: Arc::clone(&self.owners),
+            stale: StaleVersions::default(),
+            contention: Contention::default(),
+            owner_permission: Arc::clone(&self.owner_permission),
             memory: L::Memory::default(),
         }
     }
 
-    /// Whether this replica writes.
+    /// Whether this replica holds the Lease, and so writes.
     pub(super) fn leads(&self) -> bool {
         *self.leads.borrow()
     }
 
-    /// Whether to write upon what is known of the object. After a write, its event comes.
+    /// Whether dayone may write, based on what it knows of the object. After its own write, it waits for the event.
     pub(super) fn may_write(&self, object: &K, owner: &str) -> bool {
-        self.leads() && !self.written.is_older(owner, object.version())
+        self.leads() && !self.stale.contains(owner, object.version())
     }
 
-    /// Notes what a write came to. That the object is gone is as good.
-    pub(super) fn wrote(&self, answer: Result<K, RequestError>, object: &K, owner: &str) -> Result<bool, RequestError> {
+    /// Applies a merge patch to the object, or to a subresource. Returns whether the object still exists: if it is gone,
+    /// there is nothing left to write, and that is no error.
+    pub(super) async fn patch(
+        &self,
+        object: &K,
+        owner: &str,
+        (doing, subresource): (&str, Option<&str>),
+        patch: Value,
+    ) -> Result<bool, RequestError> {
+        let api: Api<K> = Api::namespaced(self.client.clone(), object.namespace());
+        let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let answer = match subresource {
+            None => request(doing, api.patch(object.name(), &parameters, &patch)).await,
+            Some(name) => request(doing, api.patch_subresource(name, object.name(), &parameters, &patch)).await,
+        };
         match answer {
             Ok(answer) => {
-                self.written.note(owner, object.version(), answer.version());
+                self.stale.note(owner, object.version(), answer.version());
                 Ok(true)
             }
             Err(error) if error.is_gone() => Ok(false),
@@ -77,54 +93,41 @@ impl<K: Kind> Context<K> {
         }
     }
 
-    /// Whether the object is gone by now, though it may be there anew.
+    /// Whether the object has been deleted by now, even if there is a new one of the same name.
     pub(super) fn is_gone(&self, object: &K) -> bool {
         let now = self.objects.get(&ObjectRef::from_obj(object));
         now.is_none_or(|now| now.meta().uid != object.meta().uid)
     }
 
-    /// Forgets an object that is gone, and takes its image back.
-    pub(super) fn gone(&self, owner: &str) {
+    /// Forgets a deleted object, and discards its image.
+    pub(super) fn forget(&self, owner: &str) {
         self.images.discard(owner);
         self.readiness.seen(owner);
         self.retries.forget(owner);
-        self.written.forget(owner);
-        self.rivals.forget(owner);
+        self.stale.0.lock().remove(owner);
+        self.contention.forget(owner);
         self.memory.forget(owner);
-    }
-
-    /// The objects of the namespace that this one is in.
-    pub(super) fn api(&self, object: &K) -> Api<K> {
-        Api::namespaced(self.client.clone(), object.namespace())
     }
 }
 
-/// The resourceVersions upon which something was written: an object that still has one is older than what was written.
+/// By owner, the resourceVersion that dayone's last write replaced. An object that still has this version is stale.
 #[derive(Debug, Default)]
-pub(super) struct Written(Mutex<HashMap<String, String>>);
+pub(super) struct StaleVersions(Mutex<HashMap<String, String>>);
 
-impl Written {
-    fn note(&self, owner: &str, upon: &str, answer: &str) {
-        // A patch that changed nothing brings no event.
-        if answer != upon {
-            self.lock().insert(owner.to_owned(), upon.to_owned());
+impl StaleVersions {
+    fn note(&self, owner: &str, before: &str, after: &str) {
+        // A patch that changed nothing causes no event.
+        if after != before {
+            self.0.lock().insert(owner.to_owned(), before.to_owned());
         }
     }
 
-    fn is_older(&self, owner: &str, version: &str) -> bool {
-        let mut all = self.lock();
-        let older = all.get(owner).is_some_and(|upon| upon == version);
-        if !older {
-            all.remove(owner);
+    fn contains(&self, owner: &str, version: &str) -> bool {
+        let mut versions = self.0.lock();
+        let stale = versions.get(owner).is_some_and(|before| before == version);
+        if !stale {
+            versions.remove(owner);
         }
-        older
-    }
-
-    fn forget(&self, owner: &str) {
-        self.lock().remove(owner);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        stale
     }
 }

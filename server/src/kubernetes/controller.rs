@@ -1,5 +1,5 @@
-//! The controller: watches, a queue, and looks at what is in the queue, a bounded number at a time and never two at the
-//! same object.
+//! The controller: watches, a queue for each kind, and workers that reconcile what is queued. A bounded number of objects is
+//! reconciled at a time, and each object only once at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,43 +13,43 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Context, Written};
+use super::contention::Contention;
+use super::context::{Context, StaleVersions};
 use super::data_image::DataImage;
-use super::events::Announcer;
+use super::events::EventRecorder;
 use super::kind::Kind;
 use super::leadership::Leadership;
-use super::look::{self, Look, ReconcileError};
 use super::metrics::KubernetesMetrics;
-use super::provider::ImageProvider;
 use super::readiness::Readiness;
+use super::reconcile::{self, Reconcile, ReconcileError};
 use super::resources::PreprovisioningImage;
 use super::retries::Retries;
-use super::rivals::Rivals;
-use super::waiting::Waiting;
-use super::watching::{self, Concerned, Desk};
+use super::unready::Unready;
+use super::watching::{self, SecretListener, WorkQueue};
+use crate::host_images::ImageProvider;
 
-/// What is being done when dayone ends may take this long to come to its end.
+/// How long running work may take to finish when dayone stops.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a controller needs.
 pub struct Config {
-    /// The API server.
+    /// The client of the API server.
     pub client: Client,
-    /// The namespace whose objects are looked at; all without one.
+    /// The namespace whose objects the controller reconciles; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// The name of this replica, in Events.
+    /// The name of this replica, for Events.
     pub identity: String,
-    /// How many objects are looked at at a time.
+    /// How many objects the controller reconciles at a time.
     pub concurrency: u16,
-    /// Who makes images.
+    /// Makes the images.
     pub images: Arc<dyn ImageProvider>,
     /// Whether this replica writes.
     pub leadership: Leadership,
-    /// Counters.
+    /// The controller's metrics.
     pub metrics: KubernetesMetrics,
 }
 
-/// A controller that runs.
+/// A running controller.
 pub struct Controller {
     context: Arc<Context<PreprovisioningImage>>,
     drives: Arc<Context<DataImage>>,
@@ -59,13 +59,13 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Starts it. That the API server is away stops nothing: it is looked for until it is there.
+    /// Starts the controller. If the API server does not answer, the controller tries again until it does.
     pub fn start(config: Config) -> Self {
         let client = super::client::counted(config.client, config.metrics.clone());
         let (objects, objects_writer) = reflector::store();
         let (secrets, secrets_writer) = reflector::store();
         let context = Arc::new(Context {
-            events: Announcer::new(client.clone(), &config.identity),
+            events: EventRecorder::new(client.clone(), &config.identity),
             images: config.images,
             objects: objects.clone(),
             secrets,
@@ -73,32 +73,31 @@ impl Controller {
             metrics: config.metrics,
             readiness: Readiness::default(),
             retries: Retries::default(),
-            written: Written::default(),
-            rivals: Rivals::default(),
-            owners: Arc::default(),
-            memory: Waiting::default(),
+            stale: StaleVersions::default(),
+            contention: Contention::default(),
+            owner_permission: Arc::default(),
+            memory: Unready::default(),
             client,
         });
         let stopping = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let runtime = Runtime { namespace: config.namespace, concurrency: config.concurrency, stopping: &stopping };
-        let images = runtime.look_after(&context, objects_writer, &mut tasks);
+        let images = runtime.spawn(&context, objects_writer, &mut tasks);
         let (drives, drives_writer) = reflector::store();
-        let drives = Arc::new(context.beside::<DataImage>(drives));
-        let data_images = runtime.look_after(&drives, drives_writer, &mut tasks);
-        let concerned: Vec<Box<dyn Concerned>> = vec![Box::new(images), Box::new(data_images)];
+        let drives = Arc::new(context.for_kind::<DataImage>(drives));
+        let data_images = runtime.spawn(&drives, drives_writer, &mut tasks);
+        let listeners: Vec<Box<dyn SecretListener>> = vec![Box::new(images), Box::new(data_images)];
         let secrets = api(&context.client, runtime.namespace.as_deref());
-        tasks.spawn(until(stopping.clone(), watching::secrets(secrets, secrets_writer, concerned)));
+        tasks.spawn(until(stopping.clone(), watching::secrets(secrets, secrets_writer, listeners)));
         Self { context, drives, leadership: config.leadership, stopping, tasks }
     }
 
-    /// Whether everything is known, and every object that was there at first was looked at: its image is there, if it
-    /// can be.
+    /// Whether the controller knows all objects and Secrets, and has reconciled every object that existed at the start.
     pub fn ready(&self) -> bool {
         self.readiness()()
     }
 
-    /// Tells what [`ready`](Self::ready) does, for as long as anybody asks.
+    /// Returns a function that answers what [`ready`](Self::ready) does, even after the controller has stopped.
     pub fn readiness(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let (images, drives) = (Arc::clone(&self.context), Arc::clone(&self.drives));
         move || images.readiness.is_ready() && drives.readiness.is_ready()
@@ -106,27 +105,27 @@ impl Controller {
 
     /// Whether this replica writes.
     pub fn is_leader(&self) -> bool {
-        *self.context.leads.borrow()
+        self.context.leads()
     }
 
-    /// Gives the Lease back, and follows from now on: for a replica that is about to end, and is still asked for images.
+    /// Releases the Lease, and goes on without writing: for a replica that is about to stop, and still serves images.
     pub async fn follow(&mut self) {
         self.leadership.stop().await;
     }
 
-    /// Gives the Lease back, and ends. What is published stays with who publishes it.
+    /// Releases the Lease, and stops. The image provider keeps what is published.
     pub async fn stop(mut self) {
         self.leadership.stop().await;
         self.stopping.cancel();
-        // What never came to run does not end by itself.
         let ended = async { while self.tasks.join_next().await.is_some() {} };
+        // Not every task ends by itself, so this waits for a bounded time.
         if tokio::time::timeout(PATIENCE, ended).await.is_err() {
-            tracing::warn!("what was being done did not come to its end within {} s", PATIENCE.as_secs());
+            tracing::warn!("running reconciliations did not finish within {} s", PATIENCE.as_secs());
         }
     }
 }
 
-/// How objects are looked after, of whatever kind.
+/// How the controller runs, for objects of every kind.
 struct Runtime<'a> {
     namespace: Option<String>,
     concurrency: u16,
@@ -134,15 +133,20 @@ struct Runtime<'a> {
 }
 
 impl Runtime<'_> {
-    /// Looks after the objects of a kind until dayone ends.
-    fn look_after<K: Look>(&self, context: &Arc<Context<K>>, writer: Writer<K>, tasks: &mut JoinSet<()>) -> Desk<K> {
-        let (queue, queued) = mpsc::unbounded_channel();
-        let desk = Desk { context: Arc::clone(context), queue };
+    /// Starts the tasks that watch and reconcile the objects of a kind.
+    fn spawn<K: Reconcile>(
+        &self,
+        context: &Arc<Context<K>>,
+        writer: Writer<K>,
+        tasks: &mut JoinSet<()>,
+    ) -> WorkQueue<K> {
+        let (sender, queued) = mpsc::unbounded_channel();
+        let queue = WorkQueue { context: Arc::clone(context), sender };
         let api = api(&context.client, self.namespace.as_deref());
-        tasks.spawn(until(self.stopping.clone(), watching::objects(api, writer, desk.clone())));
-        tasks.spawn(until(self.stopping.clone(), look_again(desk.clone())));
+        tasks.spawn(until(self.stopping.clone(), watching::objects(api, writer, queue.clone())));
+        tasks.spawn(until(self.stopping.clone(), requeue_on_change(queue.clone())));
         tasks.spawn(work(Arc::clone(context), queued, self.concurrency, self.stopping.clone()));
-        desk
+        queue
     }
 }
 
@@ -160,9 +164,9 @@ async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
     stopping.run_until_cancelled(task).await;
 }
 
-/// Has all objects looked at again when this replica begins to lead, and when there may be other images.
-async fn look_again<K: Kind>(desk: Desk<K>) {
-    let context = &desk.context;
+/// Queues all objects again when this replica begins to lead, and when the same requests may give other images.
+async fn requeue_on_change<K: Kind>(queue: WorkQueue<K>) {
+    let context = &queue.context;
     let (mut leads, mut images) = (context.leads.clone(), context.images.changed());
     context.metrics.leader(*leads.borrow_and_update());
     loop {
@@ -175,19 +179,19 @@ async fn look_again<K: Kind>(desk: Desk<K>) {
             () = changed(&mut images) => true,
         };
         if due {
-            desk.send_all();
+            queue.send_all();
         }
     }
 }
 
-/// Waits for a change; for ever, where none can come.
+/// Waits for a change; forever, if the sender is gone and no change can come.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-async fn work<K: Look>(
+async fn work<K: Reconcile>(
     context: Arc<Context<K>>,
     mut queued: mpsc::UnboundedReceiver<ObjectRef<K>>,
     concurrency: u16,
@@ -199,14 +203,14 @@ async fn work<K: Look>(
     let objects = context.objects.clone();
     let config = controller::Config::default().concurrency(concurrency);
     controller::applier(
-        |object, context| Box::pin(look::reconcile(object, context)),
-        look::after_error,
+        |object, context| Box::pin(reconcile::run(object, context)),
+        reconcile::after_error,
         context,
         objects,
         queue,
         config,
     )
-    // Errors have been told by then; and that an object is gone before it is looked at is none.
+    // `after_error` has logged all errors, except that an object was deleted while it was queued, which is none.
     .for_each(|_| std::future::ready(()))
     .await;
 }

@@ -1,4 +1,4 @@
-//! Events on objects: what became of them, where `kubectl describe` shows it.
+//! Publishes Events about objects, which `kubectl describe` shows.
 
 use std::time::Duration;
 
@@ -6,74 +6,70 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
-use super::decide::Told;
+use super::decide::ObjectEvent;
 use super::kind::Kind;
 use super::problem;
 
-/// Events are worth no more time than this.
+/// How long publishing the Events of one reconciliation may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Writes Events. That one cannot be written stops nothing.
+/// Publishes Events. dayone goes on if it cannot.
 #[derive(Clone)]
-pub(super) struct Announcer {
+pub(super) struct EventRecorder {
     client: Client,
     reporter: Reporter,
     recorder: Recorder,
 }
 
-impl Announcer {
+impl EventRecorder {
     pub(super) fn new(client: Client, identity: &str) -> Self {
         let reporter = Reporter { controller: "dayone".to_owned(), instance: Some(identity.to_owned()) };
-        Self::with(client, reporter)
-    }
-
-    fn with(client: Client, reporter: Reporter) -> Self {
         let recorder = Recorder::new(client.clone(), reporter.clone());
         Self { client, reporter, recorder }
     }
 
-    /// Writes Events of their own. Otherwise those with the same reason as one before are counted upon that, and its note
-    /// stays: fit for what a condition says, too.
-    pub(super) fn anew(&self) -> Self {
-        Self::with(self.client.clone(), self.reporter.clone())
+    /// A recorder whose Events are separate. By default, an Event only raises the count of an earlier one with the same
+    /// reason, whose note stays. That is enough only if a condition has the text, too.
+    pub(super) fn separate(&self) -> Self {
+        Self { recorder: Recorder::new(self.client.clone(), self.reporter.clone()), ..self.clone() }
     }
 
-    /// Tells about an object, in the log and by Events.
-    pub(super) async fn tell<K: Kind>(&self, object: &K, all: &[Told]) {
+    /// Logs what happened to an object, and publishes Events about it.
+    pub(super) async fn publish<K: Kind>(&self, object: &K, events: &[ObjectEvent]) {
         let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
-        for told in all {
-            if told.warning {
-                tracing::warn!(%kind, namespace, name, reason = told.reason, "{}", told.note);
+        for event in events {
+            if event.warning {
+                tracing::warn!(%kind, namespace, name, reason = event.reason, "{}", event.note);
             } else {
-                tracing::info!(%kind, namespace, name, reason = told.reason, "{}", told.note);
+                tracing::info!(%kind, namespace, name, reason = event.reason, "{}", event.note);
             }
         }
         let regarding = object.object_ref(&());
         let publish = async {
-            for told in all {
-                // Without it, findings of one kind would be counted as one.
-                let secondary = told.place.as_ref().map(|place| ObjectReference {
+            for ObjectEvent { warning, reason, note, field } in events {
+                // With the field as a second object, Events about different findings are not counted as one.
+                let secondary = field.as_ref().map(|field| ObjectReference {
                     api_version: Some("v1".to_owned()),
                     kind: Some("Secret".to_owned()),
-                    name: Some(place.secret.clone()),
+                    name: Some(field.secret.clone()),
                     namespace: regarding.namespace.clone(),
-                    field_path: Some(place.path.clone()),
+                    field_path: Some(field.path.clone()),
                     ..ObjectReference::default()
                 });
                 let event = Event {
-                    type_: if told.warning { EventType::Warning } else { EventType::Normal },
-                    reason: told.reason.to_owned(),
-                    note: Some(told.note.clone()),
+                    type_: if *warning { EventType::Warning } else { EventType::Normal },
+                    reason: (*reason).to_owned(),
+                    note: Some(note.clone()),
                     action: "Reconcile".to_owned(),
                     secondary,
                 };
                 if let Err(error) = self.recorder.publish(&event, &regarding).await {
-                    tracing::debug!(reason = told.reason, "an Event was not written: {}", problem::describe(&error));
+                    tracing::debug!(reason, "cannot publish an Event: {}", problem::describe(&error));
                 }
             }
         };
         if tokio::time::timeout(PATIENCE, publish).await.is_err() {
-            tracing::debug!("Events were not written in time");
+            tracing::debug!("the API server did not accept all Events within {} s", PATIENCE.as_secs());
         }
     }
 }

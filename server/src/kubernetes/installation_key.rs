@@ -1,4 +1,4 @@
-//! The installation's key in Kubernetes: a Secret that the first replica makes and all others read.
+//! The installation key in Kubernetes: a Secret that the first replica creates and the others read.
 
 use std::time::{Duration, Instant};
 
@@ -13,36 +13,36 @@ use crate::store::{InstallationKey, KeyError};
 
 const KEY: &str = "key";
 const LENGTH: usize = 32;
-/// An API server that is just starting refuses everybody for a moment.
+/// An API server that is just starting refuses all requests for a moment.
 const REFUSED: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Why there is no key. Waiting does not help.
+/// Why there is no key. Trying again does not help.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallationKeyError {
-    /// The API server refuses.
+    /// The API server refuses the request.
     #[error("{0}")]
     Refused(String),
-    /// The Secret is there, and has no key of the right length.
+    /// The Secret exists, but has no key of the right length.
     #[error(
-        "the Secret {namespace}/{name} has {found} under {KEY:?} where {LENGTH} random bytes belong; restore it from a \
+        "the Secret {namespace}/{name} has {found} under {KEY:?}, and needs {LENGTH} random bytes there; restore it from a \
          backup, or delete it and start dayone again (with another key, all images' URLs change)"
     )]
     Unusable {
-        /// Of the Secret.
+        /// The namespace of the Secret.
         namespace: String,
-        /// Of the Secret.
+        /// The name of the Secret.
         name: String,
-        /// What is there.
+        /// What it has under the key.
         found: String,
     },
     /// The system has no random numbers.
-    #[error("no key can be made: {0}")]
+    #[error("cannot create a key: {0}")]
     Random(KeyError),
 }
 
-/// Reads the key, or makes it where there is none. While the API server is away it is waited for.
+/// Reads the key, or creates it if there is none. Waits until the API server answers.
 pub async fn installation_key(
     client: &Client,
     namespace: &str,
@@ -57,17 +57,17 @@ pub async fn installation_key(
             Err(Failure::Random(error)) => return Err(InstallationKeyError::Random(error)),
             Err(Failure::Request(error)) => error,
         };
-        // Another replica was first.
+        // Another replica has just created the Secret.
         if error.is_conflict() {
             continue;
         }
-        // 401: a token that was replaced is read anew after a while.
+        // Not 401: the client reads a replaced token again after a while.
         if !matches!(error.code(), 400 | 403 | 404 | 422) {
             refused_since = None;
         } else if refused_since.get_or_insert_with(Instant::now).elapsed() >= REFUSED {
             return Err(InstallationKeyError::Refused(error.to_string()));
         }
-        tracing::warn!(seconds = wait.as_secs_f64(), "{error}; tried again after these seconds");
+        tracing::warn!(seconds = wait.as_secs_f64(), "{error}; dayone tries again after this time");
         tokio::time::sleep(wait).await;
         wait = wait.saturating_mul(2).min(LONGEST_WAIT);
     }
@@ -79,7 +79,7 @@ enum Failure {
 }
 
 async fn read_or_create(api: &Api<Secret>, name: &str) -> Result<Secret, Failure> {
-    let read = request(|| format!("read the Secret {name}"), api.get_opt(name)).await.map_err(Failure::Request)?;
+    let read = request(format!("read the Secret {name}"), api.get_opt(name)).await.map_err(Failure::Request)?;
     if let Some(secret) = read {
         return Ok(secret);
     }
@@ -96,20 +96,14 @@ async fn read_or_create(api: &Api<Secret>, name: &str) -> Result<Secret, Failure
         ..Secret::default()
     };
     let parameters = PostParams::default();
-    request(|| format!("create the Secret {name}"), api.create(&parameters, &secret)).await.map_err(Failure::Request)
+    request(format!("create the Secret {name}"), api.create(&parameters, &secret)).await.map_err(Failure::Request)
 }
 
 fn parse(secret: &Secret, namespace: &str, name: &str) -> Result<InstallationKey, InstallationKeyError> {
     let value = secret.data.as_ref().and_then(|data| data.get(KEY)).map(|value| value.0.as_slice());
-    match value.map(<[u8; LENGTH]>::try_from) {
-        Some(Ok(key)) => Ok(InstallationKey::from_bytes(key)),
-        other => Err(InstallationKeyError::Unusable {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            found: match other {
-                None => "nothing".to_owned(),
-                Some(_) => format!("{} bytes", value.map_or(0, <[u8]>::len)),
-            },
-        }),
+    if let Some(Ok(key)) = value.map(<[u8; LENGTH]>::try_from) {
+        return Ok(InstallationKey::from_bytes(key));
     }
+    let found = value.map_or_else(|| "nothing".to_owned(), |value| format!("{} bytes", value.len()));
+    Err(InstallationKeyError::Unusable { namespace: namespace.to_owned(), name: name.to_owned(), found })
 }

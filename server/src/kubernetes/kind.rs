@@ -1,4 +1,4 @@
-//! What the kinds of objects that images are made for have in common.
+//! What the kinds of objects that dayone makes images for have in common.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::metrics::KubernetesMetrics;
 
-/// A kind of objects that images are made for.
+/// A kind of objects that dayone makes images for.
 pub(super) trait Kind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
@@ -20,53 +20,54 @@ pub(super) trait Kind:
     + Sync
     + 'static
 {
-    /// What is remembered of objects beside themselves.
+    /// What dayone remembers of objects beside the objects themselves.
     type Memory: Memory;
 
-    /// Objects with this label, whatever its value, are somebody else's.
+    /// dayone ignores objects that have this label, with any value.
     const FOREIGN_LABEL: Option<&'static str>;
 
-    /// Whether a cluster may do without: then the API server does not know them, or this is not their controller's role.
+    /// Whether the controller works without this kind: the API server may not know it, or the service account may have no
+    /// right to it.
     const OPTIONAL: bool;
 
-    /// Whether its image may depend on this Secret, which is in its namespace.
+    /// Whether the object's image may depend on this Secret, which is in the same namespace.
     fn uses(&self, secret: &Secret) -> bool;
 
-    /// Tells how many there are.
+    /// Sets the metric for the number of known objects.
     fn count(metrics: &KubernetesMetrics, count: usize);
 
-    /// Its name, which is that of its BareMetalHost.
+    /// The object's name, which is also the name of its BareMetalHost.
     fn name(&self) -> &str {
         self.meta().name.as_deref().unwrap_or_default()
     }
 
-    /// Its namespace.
     fn namespace(&self) -> &str {
         self.meta().namespace.as_deref().unwrap_or_default()
     }
 
-    /// What it is known by until it is written to.
+    /// The resourceVersion.
     fn version(&self) -> &str {
         self.meta().resource_version.as_deref().unwrap_or_default()
     }
 
-    /// Whom its image belongs to. An object that is deleted and made again has another image, so its UID is part.
+    /// The owner of the object's image in the store. It contains the UID, because an object that is deleted and created
+    /// again gets a new image.
     fn owner(&self) -> String {
         let uid = self.meta().uid.as_deref().unwrap_or_default();
         format!("{}/{}/{}/{uid}", Self::kind(&()), self.namespace(), self.name())
     }
 
-    /// Whether an owner is of this kind.
+    /// Whether an owner is an object of this kind.
     fn is_owner(owner: &str) -> bool {
         owner.split_once('/').is_some_and(|(kind, _)| kind == Self::kind(&()))
     }
 
-    /// Whether it is to go once its finalizers are gone.
+    /// Whether the object is being deleted.
     fn is_deleting(&self) -> bool {
         self.meta().deletion_timestamp.is_some()
     }
 
-    /// Takes out what nothing here reads, before the object is kept in memory.
+    /// Removes what dayone does not read, before it keeps the object in memory.
     fn reduce(&mut self) {
         self.meta_mut().managed_fields = None;
         if let Some(annotations) = &mut self.meta_mut().annotations {
@@ -75,13 +76,49 @@ pub(super) trait Kind:
     }
 }
 
-/// What is remembered of objects, by their owners' names.
+/// What dayone remembers of objects, by owner.
 pub(super) trait Memory: Default + Send + Sync + 'static {
-    /// The object is gone.
+    /// Forgets a deleted object.
     fn forget(&self, owner: &str);
 
-    /// Whether the object was looked at, and its image is still to come in a moment.
+    /// Whether the object was reconciled, but its image will be ready only in a moment.
     fn is_waiting(&self, _owner: &str) -> bool {
         false
     }
 }
+
+/// Implements [`Resource`] for a struct with the field `metadata` that is an object of `metal3.io/v1alpha1`.
+macro_rules! metal3_resource {
+    ($kind:ident, $plural:literal) => {
+        impl kube::Resource for $kind {
+            type DynamicType = ();
+            type Scope = k8s_openapi::NamespaceResourceScope;
+
+            fn kind((): &()) -> std::borrow::Cow<'_, str> {
+                stringify!($kind).into()
+            }
+
+            fn group((): &()) -> std::borrow::Cow<'_, str> {
+                "metal3.io".into()
+            }
+
+            fn version((): &()) -> std::borrow::Cow<'_, str> {
+                "v1alpha1".into()
+            }
+
+            fn plural((): &()) -> std::borrow::Cow<'_, str> {
+                $plural.into()
+            }
+
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
+}
+
+pub(super) use metal3_resource;

@@ -1,8 +1,10 @@
-//! Which replica writes: the one that holds the Lease.
+//! Leader election: the replica that holds the Lease writes.
 //!
-//! The rules are those of Kubernetes' own controllers (client-go's leader election): a Lease runs out by the clock of
-//! who looks at it, so that clocks may differ; each change carries the resourceVersion, so that of two who take it one
-//! does; and who cannot renew it stops before others may take it.
+//! The rules are those of Kubernetes' own controllers (client-go's leader election):
+//!
+//! - A Lease expires by the clock of the replica that looks at it, so clocks may differ.
+//! - Each change has the resourceVersion, so only one of two replicas gets the Lease.
+//! - A replica that cannot renew the Lease stops writing before others may take it.
 
 use std::time::Duration;
 
@@ -18,36 +20,36 @@ use tokio_util::sync::CancellationToken;
 
 use super::problem;
 
-/// For how long others leave a Lease alone.
+/// For how long other replicas leave a Lease alone that is not renewed.
 const DURATION: Duration = Duration::from_secs(15);
-/// For how long a Lease that is not renewed is relied upon.
+/// For how long this replica goes on writing if it cannot renew the Lease.
 const RELIED_UPON: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(2);
 /// The longest wait between two requests to an API server that does not answer.
 const UNREACHABLE: Duration = Duration::from_secs(10);
 const REQUEST: Duration = Duration::from_secs(4);
-/// An API server that is just starting refuses everybody for a moment.
+/// An API server that is just starting refuses all requests for a moment.
 const REFUSALS: u32 = 3;
-/// Without the right to use Leases: somebody may grant it.
+/// How long to wait without the right to use Leases, until the next attempt: somebody may grant it.
 const FORBIDDEN: Duration = Duration::from_secs(30);
 
 /// Whether this replica writes.
 pub struct Leadership {
     leads: watch::Receiver<bool>,
     election: Option<(CancellationToken, JoinHandle<()>)>,
-    /// Who leads without an election does until it stops.
+    /// Without an election: set to false when this replica stops leading.
     always: Option<watch::Sender<bool>>,
 }
 
 impl Leadership {
-    /// Without an election.
+    /// Leads without an election.
     pub fn always() -> Self {
         let (sender, leads) = watch::channel(true);
         Self { leads, election: None, always: Some(sender) }
     }
 
-    /// By the Lease of this name, under the name of this replica, which no other may have.
+    /// Takes part in the election by the Lease `name`. No other replica may have the same `identity`.
     pub fn elect(client: Client, namespace: &str, name: &str, identity: &str) -> Self {
         let (sender, leads) = watch::channel(false);
         let stopping = CancellationToken::new();
@@ -66,19 +68,19 @@ impl Leadership {
         Self { leads, election: Some((stopping, task)), always: None }
     }
 
-    /// Whether this replica writes, at any time.
+    /// Tells at any time whether this replica writes.
     pub fn watch(&self) -> watch::Receiver<bool> {
         self.leads.clone()
     }
 
-    /// Stops leading, and gives the Lease back.
+    /// Stops leading, and releases the Lease.
     pub async fn stop(&mut self) {
         if let Some(always) = self.always.take() {
             always.send_replace(false);
         }
         if let Some((stopping, task)) = self.election.take() {
             stopping.cancel();
-            // It is bounded in time; and what it failed of is in the log.
+            // The task has a bound on its time, and logs its failures.
             let _ = task.await;
         }
     }
@@ -97,9 +99,9 @@ struct Candidate {
     name: String,
     identity: String,
     leads: watch::Sender<bool>,
-    /// The Lease, and when it was first seen as it is.
+    /// The Lease, and when this replica first saw its present version.
     seen: Option<(Lease, Instant)>,
-    /// Until when this replica leads without asking.
+    /// Until when this replica leads without another request.
     relied_upon: Option<Instant>,
     rights: Rights,
     /// How often in a row the API server refused Leases, and since when.
@@ -113,33 +115,33 @@ struct Candidate {
 enum Rights {
     Unknown,
     Granted,
-    /// There is no election: this replica leads, as does every other.
+    /// There is no election: every replica leads.
     Missing,
 }
 
-/// What came of a request for the Lease.
+/// The result of a request for the Lease.
 enum Attempt {
     Held,
     HeldByAnother,
     Forbidden(String),
-    /// The API server did not answer, or not to the point.
+    /// The API server did not answer, or with an unexpected error.
     Unanswered,
 }
 
 impl Candidate {
     async fn run(mut self, stopping: CancellationToken) {
         loop {
-            let Some(wait) = stopping.run_until_cancelled(self.turn()).await else { break };
+            let Some(wait) = stopping.run_until_cancelled(self.step()).await else { break };
             if stopping.run_until_cancelled(sleep(wait)).await.is_none() {
                 break;
             }
         }
         self.lead(false);
-        self.give_back().await;
+        self.release().await;
     }
 
-    /// Takes or renews the Lease if possible, and returns how long to wait before the next turn.
-    async fn turn(&mut self) -> Duration {
+    /// Takes or renews the Lease if possible, and returns how long to wait before the next step.
+    async fn step(&mut self) -> Duration {
         let started = Instant::now();
         let attempt = self.attempt(started).await;
         if matches!(attempt, Attempt::Held | Attempt::HeldByAnother) {
@@ -185,8 +187,8 @@ impl Candidate {
         }
     }
 
-    /// Waits for the next turn, but not beyond the Lease that this replica holds. Without one it stops leading, unless
-    /// there is no election.
+    /// Shortens the wait to the end of the Lease that this replica holds. Without a Lease, the replica stops leading,
+    /// unless there is no election.
     fn rely_on_the_lease(&mut self, wait: Duration) -> Duration {
         if self.rights == Rights::Missing {
             return wait;
@@ -200,9 +202,9 @@ impl Candidate {
         wait.min(left)
     }
 
-    /// Roles for a single replica lack the right to Leases, and an administrator may take it away at any time. Every
-    /// write carries a resourceVersion, and all replicas write the same: without an election there are more requests and
-    /// the same result. A Lease that somebody may still hold runs out first.
+    /// Without the right to Leases, this replica leads without an election. Roles for a single replica lack that right, and
+    /// an administrator may revoke it at any time. Every write has a resourceVersion, and all replicas write the same, so
+    /// more requests give the same result. A Lease that another replica may still hold expires first.
     fn refused(&mut self, message: &str, now: Instant) -> Duration {
         self.unanswered = 0;
         let (refusals, since) = self.refused.get_or_insert((0, now));
@@ -216,7 +218,7 @@ impl Candidate {
         if self.rights != Rights::Missing {
             tracing::warn!(
                 "{message}; without the right to get, create and update leases in coordination.k8s.io there is no \
-                 election: this replica writes, as does every other"
+                 election, and every replica writes"
             );
         }
         (self.rights, self.relied_upon, self.seen) = (Rights::Missing, None, None);
@@ -226,7 +228,7 @@ impl Candidate {
 
     async fn take_or_renew(&mut self) -> kube::Result<bool> {
         let now = Timestamp::now();
-        // Who holds the Lease knows it, and renews it in one request.
+        // A replica that holds the Lease renews it in one request, without reading it.
         let renewed = if self.relied_upon.is_some() { self.seen.take() } else { None };
         let mut lease = match renewed {
             Some((lease, _)) => lease,
@@ -270,14 +272,14 @@ impl Candidate {
                 self.seen = Some((lease, Instant::now()));
                 Ok(true)
             }
-            // Somebody else was first.
+            // Another replica was first.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the Lease is nobody's, or this replica's, or was not renewed for as long as it lasts while this replica
-    /// looked on.
+    /// Whether this replica may take the Lease: nobody holds it, or this replica does, or nobody has renewed it for its
+    /// whole duration since this replica first saw it.
     fn is_free(&mut self, lease: &Lease) -> bool {
         let since = match &self.seen {
             Some((seen, since)) if seen.metadata.resource_version == lease.metadata.resource_version => *since,
@@ -298,11 +300,11 @@ impl Candidate {
         if changed && leads {
             tracing::info!(identity = self.identity, "this replica writes");
         } else if changed {
-            tracing::info!(identity = self.identity, "this replica does not write any more");
+            tracing::info!(identity = self.identity, "this replica no longer writes");
         }
     }
 
-    async fn give_back(&mut self) {
+    async fn release(&mut self) {
         let Some((mut lease, _)) = self.relied_upon.take().and(self.seen.take()) else { return };
         let spec = lease.spec.get_or_insert_default();
         spec.holder_identity = Some(String::new());
@@ -310,21 +312,21 @@ impl Candidate {
         spec.renew_time = Some(MicroTime(Timestamp::now()));
         match timeout(REQUEST, self.api.replace(&self.name, &PostParams::default(), &lease)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::warn!("the Lease could not be given back: {}", problem::describe(&error)),
-            Err(_) => tracing::warn!("the Lease could not be given back: the API server does not answer"),
+            Ok(Err(error)) => tracing::warn!("cannot release the Lease: {}", problem::describe(&error)),
+            Err(_) => tracing::warn!("cannot release the Lease: the API server does not answer"),
         }
     }
 }
 
-/// The wait after the first requests without an answer is short: most outages are.
+/// The wait doubles with each request without an answer. It is short at first, because most outages are.
 fn backoff(unanswered: u32) -> Duration {
     RETRY.saturating_mul(2_u32.saturating_pow(unanswered)).min(UNREACHABLE)
 }
 
-/// Adds up to a fifth, so that replicas do not ask at the same moment.
+/// Adds up to a fifth, so that replicas do not send their requests at the same moment.
 fn jittered(wait: Duration) -> Duration {
     let mut random = [0_u8];
-    // Without randomness the wait is as good.
+    // Without random numbers, the plain wait works as well.
     let _ = getrandom::fill(&mut random);
     wait + wait.mul_f64(f64::from(u8::from_le_bytes(random)) / 255.0 / 5.0)
 }

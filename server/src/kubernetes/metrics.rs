@@ -1,4 +1,4 @@
-//! Counters of the controller. No label says which host.
+//! Metrics of the controller. No label names a host.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// Upper bounds of a reconciliation's duration: nothing to do, a build, an API server that is slow.
+/// Buckets for the duration of a reconciliation: nothing to do, a build, a slow API server.
 const SECONDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -29,7 +29,7 @@ struct Request {
     status: &'static str,
 }
 
-/// Counters of the controller. Clones count together.
+/// Metrics of the controller. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct KubernetesMetrics {
     reconciliations: Family<Outcome, Counter>,
@@ -60,34 +60,25 @@ impl Default for KubernetesMetrics {
 }
 
 impl KubernetesMetrics {
-    /// Makes the counters known to an exporter.
+    /// Registers the metrics with an exporter.
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("kubernetes");
-        registry.register("reconciliations", "Objects looked at, by what was done", self.reconciliations.clone());
+        registry.register("reconciliations", "Reconciled objects, by result", self.reconciliations.clone());
         registry.register_with_unit(
             "reconciliation_duration",
-            "How long it took to look at an object, its image and the API server's answers included",
+            "How long reconciling an object took, with its image and the API server's answers",
             Unit::Seconds,
             self.duration.clone(),
         );
-        registry.register(
-            "failures",
-            "Images not made, by the reason in the condition or the Event",
-            self.failures.clone(),
-        );
-        registry.register("objects", "PreprovisioningImages that are known", self.objects.clone());
-        registry.register("data_images", "DataImages that are known", self.data_images.clone());
-        registry.register("leader", "Whether this replica writes (1) or follows (0)", self.leader.clone());
-        registry.register(
-            "owner_references_refused",
-            "Whether the API server refuses owners of Secrets (1): they are labelled without one",
-            self.owners_refused.clone(),
-        );
-        registry.register(
-            "contested_objects",
-            "PreprovisioningImages into which another controller writes other URLs",
-            self.contested.clone(),
-        );
+        let failures = "Images that could not be built, by the reason in the condition or the Event";
+        registry.register("failures", failures, self.failures.clone());
+        registry.register("objects", "Known PreprovisioningImages", self.objects.clone());
+        registry.register("data_images", "Known DataImages", self.data_images.clone());
+        registry.register("leader", "Whether this replica is the leader (1) or not (0)", self.leader.clone());
+        let refused = "Whether the API server refuses to set owners of Secrets (1)";
+        registry.register("owner_references_refused", refused, self.owners_refused.clone());
+        let contested = "PreprovisioningImages whose URL another controller replaces";
+        registry.register("contested_objects", contested, self.contested.clone());
         registry.register("api_requests", "Requests to the API server", self.requests.clone());
     }
 
@@ -101,11 +92,11 @@ impl KubernetesMetrics {
     }
 
     pub(super) fn objects(&self, count: usize) {
-        self.objects.set(i64::try_from(count).unwrap_or(i64::MAX));
+        set(&self.objects, count);
     }
 
     pub(super) fn data_images(&self, count: usize) {
-        self.data_images.set(i64::try_from(count).unwrap_or(i64::MAX));
+        set(&self.data_images, count);
     }
 
     pub(super) fn leader(&self, leads: bool) {
@@ -117,10 +108,10 @@ impl KubernetesMetrics {
     }
 
     pub(super) fn contested(&self, count: usize) {
-        self.contested.set(i64::try_from(count).unwrap_or(i64::MAX));
+        set(&self.contested, count);
     }
 
-    /// Counts an answer, or that there was none.
+    /// Counts a request. `status` is `None` if the API server did not answer.
     pub(super) fn request(&self, method: &Method, status: Option<StatusCode>) {
         let method = match *method {
             Method::GET => "GET",
@@ -139,4 +130,8 @@ impl KubernetesMetrics {
         };
         self.requests.get_or_create(&Request { method, status }).inc();
     }
+}
+
+fn set(gauge: &Gauge, count: usize) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }

@@ -1,12 +1,13 @@
-//! dayone in Kubernetes: images for Metal3, in the place of the image-customization-controller.
+//! dayone in Kubernetes: makes images for Metal3, in place of the image-customization-controller.
 //!
-//! Every replica watches the same objects and computes the same images from them; the one that holds the Lease writes
-//! what came of it. `decide` says what a PreprovisioningImage needs, `reconcile` does it, `watching` says which objects to
-//! look at, and `controller` holds them together; these two are for objects of every kind. `data_image` is the rest of it
-//! for DataImages.
+//! Every replica watches the same objects and computes the same images from them. The replica that holds the Lease writes
+//! the results. `watching` queues the objects that an event is about, `reconcile` handles one object of any kind, and
+//! `controller` runs both. `decide` decides what a PreprovisioningImage needs, and `preprovisioning_image` does it.
+//! `data_image` does both for DataImages.
 
 mod claim;
 mod client;
+mod contention;
 mod context;
 mod controller;
 mod data_image;
@@ -15,17 +16,15 @@ mod events;
 mod installation_key;
 mod kind;
 mod leadership;
-mod look;
 mod metrics;
-mod owners;
+mod owner_permission;
+mod preprovisioning_image;
 mod problem;
-pub mod provider;
 mod readiness;
 mod reconcile;
 pub mod resources;
 mod retries;
-mod rivals;
-mod waiting;
+mod unready;
 mod watching;
 
 pub use client::{ConnectError, connect, counted};

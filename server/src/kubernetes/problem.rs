@@ -1,4 +1,4 @@
-//! Errors of the API server, told so that it is clear what to do.
+//! Errors of the API server, worded so that it is clear what to do.
 
 use std::error::Error as _;
 use std::future::Future;
@@ -6,30 +6,26 @@ use std::time::Duration;
 
 use crate::error_chain::chain;
 
-/// How long one request may take. Watches are not requests of this kind.
+/// How long one request may take. This does not apply to watches.
 const REQUEST: Duration = Duration::from_secs(30);
 
-/// A request that did not come to what it was for.
+/// A request that failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RequestError {
-    /// The API server refused, or could not be reached.
+    /// The API server refused the request, or could not be reached.
     #[error("cannot {doing}: {}", describe(source))]
     Api {
-        /// What the request was for: `read the Secret a`.
+        /// The purpose of the request, such as `read the Secret a`.
         doing: String,
-        /// What came back.
         source: kube::Error,
     },
-    /// No answer.
+    /// The API server did not answer.
     #[error("cannot {doing}: the API server does not answer within {} s", REQUEST.as_secs())]
-    Silence {
-        /// What the request was for.
-        doing: String,
-    },
+    Timeout { doing: String },
 }
 
 impl RequestError {
-    /// The answer's status code; 0 where there was none.
+    /// The status code of the answer; 0 without an answer.
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.code,
@@ -37,38 +33,37 @@ impl RequestError {
         }
     }
 
-    /// Somebody else changed the object first.
+    /// Whether somebody else changed the object first.
     pub(super) fn is_conflict(&self) -> bool {
         self.code() == 409
     }
 
-    /// The API server refuses it.
     pub(super) fn is_forbidden(&self) -> bool {
         self.code() == 403
     }
 
-    /// The object is not there any more.
+    /// Whether the object does not exist any more.
     pub(super) fn is_gone(&self) -> bool {
         self.code() == 404
     }
 }
 
-/// A request, with a bound on its time.
+/// Sends a request, and waits for the answer for a limited time.
 pub(super) async fn request<T>(
-    doing: impl FnOnce() -> String,
+    doing: impl Into<String>,
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, RequestError> {
     match tokio::time::timeout(REQUEST, request).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(source)) => Err(RequestError::Api { doing: doing(), source }),
-        Err(_) => Err(RequestError::Silence { doing: doing() }),
+        Ok(Err(source)) => Err(RequestError::Api { doing: doing.into(), source }),
+        Err(_) => Err(RequestError::Timeout { doing: doing.into() }),
     }
 }
 
-/// An error in one line: what the API server said, or the chain of causes.
+/// An error in one line: the message of the API server, or the chain of causes.
 pub(super) fn describe(error: &kube::Error) -> String {
     match error {
-        // The message says who may not do what on which resource: the rule that is missing.
+        // The message says who may not do what on which resource. That is the missing rule.
         kube::Error::Api(status) if status.code == 403 => {
             format!("{}; a Role or ClusterRole with this rule is missing", status.message)
         }
@@ -77,18 +72,11 @@ pub(super) fn describe(error: &kube::Error) -> String {
     }
 }
 
-/// The status code that a watch failed with; 0 where there was none.
-pub(super) fn watch_code(error: &kube::runtime::watcher::Error) -> u16 {
+/// Why a watch failed: the status code of the answer, or 0 without one, and a description.
+pub(super) fn describe_watch(error: &kube::runtime::watcher::Error) -> (u16, String) {
     match error.source().and_then(|source| source.downcast_ref::<kube::Error>()) {
-        Some(kube::Error::Api(status)) => status.code,
-        _ => 0,
-    }
-}
-
-/// What a watch failed of.
-pub(super) fn describe_watch(error: &kube::runtime::watcher::Error) -> String {
-    match error.source().and_then(|source| source.downcast_ref::<kube::Error>()) {
-        Some(source) => describe(source),
-        None => chain(error),
+        Some(source @ kube::Error::Api(status)) => (status.code, describe(source)),
+        Some(source) => (0, describe(source)),
+        None => (0, chain(error)),
     }
 }

@@ -1,44 +1,41 @@
-//! Whether everything that was there at the start has been looked at.
+//! Whether dayone has reconciled every object that existed when it started.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
-/// What is still to be looked at.
+use parking_lot::Mutex;
+
+/// What dayone still has to list and to reconcile before it is ready.
 #[derive(Debug, Default)]
 pub(super) struct Readiness(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     secrets_listed: bool,
-    /// `None` before the objects are known.
+    /// `None` until the objects are listed.
     pending: Option<HashSet<String>>,
 }
 
 impl Readiness {
-    /// All Secrets are known.
+    /// Notes that all Secrets are known.
     pub(super) fn secrets_listed(&self) {
-        self.state().secrets_listed = true;
+        self.0.lock().secrets_listed = true;
     }
 
-    /// These are the objects. Later lists change nothing: what is new then was not there at the start.
+    /// Notes the objects. Later lists change nothing: objects that are new in them did not exist at the start.
     pub(super) fn objects_listed(&self, owners: impl Iterator<Item = String>) {
-        self.state().pending.get_or_insert_with(|| owners.collect());
+        self.0.lock().pending.get_or_insert_with(|| owners.collect());
     }
 
-    /// The object was looked at, or is gone.
+    /// Notes that an object was reconciled, or is gone.
     pub(super) fn seen(&self, owner: &str) {
-        if let Some(pending) = &mut self.state().pending {
+        if let Some(pending) = &mut self.0.lock().pending {
             pending.remove(owner);
         }
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        let state = self.state();
+        let state = self.0.lock();
         state.secrets_listed && state.pending.as_ref().is_some_and(HashSet::is_empty)
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ready_is_who_has_both_lists_and_has_looked_at_each_object_of_the_first_once() {
+    fn a_replica_is_ready_with_both_lists_and_every_object_of_the_first_list_reconciled() {
         let readiness = Readiness::default();
         let owners = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().into_iter();
         readiness.seen("early");

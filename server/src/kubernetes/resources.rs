@@ -1,72 +1,69 @@
-//! The custom resource `preprovisioningimages.metal3.io/v1alpha1` as the baremetal-operator defines it, read so that no
-//! object can keep the others from being read: every field may be missing, and values are open strings.
+//! The custom resource `preprovisioningimages.metal3.io/v1alpha1` as the baremetal-operator defines it. Every field may be
+//! missing, and values are open strings: otherwise one object that cannot be read would hide all others.
 
-use std::borrow::Cow;
-
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use kube::Resource;
+use kube::Resource as _;
 use serde::{Deserialize, Serialize};
 
-use super::kind::Kind;
+use super::kind::{Kind, metal3_resource};
 use super::metrics::KubernetesMetrics;
-use super::waiting::Waiting;
+use super::unready::Unready;
 
-/// Holds the object until its image is discarded.
+/// Keeps the object until dayone has discarded its image.
 pub const FINALIZER: &str = "preprovisioningimage.metal3.io";
-/// Objects with this label, whatever its value, are assisted-service's.
+/// Objects with this label, with any value, belong to assisted-service.
 pub const FOREIGN_LABEL: &str = "infraenvs.agent-install.openshift.io";
-/// Secrets with this label and value are watched; those that are named by an object get it.
+/// dayone watches Secrets with this label and value, and adds it to the Secrets that objects name.
 pub const SECRET_LABEL: (&str, &str) = ("environment.metal3.io", "baremetal");
 /// Names the stream of base images that a host boots from.
 pub const STREAM_LABEL: &str = "coreos.openshift.io/stream";
 
-/// A request for an image that one host is booted from, and the image's address.
+/// A request for the image that one host boots from, and the image's URL.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PreprovisioningImage {
     /// Name, namespace, labels, finalizers.
     pub metadata: ObjectMeta,
-    /// What is asked for.
+    /// The requested image.
     pub spec: PreprovisioningImageSpec,
-    /// What came of it.
+    /// The result.
     pub status: PreprovisioningImageStatus,
 }
 
-/// What is asked for.
+/// The requested image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PreprovisioningImageSpec {
-    /// A Secret in the same namespace; empty for none.
+    /// The name of a Secret in the same namespace, or empty.
     pub network_data_name: String,
-    /// `x86_64`, `aarch64`; empty for that of the process.
+    /// `x86_64` or `aarch64`; empty for the architecture that dayone runs on.
     pub architecture: String,
-    /// `iso`, `initrd`: the first that can be made is taken.
+    /// `iso`, `initrd`: dayone takes the first one that it supports.
     pub accept_formats: Vec<String>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PreprovisioningImageStatus {
-    /// Where the image is; empty where there is none.
+    /// The URL of the image; empty if there is none.
     pub image_url: String,
-    /// Where its kernel is, for an initramfs.
+    /// For an initramfs: the URL of its kernel.
     pub kernel_url: String,
-    /// What its kernel is to be started with, for an initramfs.
+    /// For an initramfs: additional arguments for its kernel.
     pub extra_kernel_params: String,
     /// `iso` or `initrd`.
     pub format: String,
-    /// As it was asked for.
+    /// As in the spec.
     pub architecture: String,
-    /// The Secret that the image was made of.
+    /// The Secret with the image's network data.
     pub network_data: NetworkDataStatus,
-    /// `Ready`, `Error`, and what others add.
+    /// `Ready`, `Error`, and the conditions of other controllers.
     pub conditions: Vec<Condition>,
 }
 
-/// The Secret that an image was made of.
+/// The Secret with an image's network data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkDataStatus {
@@ -76,62 +73,37 @@ pub struct NetworkDataStatus {
     pub version: String,
 }
 
-/// A condition, as `metav1.Condition`.
+/// A condition (`metav1.Condition`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Condition {
-    /// What it is about.
+    /// The type, such as `Ready`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// The generation of the object that it is about.
+    /// The generation of the object that the condition is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// When `status` changed last.
+    /// The time of the last change of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// Why, in one word.
+    /// The reason, in one word.
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub message: String,
 }
 
-impl Resource for PreprovisioningImage {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
+metal3_resource!(PreprovisioningImage, "preprovisioningimages");
 
-    fn kind((): &()) -> Cow<'_, str> {
-        "PreprovisioningImage".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "metal3.io".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1alpha1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "preprovisioningimages".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+impl PreprovisioningImageStatus {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
     }
 }
 
 impl PreprovisioningImage {
-    /// The condition of this kind.
-    pub fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.status.conditions.iter().find(|condition| condition.kind == kind)
-    }
-
     /// Its finalizers.
     pub fn finalizers(&self) -> &[String] {
         self.metadata.finalizers.as_deref().unwrap_or_default()
@@ -142,7 +114,7 @@ impl PreprovisioningImage {
         self.metadata.labels.as_ref()?.get(name).map(String::as_str)
     }
 
-    /// A reference for what belongs to it, beside other owners.
+    /// A reference by which other objects name this one as one of their owners.
     pub fn owner_reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: Self::api_version(&()).into_owned(),
@@ -155,19 +127,15 @@ impl PreprovisioningImage {
 }
 
 impl Kind for PreprovisioningImage {
-    type Memory = Waiting;
+    type Memory = Unready;
 
     const FOREIGN_LABEL: Option<&'static str> = Some(FOREIGN_LABEL);
     const OPTIONAL: bool = false;
 
     fn uses(&self, secret: &Secret) -> bool {
+        let mut owners = secret.metadata.owner_references.iter().flatten();
         secret.metadata.name.as_deref() == Some(&self.spec.network_data_name)
-            || secret
-                .metadata
-                .owner_references
-                .iter()
-                .flatten()
-                .any(|owner| Some(&owner.uid) == self.metadata.uid.as_ref())
+            || owners.any(|owner| Some(&owner.uid) == self.metadata.uid.as_ref())
     }
 
     fn count(metrics: &KubernetesMetrics, count: usize) {
@@ -202,8 +170,8 @@ mod tests {
         );
         assert_eq!(strange.spec.accept_formats, ["floppy"]);
         assert_eq!(strange.status.format, "tape");
-        assert_eq!(strange.condition("Cooking").unwrap().status, "Perhaps");
-        assert!(strange.condition("Ready").is_none());
+        assert_eq!(strange.status.condition("Cooking").unwrap().status, "Perhaps");
+        assert!(strange.status.condition("Ready").is_none());
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! How long to wait after a failure: longer after each, for each object on its own.
+//! How long to wait after a failure: for each object by itself, and longer after each failure in a row.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1000);
@@ -12,9 +13,9 @@ const LONGEST: Duration = Duration::from_secs(1000);
 pub(super) struct Retries(Mutex<HashMap<String, u32>>);
 
 impl Retries {
-    /// Counts a failure, and says how long to wait.
+    /// Counts a failure, and returns how long to wait.
     pub(super) fn failed(&self, owner: &str) -> Duration {
-        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.0.lock();
         let count = failures.entry(owner.to_owned()).or_default();
         let wait = FIRST.saturating_mul(2_u32.saturating_pow(*count)).min(LONGEST);
         *count = count.saturating_add(1);
@@ -23,7 +24,7 @@ impl Retries {
 
     /// Forgets the failures of an owner.
     pub(super) fn forget(&self, owner: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(owner);
+        self.0.lock().remove(owner);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is known of the cluster: objects and Secrets, watched, reduced, kept in memory; and whom a change concerns.
+//! Watches objects and Secrets, keeps them in memory, and queues the objects that a change concerns.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -20,55 +20,52 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::context::Context;
 use super::decide;
 use super::kind::Kind;
-use super::problem;
+use super::problem::describe_watch;
 use super::resources::SECRET_LABEL;
 
-/// How long to wait before a kind that the API server does not know is asked for again: so long, and longer each time.
+/// How long to wait before dayone lists a kind again that the API server does not know: at first, and at most.
 const ABSENT_FIRST: Duration = Duration::from_secs(1);
 const ABSENT_AT_MOST: Duration = Duration::from_mins(5);
 
-/// How long an API server that is back is left unasked at most. Kube's own minute is meant for thousands of watchers;
-/// here are three, and a host waits for its image.
-const UNANSWERED_AT_MOST: Duration = Duration::from_secs(8);
+/// The longest wait after a failed watch. Kube's own minute is meant for thousands of watchers. dayone has three, and a
+/// host waits for its image.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 
-/// Objects to be looked at. The scheduler behind it holds each at most once.
-pub(super) type Queue<K> = UnboundedSender<ObjectRef<K>>;
-
-/// Where objects of one kind are looked at.
-pub(super) struct Desk<K: Kind> {
+/// The queue of the objects of one kind. The scheduler behind it keeps each object at most once.
+pub(super) struct WorkQueue<K: Kind> {
     pub(super) context: Arc<Context<K>>,
-    pub(super) queue: Queue<K>,
+    pub(super) sender: UnboundedSender<ObjectRef<K>>,
 }
 
-impl<K: Kind> Clone for Desk<K> {
+impl<K: Kind> Clone for WorkQueue<K> {
     fn clone(&self) -> Self {
-        Self { context: Arc::clone(&self.context), queue: self.queue.clone() }
+        Self { context: Arc::clone(&self.context), sender: self.sender.clone() }
     }
 }
 
-impl<K: Kind> Desk<K> {
+impl<K: Kind> WorkQueue<K> {
     fn send(&self, object: &K) {
-        // Nobody listens any more when dayone ends.
-        let _ = self.queue.send(ObjectRef::from_obj(object));
+        // The receiver is gone when dayone stops.
+        let _ = self.sender.send(ObjectRef::from_obj(object));
     }
 
-    /// Has all objects looked at again.
+    /// Queues all objects.
     pub(super) fn send_all(&self) {
         self.context.objects.state().iter().for_each(|object| self.send(object));
     }
 }
 
-/// Keeps the objects of a kind, and everything that belongs to them, as they are in the cluster.
-pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>, desk: Desk<K>) {
+/// Keeps the objects of a kind up to date, discards the images of deleted ones, and queues changed ones.
+pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>, queue: WorkQueue<K>) {
     let config = watcher::Config::default();
     let config = match K::FOREIGN_LABEL {
         Some(label) => config.labels(&format!("!{label}")),
         None => config,
     };
-    let context = &desk.context;
-    let events = known(watch(api, config).backoff(Unanswered::default()), Arc::clone(context));
+    let context = &queue.context;
+    let events = tolerate_absence(watch(api, config).backoff(ShortBackoff::default()), Arc::clone(context));
     let mut events = pin!(logged(events, K::plural(&()).into_owned()));
-    // Of the list that is coming in; those that cannot be read are there all the same.
+    // The owners in the present list, including objects that dayone cannot read.
     let mut listed = HashSet::new();
     while let Some(event) = events.next().await {
         let (owner, event) = readable(event);
@@ -76,13 +73,13 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
             writer.apply_watcher_event(event);
         }
         match event {
-            Some(Event::Apply(object)) => desk.send(&object),
-            Some(Event::Delete(_)) => context.gone(&owner),
+            Some(Event::Apply(object)) => queue.send(&object),
+            Some(Event::Delete(_)) => context.forget(&owner),
             Some(Event::Init) => listed.clear(),
             Some(Event::InitDone) => {
                 context.readiness.objects_listed(context.objects.state().iter().map(|object| object.owner()));
                 context.images.retain(&|owner| !K::is_owner(owner) || listed.contains(owner));
-                desk.send_all();
+                queue.send_all();
                 listed.clear();
             }
             Some(Event::InitApply(_)) | None => {
@@ -93,25 +90,25 @@ pub(super) async fn objects<K: Kind>(api: Api<DeserializeGuard<K>>, mut writer: 
     }
 }
 
-/// How long to wait after each failure of a watch: as kube does, but never for longer than a host should wait.
+/// Kube's wait after each failure of a watch, but never longer than [`LONGEST_BACKOFF`].
 #[derive(Default)]
-struct Unanswered(watcher::DefaultBackoff);
+struct ShortBackoff(watcher::DefaultBackoff);
 
-impl Iterator for Unanswered {
+impl Iterator for ShortBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.0.next().map(|wait| wait.min(UNANSWERED_AT_MOST))
+        self.0.next().map(|wait| wait.min(LONGEST_BACKOFF))
     }
 }
 
-impl Backoff for Unanswered {
+impl Backoff for ShortBackoff {
     fn reset(&mut self) {
         self.0.reset();
     }
 }
 
-/// The event without objects that are none, and whose it is.
+/// Returns the owner that an event is about, and the event; no event if dayone cannot read the object.
 fn readable<K: Kind>(event: Event<DeserializeGuard<K>>) -> (String, Option<Event<K>>) {
     let wrap: fn(K) -> Event<K> = match event {
         Event::Apply(_) => Event::Apply,
@@ -132,8 +129,8 @@ fn readable<K: Kind>(event: Event<DeserializeGuard<K>>) -> (String, Option<Event
             let mut object = K::default();
             *object.meta_mut() = invalid.metadata;
             let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name());
-            tracing::warn!(%kind, namespace, name, "this object cannot be read, and is left alone: {}", invalid.error);
-            // That an object is gone, or to go, is told by its metadata alone.
+            tracing::warn!(%kind, namespace, name, "dayone cannot read this object, and leaves it alone: {}", invalid.error);
+            // The metadata is enough to see that an object is deleted, or being deleted.
             let (owner, deleting) = (object.owner(), object.is_deleting());
             let event = wrap(object);
             (owner, Some(event).filter(|event| deleting || matches!(event, Event::Delete(_))))
@@ -141,56 +138,52 @@ fn readable<K: Kind>(event: Event<DeserializeGuard<K>>) -> (String, Option<Event
     }
 }
 
-/// Whom Secrets concern.
-pub(super) trait Concerned: Send + Sync {
+/// Gets to know about changes of Secrets.
+pub(super) trait SecretListener: Send + Sync {
     /// All Secrets are known.
     fn secrets_listed(&self);
 
-    /// This one has changed, or is gone.
+    /// This Secret has changed, or is gone.
     fn secret_changed(&self, secret: &Secret);
 }
 
-impl<K: Kind> Concerned for Desk<K> {
+impl<K: Kind> SecretListener for WorkQueue<K> {
     fn secrets_listed(&self) {
         self.context.readiness.secrets_listed();
         self.send_all();
     }
 
     fn secret_changed(&self, secret: &Secret) {
-        let concerns =
+        let uses_it =
             |object: &K| secret.metadata.namespace.as_deref() == Some(object.namespace()) && object.uses(secret);
-        self.context.objects.state_filter(concerns).iter().for_each(|object| self.send(object));
+        self.context.objects.state_filter(uses_it).iter().for_each(|object| self.send(object));
     }
 }
 
-/// Keeps the Secrets that are labelled, and tells whom they concern.
-pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, concerned: Vec<Box<dyn Concerned>>) {
+/// Keeps the labelled Secrets up to date, and notifies the listeners.
+pub(super) async fn secrets(api: Api<Secret>, mut writer: Writer<Secret>, listeners: Vec<Box<dyn SecretListener>>) {
     let (label, value) = SECRET_LABEL;
     let config = watcher::Config::default().labels(&format!("{label}={value}"));
-    let events = watch(api, config).backoff(Unanswered::default());
+    let events = watch(api, config).backoff(ShortBackoff::default());
     let mut events = pin!(logged(events, "secrets".to_owned()));
     while let Some(event) = events.next().await {
         let event = event.modify(decide::reduce);
         writer.apply_watcher_event(&event);
         match event {
             Event::Apply(secret) | Event::Delete(secret) => {
-                for concerned in &concerned {
-                    concerned.secret_changed(&secret);
+                for listener in &listeners {
+                    listener.secret_changed(&secret);
                 }
             }
-            Event::InitDone => {
-                for concerned in &concerned {
-                    concerned.secrets_listed();
-                }
-            }
+            Event::InitDone => listeners.iter().for_each(|listener| listener.secrets_listed()),
             Event::Init | Event::InitApply(_) => {}
         }
     }
 }
 
-/// The events, without errors that say that an optional kind is not there. It is asked for again: soon at first, since an
-/// API server that has just started does not know all of its own kinds.
-fn known<K: Kind, T: Send + 'static>(
+/// Removes the errors that say that an optional kind does not exist, and then waits before the next attempt. The wait is
+/// short at first, because an API server that has just started does not know all of its own kinds.
+fn tolerate_absence<K: Kind, T: Send + 'static>(
     events: impl Stream<Item = Result<Event<T>, watcher::Error>>,
     context: Arc<Context<K>>,
 ) -> impl Stream<Item = Result<Event<T>, watcher::Error>> {
@@ -198,19 +191,19 @@ fn known<K: Kind, T: Send + 'static>(
     events.filter_map(move |event| {
         let mut wait = Duration::ZERO;
         match &event {
-            Err(error) if K::OPTIONAL && matches!(problem::watch_code(error), 403 | 404) => {
+            Err(error) if K::OPTIONAL && matches!(describe_watch(error).0, 403 | 404) => {
                 if absent.is_none() {
-                    // Nobody can wait for what may never be there.
+                    // Readiness must not wait for objects that may never exist.
                     context.readiness.objects_listed(std::iter::empty());
-                    let error = problem::describe_watch(error);
-                    tracing::info!("{} are not looked after: {error}; asked for again", K::plural(&()));
+                    let error = describe_watch(error).1;
+                    tracing::info!("dayone cannot watch {}: {error}; it tries again from time to time", K::plural(&()));
                 }
                 wait = absent.map_or(ABSENT_FIRST, |wait| wait.saturating_mul(2).min(ABSENT_AT_MOST));
                 absent = Some(wait);
             }
             // Comes before each attempt.
             Ok(Event::Init) => {}
-            Ok(_) if absent.take().is_some() => tracing::info!("{} are looked after", K::plural(&())),
+            Ok(_) if absent.take().is_some() => tracing::info!("dayone watches {}", K::plural(&())),
             _ => {}
         }
         async move {
@@ -223,26 +216,28 @@ fn known<K: Kind, T: Send + 'static>(
     })
 }
 
-/// The events, with a line in the log when the API server is away for another reason than before, and when it is back.
+/// Removes the errors. Logs when the watch fails for another reason than before, and when it works again.
 fn logged<T>(
     events: impl Stream<Item = Result<Event<T>, watcher::Error>>,
     what: String,
 ) -> impl Stream<Item = Event<T>> {
-    let mut away = None;
+    let mut failure = None;
     events.filter_map(move |event| {
         let event = match event {
             Ok(event) => {
-                // One comes before each attempt.
-                if !matches!(event, Event::Init) && away.take().is_some() {
-                    tracing::info!("{what} are watched again");
+                // `Init` comes before each attempt.
+                if !matches!(event, Event::Init) && failure.take().is_some() {
+                    tracing::info!("dayone watches {what} again");
                 }
                 Some(event)
             }
             Err(error) => {
-                let error = problem::describe_watch(&error);
-                if away.as_ref() != Some(&error) {
-                    tracing::warn!("{what} cannot be watched: {error}; tried again, and what is known is served on");
-                    away = Some(error);
+                let (_, error) = describe_watch(&error);
+                if failure.as_ref() != Some(&error) {
+                    tracing::warn!(
+                        "cannot watch {what}: {error}; dayone tries again, and serves the images that it has"
+                    );
+                    failure = Some(error);
                 }
                 None
             }
@@ -256,9 +251,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_api_server_is_never_left_unasked_for_long() {
-        let waits: Vec<_> = Unanswered::default().take(50).collect();
-        assert!(waits[0] < UNANSWERED_AT_MOST, "{waits:?}");
-        assert!(waits.iter().all(|wait| *wait <= UNANSWERED_AT_MOST), "{waits:?}");
+    fn the_wait_after_a_failed_watch_is_short() {
+        let waits: Vec<_> = ShortBackoff::default().take(50).collect();
+        assert!(waits[0] < LONGEST_BACKOFF, "{waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= LONGEST_BACKOFF), "{waits:?}");
     }
 }

@@ -1,9 +1,10 @@
-//! Which bases are configured: fixed at the start of `dayone serve`, added and removed while a controller runs.
+//! The configured bases: fixed at the start of `dayone serve`, added and removed while a controller runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use imagelib::base::BaseIdentity;
+use parking_lot::RwLock;
 use tokio::sync::watch;
 use tracing::{error, info};
 
@@ -11,61 +12,61 @@ use super::definition::{BaseDefinition, BaseName, DefinitionError};
 use super::digest_cache::DigestCache;
 use super::error::OpenError;
 use super::open_base::{Fresh, OpenBase, OpenBaseError};
-use super::registered_base::{BaseState, RegisteredBase};
+use super::registered_base::RegisteredBase;
 use super::stored_image::StoredImage;
 
-/// What becomes of a start with a base that cannot be used.
+/// What to do at the start if a base is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unusable {
-    /// It fails: a mistake in the configuration.
-    Refused,
-    /// It goes on without the base, which is looked for again at every look at the bases.
-    Awaited,
+pub(super) enum OnUnusable {
+    /// Fail: the configuration is wrong.
+    Fail,
+    /// Go on without the base, and look for it at every recheck.
+    Continue,
 }
 
 /// The configured bases, by name.
 #[derive(Debug)]
 pub(super) struct Bases {
     by_name: RwLock<BTreeMap<BaseName, Arc<RegisteredBase>>>,
-    /// Counts what happened to them.
+    /// Counts the changes of bases.
     changes: watch::Sender<u64>,
 }
 
-/// Makes sure that no two bases have one name.
+/// Checks that no two bases have the same name.
 pub(super) fn check_names(definitions: &[BaseDefinition]) -> Result<(), DefinitionError> {
     let mut names = BTreeSet::new();
     match definitions.iter().find(|base| !names.insert(&base.name)) {
-        Some(twice) => Err(DefinitionError::NameTwice(twice.name.clone())),
+        Some(duplicate) => Err(DefinitionError::DuplicateName(duplicate.name.clone())),
         None => Ok(()),
     }
 }
 
 impl Bases {
-    /// Opens bases, each with a name of its own. Reads those whose digests are not known.
+    /// Opens bases with unique names. Reads those whose digests it does not know.
     pub(super) fn open(
         definitions: Vec<BaseDefinition>,
         digests: &DigestCache,
-        unusable: Unusable,
+        on_unusable: OnUnusable,
     ) -> Result<Self, OpenError> {
         let mut by_name = BTreeMap::new();
         for definition in definitions {
             let name = definition.name.clone();
             let reason = "it has not been read yet".to_owned();
-            let base = RegisteredBase::new(definition, BaseState::Unavailable { reason });
+            let base = RegisteredBase::new(definition, Err(reason));
             let state = match base.open(digests, Fresh::Accept) {
                 Ok(open) => {
                     info!(base = %name, identity = %open.identity, "base is available");
-                    BaseState::Available(Arc::new(open))
+                    Ok(Arc::new(open))
                 }
-                // A server that is away comes back; a mistake in the configuration stays.
+                // A file server that does not answer comes back. A wrong configuration stays wrong.
                 Err(source)
-                    if unusable == Unusable::Refused && !matches!(source, OpenBaseError::Unresponsive { .. }) =>
+                    if on_unusable == OnUnusable::Fail && !matches!(source, OpenBaseError::Unresponsive { .. }) =>
                 {
                     return Err(OpenError::Base { name, source });
                 }
                 Err(error) => {
                     error!(base = %name, %error, "base is not available; images over it answer 503 until it is");
-                    BaseState::Unavailable { reason: error.to_string() }
+                    Err(error.to_string())
                 }
             };
             base.set_state(state);
@@ -75,24 +76,24 @@ impl Bases {
     }
 
     pub(super) fn all(&self) -> Vec<Arc<RegisteredBase>> {
-        self.read().values().cloned().collect()
+        self.by_name.read().values().cloned().collect()
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Arc<RegisteredBase>> {
-        self.read().get(name).cloned()
+        self.by_name.read().get(name).cloned()
     }
 
-    /// The open base of this identity: that of the name if it has it, or any other.
-    pub(super) fn of_identity(&self, identity: &BaseIdentity, name: Option<&BaseName>) -> Option<Arc<OpenBase>> {
+    /// Returns an open base with this identity. Prefers the base with this name.
+    pub(super) fn with_identity(&self, identity: &BaseIdentity, name: Option<&BaseName>) -> Option<Arc<OpenBase>> {
         let named = name.and_then(|name| self.get(name.as_str()));
         let open = named.into_iter().chain(self.all()).filter_map(|base| base.available());
         open.into_iter().find(|open| open.identity == *identity)
     }
 
-    /// From now on, these are the bases. One that is defined as before stays what it is; another one is not available
-    /// until it was looked at. False: nothing has changed.
+    /// Replaces the configured bases. A base with an unchanged definition keeps its state; a new one is unavailable until
+    /// the next recheck. Returns whether anything has changed.
     pub(super) fn replace(&self, definitions: Vec<BaseDefinition>) -> bool {
-        let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
+        let mut by_name = self.by_name.write();
         let mut before = std::mem::take(&mut *by_name);
         let mut changed = false;
         for definition in definitions {
@@ -101,7 +102,7 @@ impl Bases {
                 changed = true;
                 info!(base = %definition.name, "base is added");
                 let reason = "it was added a moment ago and is still being read".to_owned();
-                Arc::new(RegisteredBase::new(definition, BaseState::Unavailable { reason }))
+                Arc::new(RegisteredBase::new(definition, Err(reason)))
             });
             by_name.insert(base.name().clone(), base);
         }
@@ -111,13 +112,13 @@ impl Bases {
         }
         drop(by_name);
         if changed {
-            self.tell();
+            self.notify();
         }
         changed
     }
 
-    /// Tells those who wait for it that something happened to a base.
-    pub(super) fn tell(&self) {
+    /// Notifies those who wait for a change of a base.
+    pub(super) fn notify(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
@@ -131,17 +132,13 @@ impl Bases {
         let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
         let why = match self.get(name.as_str()).map(|base| base.state()) {
             None => "which is not configured".to_owned(),
-            Some(BaseState::Unavailable { reason }) => format!("which is not available: {reason}"),
-            Some(BaseState::Available(other)) => format!(
+            Some(Err(reason)) => format!("which is not available: {reason}"),
+            Some(Ok(other)) => format!(
                 "which was replaced and is another image now (identity {}); register the old file under any name, or \
                  delete the image and order it again",
                 other.identity
             ),
         };
         format!("it was published over the base '{name}' (identity {identity}), {why}")
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<BaseName, Arc<RegisteredBase>>> {
-        self.by_name.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,86 +1,81 @@
-//! What an operator says about a base: its name and its files.
+//! The definition of a base by the operator: its name and its files.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use imagelib::delivery::{DeliveryProfile, DeliveryProfileError};
 use imagelib::source::Role;
 use serde::{Deserialize, Serialize};
+use vocabulary::checked_text;
 
-/// Why a text or a part of the configuration does not define a base.
+/// Why a text, or a part of the configuration, is not a valid definition of a base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
-    /// Not a name for a base.
+    /// The name is not valid.
     #[error(
         "{0:?} is not a name for a base: use 1 to 63 lower-case letters, digits, '-', '.' and '_', \
          and begin with a letter or a digit"
     )]
     Name(String),
-    /// No `=`.
+    /// The text has no `=`.
     #[error(
         "{0:?} does not define a base: write NAME=PATH, or NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]"
     )]
     Form(String),
-    /// A part of a base of several files that is none of the known ones.
+    /// A part of the definition is unknown.
     #[error(
         "base '{name}': {part:?} is none of iso:PATH, kernel:PATH, initrd:PATH, rootfs:PATH, esp:PATH, bios-loader:PATH and profile:PROFILE \
-         (a path that holds a comma can only be given in the configuration file)"
+         (only the configuration file can have paths with a comma)"
     )]
     Part {
         /// The base.
         name: BaseName,
-        /// The text in question.
+        /// The unknown part.
         part: String,
     },
-    /// The same part twice.
+    /// A part is given twice.
     #[error("base '{name}': {part} is given twice")]
     PartTwice {
         /// The base.
         name: BaseName,
-        /// What is given twice.
+        /// The name of the part.
         part: &'static str,
     },
-    /// Neither an ISO nor an initrd with what it needs.
+    /// The files are neither an ISO nor an initrd with the files that it needs.
     #[error(
-        "base '{0}': give either an ISO, or an initrd and its kernel (and a rootfs, where the initrd fetches one); an \
+        "base '{0}': give either an ISO, or an initrd and its kernel (and a rootfs, if the initrd fetches one); an \
          initrd that something else starts may come without a kernel, but then without boot loaders, too"
     )]
     Combination(BaseName),
-    /// Not a delivery profile.
+    /// The delivery profile is unknown.
     #[error(transparent)]
     Profile(DeliveryProfileError),
-    /// An empty path.
+    /// A path is empty.
     #[error("base '{0}': a path is empty")]
     EmptyPath(BaseName),
-    /// A URL where a path belongs.
+    /// A path is a URL.
     #[error(
         "base '{name}': {url:?} is a URL, and dayone reads bases from files: download it, and give the file's path"
     )]
     Url {
         /// The base.
         name: BaseName,
-        /// What was given.
+        /// The URL.
         url: String,
     },
-    /// Two bases of one name.
-    #[error("two bases are named '{0}'; give each a name of its own")]
-    NameTwice(BaseName),
+    /// Two bases have the same name.
+    #[error("two bases are named '{0}'; give each base its own name")]
+    DuplicateName(BaseName),
 }
 
-/// The name of a base: lower-case letters, digits, `-`, `.` and `_`, 63 characters at most, beginning with a letter or
-/// a digit. It stands in API paths as it is.
+/// The name of a base: at most 63 lower-case letters, digits, `-`, `.` and `_`, beginning with a letter or a digit. Paths of
+/// the API contain it unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BaseName(String);
 
-impl BaseName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+checked_text!(BaseName, DefinitionError);
 
 impl FromStr for BaseName {
     type Err = DefinitionError;
@@ -94,66 +89,46 @@ impl FromStr for BaseName {
     }
 }
 
-impl TryFrom<String> for BaseName {
-    type Error = DefinitionError;
-
-    fn try_from(text: String) -> Result<Self, DefinitionError> {
-        text.parse()
-    }
-}
-
-impl From<BaseName> for String {
-    fn from(name: BaseName) -> Self {
-        name.0
-    }
-}
-
 impl std::borrow::Borrow<str> for BaseName {
     fn borrow(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for BaseName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// A base as configured. Whether its files are there is another question.
+/// A configured base. Its files may not exist.
 ///
-/// As text: `NAME=PATH` for an ISO, and `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`
-/// otherwise; `NAME=iso:PATH,profile:PROFILE`, and `profile:PROFILE` behind the others, say how its system takes what is
-/// added. In the configuration file: `{name, iso, profile}`, or `{name, kernel, initrd, rootfs, esp, bios-loader, profile}`.
+/// - As text: `NAME=PATH` for an ISO, or `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`. Another
+///   part, `profile:PROFILE`, sets the delivery profile; an ISO is then `NAME=iso:PATH,profile:PROFILE`.
+/// - In the configuration file: `{name, iso, profile}`, or `{name, kernel, initrd, rootfs, esp, bios-loader, profile}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct BaseDefinition {
-    /// What users call it.
+    /// The base's name.
     pub name: BaseName,
-    /// Where it is.
+    /// The paths of its files.
     pub files: BasePaths,
-    /// How its system takes what is added, where its initramfs does not say so.
+    /// The delivery profile, to override the one that dayone detects.
     pub profile: Option<DeliveryProfile>,
 }
 
-/// Where the files of a base are: either an ISO, or an initrd with its kernel and what else they need.
+/// The paths of the files of a base: either an ISO, or an initrd with its kernel and the files that they need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BasePaths(BTreeMap<Role, PathBuf>);
 
 impl BasePaths {
-    /// The base that is this ISO.
+    /// A base with this ISO.
     pub fn iso(path: PathBuf) -> Self {
         Self(BTreeMap::from([(Role::Iso, path)]))
     }
 
-    /// The base that is this initramfs, with its kernel where that is known. Without one, it gives no medium and no iPXE
-    /// script.
+    /// A base with this initramfs, and with its kernel if it is known. Without the kernel, the base has neither a medium nor an
+    /// iPXE script.
     pub fn initrd(initrd: PathBuf, kernel: Option<PathBuf>) -> Self {
         let kernel = kernel.map(|kernel| (Role::Kernel, kernel));
         Self(kernel.into_iter().chain([(Role::Initrd, initrd)]).collect())
     }
 
-    /// Whether there is a file of this role.
+    /// Whether there is a file with this role.
     pub fn has(&self, role: Role) -> bool {
         self.0.contains_key(&role)
     }
@@ -163,7 +138,7 @@ impl BasePaths {
         self.0.iter().map(|(role, path)| (*role, path.as_path()))
     }
 
-    /// The path, where the base is an ISO.
+    /// The path of the ISO, if the base is an ISO.
     pub fn as_iso(&self) -> Option<&Path> {
         self.0.get(&Role::Iso).map(PathBuf::as_path)
     }
@@ -183,7 +158,7 @@ impl BasePaths {
     }
 }
 
-/// Whether a path was meant as a URL: `https://example.com/live.iso`.
+/// Whether a path is in fact a URL, such as `https://example.com/live.iso`.
 pub fn is_url(path: &Path) -> bool {
     let scheme = path.to_str().and_then(|path| path.split_once("://")).map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| {
@@ -191,10 +166,10 @@ pub fn is_url(path: &Path) -> bool {
     })
 }
 
-/// By which part of a base's text its delivery profile is given.
+/// The name of the part with the delivery profile.
 const PROFILE: &str = "profile";
 
-/// The files of a base that its text can name.
+/// The roles of files that the text can name.
 const PARTS: [Role; 8] = [
     Role::Iso,
     Role::Kernel,
@@ -206,7 +181,7 @@ const PARTS: [Role; 8] = [
     Role::BiosBootCode,
 ];
 
-/// The configuration file's form.
+/// The form in the configuration file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Fields {
@@ -304,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_files_form_is_the_same_thing() {
+    fn the_form_in_the_configuration_file_means_the_same() {
         let yaml = |text: &str| serde_yaml::from_str::<BaseDefinition>(text).map_err(|error| error.to_string());
         assert_eq!(yaml("{name: a, iso: /x.iso}"), Ok("a=/x.iso".parse().unwrap()));
         assert_eq!(yaml("{name: a, kernel: k, initrd: i}"), Ok("a=kernel:k,initrd:i".parse().unwrap()));
@@ -327,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_define_a_base_says_why() {
+    fn errors_say_why_a_text_is_not_a_definition() {
         let long = format!("{}=/x", "a".repeat(64));
         for (bad, reason) in [
             ("/x.iso", "write NAME=PATH"),

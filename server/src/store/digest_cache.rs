@@ -1,12 +1,13 @@
-//! Digests of base files, kept so that a restart does not read gigabytes again.
+//! A cache of base files' digests, so that a restart does not read gigabytes again.
 
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use imagelib::digest::Digest;
 use media::base_file::Fingerprint;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
@@ -14,18 +15,18 @@ use super::directory::{self, DataDirectory};
 
 const VERSION: u32 = 1;
 
-/// How many are kept: more than anyone has bases, and few enough to be nothing.
+/// The maximum number of entries: more than anyone has base files, and small.
 const MOST: usize = 256;
 
-/// Digests by fingerprint. A file whose fingerprint is known has the bytes that were digested: whatever is written to
-/// it changes its ctime, as long as it had settled before it was read ([`BaseFile::settling`]).
+/// Digests by fingerprint. A file with a known fingerprint has the same bytes as before, because every write changes its
+/// ctime. That is certain only if the file had settled before it was read ([`BaseFile::settling`]).
 ///
 /// [`BaseFile::settling`]: media::base_file::BaseFile::settling
 #[derive(Debug)]
 pub(super) struct DigestCache {
-    /// Where they outlive the process, if anywhere.
+    /// The file that keeps the digests, if there is one.
     path: Option<PathBuf>,
-    /// The data directory that this is in, if it is in one.
+    /// The data directory that the file is in, if it is in one.
     directory: Option<Arc<DataDirectory>>,
     entries: Mutex<Vec<Entry>>,
 }
@@ -43,24 +44,22 @@ struct Json {
 }
 
 impl DigestCache {
-    /// Reads the cache. One that cannot be read costs time and nothing else.
+    /// Reads the cache. If it cannot be read, that only costs time.
     pub(super) fn open(path: PathBuf) -> Self {
+        let unreadable = |error: &str| {
+            warn!(path = %path.display(), error, "cannot read the digests of bases; dayone reads the bases again");
+            vec![]
+        };
         let entries = match fs::read(&path).map(|bytes| serde_json::from_slice::<Json>(&bytes)) {
             Ok(Ok(Json { version: VERSION, digests })) => digests,
-            Ok(_) => {
-                warn!(path = %path.display(), "the digests kept of bases cannot be read; the bases are read again");
-                vec![]
-            }
+            Ok(_) => unreadable("the file is damaged, or another version of dayone wrote it"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
-            Err(error) => {
-                warn!(path = %path.display(), %error, "the digests kept of bases cannot be read; the bases are read again");
-                vec![]
-            }
+            Err(error) => unreadable(&error.to_string()),
         };
         Self { path: Some(path), directory: None, entries: Mutex::new(entries) }
     }
 
-    /// The cache of a data directory. What takes the place of the directory is not written to.
+    /// The cache of a data directory. It never writes to another directory in its place.
     pub(super) fn open_in(directory: &Arc<DataDirectory>) -> Self {
         Self { directory: Some(Arc::clone(directory)), ..Self::open(directory.base_digests()) }
     }
@@ -71,14 +70,13 @@ impl DigestCache {
     }
 
     pub(super) fn get(&self, file: &Fingerprint) -> Option<Digest> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.iter().find(|entry| entry.file == *file).map(|entry| entry.sha256)
+        self.entries.lock().iter().find(|entry| entry.file == *file).map(|entry| entry.sha256)
     }
 
-    /// Keeps a digest of a file that had settled before it was read.
+    /// Adds the digest of a file that had settled before it was read.
     pub(super) fn keep(&self, file: Fingerprint, sha256: Digest) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same file with other bytes will not come back.
+        let mut entries = self.entries.lock();
+        // The former bytes of the same file will not come back.
         entries.retain(|entry| !entry.file.is_same_inode(&file));
         entries.push(Entry { file, sha256 });
         let surplus = entries.len().saturating_sub(MOST);
@@ -90,7 +88,7 @@ impl DigestCache {
             None => directory::write(path, &json),
         };
         if let Err(error) = json.map_err(io::Error::from).and_then(write) {
-            warn!(path = %path.display(), %error, "a base's digest cannot be kept; it will be read again at the next start");
+            warn!(path = %path.display(), %error, "cannot keep the digest of a base; the next start will read the base again");
         }
     }
 }

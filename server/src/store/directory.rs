@@ -1,39 +1,39 @@
-//! The data directory: what lies where, and how it is written so that a crash at any moment leaves the old or the new.
+//! The data directory: its files, and how dayone writes them. A crash at any moment leaves either the old or the new content.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, DirEntry, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, StatVfsMountFlags};
 use tracing::{error, info, warn};
 
 use super::storage::{Lost, StorageTrouble};
 
-/// What names of files begin with that are still being written.
+/// The prefix of files that are still being written.
 const UNFINISHED: &str = ".unfinished-";
 
-/// Such files are written in milliseconds.
+/// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
 const STALE: Duration = Duration::from_hours(1);
 
-/// How many bytes a look at the directory writes: more than the usual record, so that what it finds is true of records.
+/// How many bytes a trial writes. A usual record is smaller, so the result applies to records.
 const TRIED: usize = 64 << 10;
 
 /// Why a directory cannot hold the server's data.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// A step on it failed.
+    /// An operation failed.
     #[error("{}: {source}", path.display())]
     Io {
-        /// What it was about.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Another server has it.
+    /// Another server uses it.
     #[error(
         "another dayone uses {} already (it holds the lock on {}); stop it, or give this one a directory of its own",
         .0.display(), .0.join("lock").display()
@@ -45,16 +45,16 @@ pub enum DirectoryError {
 #[derive(Debug)]
 pub(super) struct DataDirectory {
     root: PathBuf,
-    /// The kernel gives the lock back when the file is closed, however the process ends.
+    /// The kernel releases the lock when the file is closed, however the process ends.
     lock: File,
-    /// The directories that are written to, by their paths. As long as they are open, no other directory gets their inodes.
+    /// The directories that dayone writes to. As long as they are open, no other directory gets their inodes.
     opened: Vec<(PathBuf, File)>,
     trouble: Mutex<Option<StorageTrouble>>,
 }
 
 impl DataDirectory {
-    /// Takes the directory into use. It is made where it is missing, but its parent is not: a file system that is not
-    /// mounted must not look like a first start.
+    /// Opens the directory, and creates it if it does not exist. It does not create the parent: if a file system is not
+    /// mounted, that must not look like a first start.
     pub(super) fn open(root: &Path) -> Result<Self, DirectoryError> {
         let failed = |source| DirectoryError::Io { path: root.to_owned(), source };
         make_directory(root).map_err(failed)?;
@@ -68,7 +68,7 @@ impl DataDirectory {
         for path in [directory.images(), directory.boots(), directory.damaged()] {
             make_directory(&path).map_err(|source| DirectoryError::Io { path, source })?;
         }
-        // Nobody else writes here, so whatever is unfinished now was left by a crash.
+        // Nobody else writes here, so all unfinished files are from a crash.
         for path in [root.to_owned(), directory.images(), directory.boots()] {
             let opened = remove_unfinished(&path).and_then(|()| File::open(&path));
             match opened {
@@ -79,18 +79,17 @@ impl DataDirectory {
         Ok(directory)
     }
 
-    /// Writes a file of the directory as [`write()`] does, and makes sure that it is this directory that has it.
+    /// Writes a file as [`write()`] does, and makes sure that the file is in this directory.
     pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.guarded(|| write(path, bytes))
     }
 
-    /// Removes a file of the directory as [`remove()`] does. In a directory that has taken the place of this one, that
-    /// the file is not there says nothing.
+    /// Removes a file as [`remove()`] does, and makes sure that this directory no longer has it.
     pub(super) fn remove(&self, path: &Path) -> io::Result<bool> {
         self.guarded(|| remove(path))
     }
 
-    /// What a file of the directory holds; none where it is not there.
+    /// Reads a file; `None` if it does not exist.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
         self.guarded(|| match fs::read(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -99,18 +98,17 @@ impl DataDirectory {
         })
     }
 
-    /// Why the directory could not be used the last time that anybody tried; none where it could.
+    /// Why the last use of the directory failed; `None` if it succeeded.
     pub(super) fn trouble(&self) -> Option<StorageTrouble> {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.trouble.lock()
     }
 
-    /// Finds out whether records can be written. That is tried only where it is in doubt: a disk that sleeps goes on
-    /// sleeping.
+    /// Finds out whether records can be written. Writes only if there is doubt, so that it does not wake a sleeping disk.
     pub(super) fn try_out(&self) {
         let doubtful = self.guarded(|| {
             let system = rustix::fs::statvfs(self.images().as_path())?;
             let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY);
-            // Some file systems do not count blocks, or inodes.
+            // Some file systems count no blocks, or no inodes.
             let blocks = system.f_blocks > 0 && system.f_bavail.saturating_mul(system.f_frsize) < TRIED as u64;
             let inodes = system.f_files > 0 && system.f_favail == 0;
             Ok(read_only || blocks || inodes)
@@ -118,40 +116,40 @@ impl DataDirectory {
         if matches!(doubtful, Ok(false)) && self.trouble().is_none() {
             return;
         }
-        // It has no name, so that nothing of it is left, or seen, at any time.
+        // The file has no name, so nobody sees it, and nothing of it remains.
         let tried = self.guarded(|| tempfile::tempfile_in(self.images())?.write_all(&vec![0; TRIED]));
         if tried.is_ok()
-            && let Some(trouble) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
+            && let Some(trouble) = self.trouble.lock().take()
         {
             info!(path = %self.root.display(), was = %trouble, "the data directory can be written again");
         }
     }
 
-    /// Does something with the directory, which must be the one that was opened, before and after.
+    /// Uses the directory, and checks before and after that it is still the one that was opened.
     fn guarded<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let done = self.check().and_then(|()| {
             let done = work();
-            // What was done in another directory was not done, and why it failed there does not matter.
+            // Work in another directory does not count, and its errors do not matter.
             self.check().and(done)
         });
         if let Err(failure) = &done {
             let trouble = StorageTrouble::of(failure);
-            let before = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(trouble);
+            let before = self.trouble.lock().replace(trouble);
             if before != Some(trouble) {
                 let path = self.root.display();
-                error!(%path, error = %failure, "the data directory cannot be used; nothing can be stored until it can: {trouble}");
+                error!(%path, error = %failure, "dayone cannot use the data directory, and can store nothing until that changes: {trouble}");
             }
         }
         done
     }
 
-    /// Whether the paths still lead to the directories that were opened.
+    /// Checks that the paths still lead to the directories that were opened.
     fn check(&self) -> io::Result<()> {
         let opened = self.opened.iter().map(|(path, file)| (path.clone(), file, Lost::Replaced));
         for (path, file, otherwise) in opened.chain([(self.root.join("lock"), &self.lock, Lost::Lock)]) {
             let held = file.metadata()?;
             match fs::metadata(&path) {
-                Ok(there) if (there.dev(), there.ino()) == (held.dev(), held.ino()) => {}
+                Ok(found) if (found.dev(), found.ino()) == (held.dev(), held.ino()) => {}
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Err(_) if otherwise == Lost::Replaced => return Err(Lost::Removed.into()),
                 Ok(_) | Err(_) => return Err(otherwise.into()),
@@ -184,7 +182,7 @@ impl DataDirectory {
         self.root.join("damaged")
     }
 
-    /// Moves a file out of the way, to `damaged/`, and says where to. What is there already stays.
+    /// Moves a file to `damaged/`, and returns its new path. Does not replace any file there.
     pub(super) fn set_aside(&self, path: &Path) -> io::Result<PathBuf> {
         let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy().into_owned();
         let names = std::iter::once(name.clone()).chain((1..).map(|number: u64| format!("{name}.{number}")));
@@ -202,8 +200,33 @@ impl DataDirectory {
     }
 }
 
-/// Writes a file that only its owner may read, or replaces it. When this returns, it outlives a power failure; until
-/// then, what was there before is there still.
+/// The records in a directory, which are its files `NAME.json`, by name. `parse` returns `None` for names that are not of a
+/// record. Logs all other files, and leaves them alone.
+pub(super) fn records<N>(directory: &Path, parse: impl Fn(&str) -> Option<N>) -> io::Result<Vec<(N, PathBuf)>> {
+    let mut records = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let stem = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_suffix(".json"));
+        let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        if let Some(name) = stem.filter(|_| is_file).and_then(&parse) {
+            records.push((name, path));
+        } else {
+            warn!(path = %path.display(), "not a record of dayone; left alone");
+        }
+    }
+    Ok(records)
+}
+
+/// Reads a file that has at most `limit` bytes.
+pub(super) fn read_limited(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    if path.metadata()?.len() > limit {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+    }
+    fs::read(path)
+}
+
+/// Writes or replaces a file that only its owner may read. When this returns, the file survives a power failure. Until then,
+/// the old content is still there.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     unfinished(path, bytes)?.persist(path)?;
     sync_parent(path)
@@ -215,18 +238,18 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_parent(path)
 }
 
-/// Removes a file. When this returns, it stays away even after a power failure. False: it was not there.
+/// Removes a file, and returns whether it existed. When this returns, it stays away even after a power failure.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     let removed = match fs::remove_file(path) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(error),
     };
-    // Even where it was not there: an earlier try may have come only this far.
+    // Sync even if the file did not exist: an earlier attempt may have failed before its sync.
     sync_parent(path).map(|()| removed)
 }
 
-/// In the same directory, so that a rename can put it into its place; with mode 0600, as `tempfile` makes them.
+/// Writes a temporary file in the same directory, so that a rename can put it in place. `tempfile` makes it with mode 0600.
 fn unfinished(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))?;
     file.write_all(bytes)?;
@@ -250,8 +273,8 @@ fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what crashes have left in a directory that several servers may share: what is so old that nobody can be
-/// writing it any more.
+/// Removes unfinished files from a directory that several servers may share, if they are so old that they must be from a
+/// crash.
 pub(super) fn remove_stale(directory: &Path) -> io::Result<()> {
     remove_unfinished_if(directory, |entry| {
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
@@ -271,7 +294,7 @@ fn remove_unfinished_if(directory: &Path, condition: impl Fn(&DirEntry) -> bool)
             && condition(&entry)
             && let Err(error) = fs::remove_file(entry.path())
         {
-            warn!(path = %entry.path().display(), %error, "cannot remove what a crash left");
+            warn!(path = %entry.path().display(), %error, "cannot remove an unfinished file from a crash");
         }
     }
     Ok(())
@@ -282,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_done_in_a_directory_that_took_the_place_of_the_one_that_was_opened() {
+    fn a_directory_in_place_of_the_opened_one_is_not_used() {
         let parent = tempfile::tempdir().unwrap();
         let (root, away) = (parent.path().join("data"), parent.path().join("away"));
         let directory = DataDirectory::open(&root).unwrap();
@@ -306,7 +329,7 @@ mod tests {
 
         fs::remove_dir_all(&root).unwrap();
         fs::rename(&away, &root).unwrap();
-        // A success of anything else does not say that records can be written.
+        // A successful read does not show that records can be written.
         assert_eq!(directory.read(&path).unwrap().unwrap(), b"1");
         assert_eq!(directory.trouble(), replaced);
         directory.try_out();
@@ -343,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_unfinished_is_removed_and_nothing_else() {
+    fn only_unfinished_files_of_a_crash_are_removed() {
         let root = tempfile::tempdir().unwrap();
         drop(DataDirectory::open(root.path()).unwrap());
         for name in ["images/.unfinished-a1", ".unfinished-b2", "images/other", "key"] {

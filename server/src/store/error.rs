@@ -1,4 +1,4 @@
-//! What can go wrong with the store.
+//! Errors of the store.
 
 use std::error::Error;
 use std::io;
@@ -13,7 +13,7 @@ use super::key::KeyError;
 use super::open_base::OpenBaseError;
 use super::storage::StorageTrouble;
 
-/// Why the store cannot be opened. For the operator who starts the server: it names files.
+/// Why the store cannot be opened. The texts name files: they are for the operator who starts the server.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The data directory cannot be used.
@@ -22,68 +22,68 @@ pub enum OpenError {
     /// The installation key cannot be used.
     #[error("the installation key {}: {source}", path.display())]
     Key {
-        /// Its file.
+        /// The file of the key.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: KeyError,
     },
     /// There are images but no key.
     #[error(
-        "the installation key {} is missing, but there are images in {}: with a new key their URLs would all change; \
-         restore the key from a backup, or move the images away to begin anew", path.display(), images.display()
+        "the installation key {} is missing, but there are images in {}: with a new key, all their URLs would change; \
+         restore the key from a backup, or move the images away to start again", path.display(), images.display()
     )]
     KeyMissing {
-        /// Where it should be.
+        /// The file of the key.
         path: PathBuf,
-        /// Where the images are.
+        /// The directory of the images.
         images: PathBuf,
     },
-    /// The bases contradict each other.
+    /// The definitions of the bases contradict each other.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A base that does not work, at a start where nothing depends on going on without it.
+    /// A base cannot be used, and there are no images yet for which the server should start without it.
     #[error("base '{name}' cannot be used: {source}")]
     Base {
-        /// Its name.
+        /// The name of the base.
         name: BaseName,
-        /// Why.
+        /// The reason.
         source: OpenBaseError,
     },
 }
 
 /// Why an image cannot be published or released.
 ///
-/// What is displayed is for the client that asked: it names no file of the server. The whole story, for the log, is
-/// the chain of [`source`](std::error::Error::source)s.
+/// The texts name no file of the server: they are for the client. The log gets the chain of
+/// [`source`](std::error::Error::source)s.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Not a base's name.
+    /// No base has this name.
     #[error("there is no base named {0:?}")]
     UnknownBase(String),
     /// The base is configured, but cannot be used at the moment.
     #[error("the base '{name}' is not available at the moment; the server's readiness says why")]
     BaseUnavailable {
-        /// Its name.
+        /// The name of the base.
         name: BaseName,
-        /// Why, for the log.
+        /// The reason, for the log.
         #[source]
         reason: Unavailable,
     },
-    /// The recipe was written for what the base was a moment ago.
+    /// The base was replaced after the recipe was made.
     #[error("the base '{0}' was replaced by another image while this one was made; try again")]
     BaseReplaced(BaseName),
-    /// An owner that cannot be the name of an image in its URL.
+    /// The owner's name cannot be in an image's URL.
     #[error("{name:?} cannot be the name of an image: {reason}")]
     Name {
         /// The owner's name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: NotAName,
     },
-    /// The recipe cannot become an image: the client's to mend.
+    /// The recipe gives no image. The client can correct that.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// The image was published already, by a version of dayone that made other bytes of it.
+    /// Another version of dayone has published the image, with other bytes.
     #[error("an image of the same content was published by another version of dayone; release it and publish it again")]
     OtherBytes,
     /// The image was published already, and its record cannot be read.
@@ -92,14 +92,14 @@ pub enum StoreError {
     )]
     Unreadable,
     /// A mistake in dayone.
-    #[error("the image cannot be kept: this is a mistake in dayone, please report it with the server's log")]
+    #[error("the image cannot be stored: this is a mistake in dayone, please report it with the server's log")]
     Internal(#[source] Unavailable),
     /// The record cannot be written, read back or removed.
     #[error("the server cannot use its data directory: {}", StorageTrouble::of(.0))]
     Write(#[source] io::Error),
 }
 
-/// A reason in words, for the log.
+/// A reason, for the log.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);

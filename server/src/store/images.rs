@@ -2,11 +2,12 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use imagelib::recipe::{PartOrder, RecipeId, SealedRecipe};
 use media::served::Lookup;
 use media::{MediaToken, MediaUuid};
+use parking_lot::RwLock;
 
 use super::stored_image::StoredImage;
 
@@ -20,12 +21,12 @@ pub(super) struct Images {
 struct Maps {
     by_id: BTreeMap<RecipeId, Arc<StoredImage>>,
     by_token: HashMap<MediaToken, Known>,
-    /// Images and their files by what stands in their URLs, in the form that has UUIDs.
+    /// Images and the names of their files, by the UUIDs in their URLs ([`UrlForm::Uuid`](media::UrlForm::Uuid)).
     by_uuid: HashMap<MediaUuid, (Arc<StoredImage>, String)>,
-    /// Images that an earlier version published with their parts in the order in which they were given, by the identity
-    /// that the same content has in canonical order.
+    /// Images that an earlier version published with their parts in the given order, by the id that the same content has in
+    /// canonical order.
     by_content: BTreeMap<RecipeId, BTreeSet<RecipeId>>,
-    /// Images whose records another version of dayone wrote.
+    /// Images whose records this version of dayone cannot read.
     unreadable: BTreeMap<RecipeId, MediaToken>,
 }
 
@@ -36,9 +37,9 @@ enum Known {
 }
 
 impl Images {
-    /// `uuids`: those of its files, by their names.
+    /// Adds an image. `uuids` are the UUIDs of its files, with the files' names.
     pub(super) fn insert(&self, image: Arc<StoredImage>, uuids: Vec<(MediaUuid, String)>) {
-        let mut maps = self.write();
+        let mut maps = self.maps.write();
         maps.by_uuid.extend(uuids.into_iter().map(|(uuid, file)| (uuid, (Arc::clone(&image), file))));
         maps.by_token.insert(image.token(), Known::Image(Arc::clone(&image)));
         if let Some(content) = content_of(&image) {
@@ -47,25 +48,25 @@ impl Images {
         maps.by_id.insert(image.id(), image);
     }
 
-    /// The identity under which the content of a recipe is published, or will be.
+    /// The id under which the content of a recipe is published, or will be.
     pub(super) fn identity_of(&self, recipe: &SealedRecipe) -> RecipeId {
         let id = recipe.id();
-        let maps = self.read();
+        let maps = self.maps.read();
         let earlier = maps.by_content.get(&id).filter(|_| !maps.by_id.contains_key(&id));
-        // Of several, always the same one.
+        // If there are several, always return the same one.
         earlier.and_then(BTreeSet::first).copied().unwrap_or(id)
     }
 
-    /// An image that is there and cannot be served, which the media plane should not take for one that never was.
+    /// Adds an image that cannot be served. The media plane answers 503 for it, not 404.
     pub(super) fn insert_unreadable(&self, id: RecipeId, token: MediaToken, reason: String) {
-        let mut maps = self.write();
+        let mut maps = self.maps.write();
         maps.by_token.insert(token, Known::Unreadable(reason));
         maps.unreadable.insert(id, token);
     }
 
-    /// `uuids`: as they were when it was inserted.
+    /// Removes an image. `uuids` are those that it was inserted with.
     pub(super) fn remove(&self, id: &RecipeId, uuids: Vec<(MediaUuid, String)>) {
-        let mut maps = self.write();
+        let mut maps = self.maps.write();
         for (uuid, _) in uuids {
             maps.by_uuid.remove(&uuid);
         }
@@ -85,42 +86,34 @@ impl Images {
     }
 
     pub(super) fn get(&self, id: &RecipeId) -> Option<Arc<StoredImage>> {
-        self.read().by_id.get(id).cloned()
+        self.maps.read().by_id.get(id).cloned()
     }
 
     pub(super) fn is_unreadable(&self, id: &RecipeId) -> bool {
-        self.read().unreadable.contains_key(id)
+        self.maps.read().unreadable.contains_key(id)
     }
 
     pub(super) fn all(&self) -> Vec<Arc<StoredImage>> {
-        self.read().by_id.values().cloned().collect()
+        self.maps.read().by_id.values().cloned().collect()
     }
 
-    /// What a file of a token is; none where the token is not known.
+    /// Finds a file of the image with this token; `None` if there is no such token.
     pub(super) fn find(&self, token: &MediaToken, file: &str) -> Option<Lookup> {
-        Some(match self.read().by_token.get(token)? {
+        Some(match self.maps.read().by_token.get(token)? {
             Known::Image(image) => image.find(file),
             Known::Unreadable(reason) => Lookup::Unavailable(reason.clone()),
         })
     }
 
-    /// What a UUID is; none where it is not known.
+    /// Finds the file with this UUID; `None` if there is no such UUID.
     pub(super) fn find_uuid(&self, uuid: &MediaUuid) -> Option<Lookup> {
-        let maps = self.read();
+        let maps = self.maps.read();
         let (image, file) = maps.by_uuid.get(uuid)?;
         Some(image.find(file))
     }
-
-    fn read(&self) -> RwLockReadGuard<'_, Maps> {
-        self.maps.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Maps> {
-        self.maps.write().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The identity of the image's content in canonical order, where its own is another.
+/// The id of the image's content in canonical order, if the image has another order.
 fn content_of(image: &StoredImage) -> Option<RecipeId> {
     (image.recipe().order == PartOrder::AsGiven).then(|| image.recipe().in_canonical_order().id())
 }

@@ -1,5 +1,5 @@
-//! A store with nothing on disk: for servers whose images are published again after every restart, because what they
-//! are made from is kept elsewhere.
+//! A store with nothing on disk, for programs whose images are made again after every restart from documents that are kept
+//! elsewhere.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,80 +7,81 @@ use std::time::Duration;
 use media::{MediaUrl, UrlForm};
 use tokio::sync::watch;
 
-use super::bases::{self, Bases, Unusable};
+use super::Store;
+use super::bases::{self, Bases, OnUnusable};
 use super::definition::{BaseDefinition, DefinitionError};
 use super::digest_cache::DigestCache;
 use super::directory;
 use super::error::OpenError;
-use super::holders;
 use super::key::InstallationKey;
+use super::owners::{LINGERING, Owners};
 use super::persistence::Persistence;
-use super::{Parts, Store};
 
-/// What a store in memory is made of.
+/// The settings of a store in memory.
 #[derive(Debug)]
 pub struct InMemory {
-    /// From which the URLs are made: stores with one key and the same bases give the same images at the same URLs.
+    /// The installation key. Stores with the same key and the same bases give the same images the same URLs.
     pub key: InstallationKey,
-    /// The bases to begin with. They are read before the store is there; others follow by [`Store::set_bases`].
+    /// The bases at the start, which are read before the store opens. [`Store::set_bases`] replaces them.
     pub bases: Vec<BaseDefinition>,
-    /// What images' URLs begin with.
+    /// The beginning of images' URLs.
     pub media_url: MediaUrl,
-    /// What they look like behind that.
+    /// The form of images' URLs.
     pub urls: UrlForm,
-    /// A directory for the digests of bases, so that a restart does not read gigabytes again. It may be emptied at any
-    /// time, and several servers may share it.
+    /// A directory for the digests of bases, so that a restart does not read gigabytes again. You may empty it at any time,
+    /// and several servers may share it.
     pub digests: Option<PathBuf>,
-    /// How long an image that its owner has replaced is served.
+    /// How long the store serves an image that its owner has replaced.
     pub lingering: Duration,
-    /// Whether other replicas publish the same images, so that a client may come with a URL that this one will know in a
-    /// moment only.
+    /// Whether other replicas publish the same images. A client may then come with a URL that this replica will know only
+    /// in a moment.
     pub replicated: bool,
 }
 
 impl InMemory {
-    /// A store without bases, for one replica of several.
+    /// A store without bases, for one of several replicas.
     pub fn new(key: InstallationKey, media_url: MediaUrl, urls: UrlForm) -> Self {
-        let (bases, digests, lingering) = (Vec::new(), None, holders::LINGERING);
-        Self { key, bases, media_url, urls, digests, lingering, replicated: true }
+        Self { key, bases: Vec::new(), media_url, urls, digests: None, lingering: LINGERING, replicated: true }
     }
 }
 
 impl Store {
-    /// A store that keeps nothing on disk, and knows no boots. Reads the bases whose digests it does not know. That a
-    /// base cannot be used is no error: it may be there later, and its state says why it is not now.
+    /// Opens a store that keeps nothing on disk, and knows no boots. Reads the bases whose digests it does not know. A base
+    /// that cannot be used is no error: its state gives the reason, and it may be usable later.
     pub fn in_memory(settings: InMemory) -> Result<Self, OpenError> {
         let InMemory { key, bases, media_url, urls, digests, lingering, replicated } = settings;
         bases::check_names(&bases)?;
         let digests = match digests {
             Some(directory) => {
-                // It may not be there yet, and what is left there does no harm.
+                // The directory may not exist yet, and stale files in it do no harm.
                 let _ = directory::remove_stale(&directory);
                 DigestCache::open(directory.join("base-digests.json"))
             }
             None => DigestCache::in_memory(),
         };
-        let bases = Bases::open(bases, &digests, Unusable::Awaited)?;
-        let arrivals = replicated.then(|| watch::Sender::new(0));
-        let persistence = Persistence::Nowhere;
-        Ok(Self::assemble(Parts { persistence, key, media_url, urls, bases, digests, lingering, arrivals }))
+        let bases = Bases::open(bases, &digests, OnUnusable::Continue)?;
+        Ok(Self {
+            owners: Owners::new(lingering),
+            publications: replicated.then(|| watch::Sender::new(0)),
+            ..Self::new(Persistence::None, key, media_url, urls, bases, digests)
+        })
     }
 
-    /// From now on, these are the bases. What is defined as before stays in service. Images over a base that is not among
-    /// them answer 503 until it is again. Added ones are opened before this returns, which takes long where they have to
-    /// be read; one that cannot be opened, or was written to a moment ago, is tried again at every
-    /// [`recheck`](Self::recheck).
+    /// Replaces the bases. A base with an unchanged definition stays in service. Images over a base that is no longer
+    /// configured answer 503 until it is configured again. This opens new bases before it returns, which takes long if they
+    /// have to be read. If a base cannot be opened, or was written a moment ago, every [`recheck`](Self::recheck) tries
+    /// again.
     pub fn set_bases(&self, definitions: Vec<BaseDefinition>) -> Result<(), DefinitionError> {
         bases::check_names(&definitions)?;
         if self.bases.replace(definitions) {
-            // What has lost its base goes out of service before the others are read.
+            // Images that have lost their base go out of service before new bases are read.
             self.plan_images();
             self.recheck();
         }
         Ok(())
     }
 
-    /// Changes whenever a base is added or removed, comes into service, goes out of it, or becomes another one.
+    /// Changes when a base is added or removed, comes into service, goes out of service, or is replaced.
     pub fn base_changes(&self) -> watch::Receiver<u64> {
         self.bases.changes()
     }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use imagelib::image::{FileName, Image};
 
-/// The script for an image that has a kernel and an initramfs; `None` for others, and for those whose kernel arguments
-/// no iPXE script can carry. `url` gives the address of each of the image's files.
+/// Makes the script for an image with a kernel and an initramfs. Returns `None` for other images, and if an iPXE script cannot
+/// contain the kernel arguments. `url` returns the URL of a file of the image.
 ///
-/// iPXE splits a line at white space and joins what follows the kernel's URL with single spaces. It has no quotes and no
+/// iPXE splits a line at white space, and joins the words after the kernel's URL with single spaces. It has neither quotes nor
 /// escapes: `${…}` is always a setting, and a word that begins with `#`, or is `;`, `||` or `&&`, ends the command
 /// (<https://ipxe.org/scripting>).
 pub fn script(image: &Image, url: impl Fn(FileName) -> String) -> Option<String> {
@@ -16,10 +16,10 @@ pub fn script(image: &Image, url: impl Fn(FileName) -> String) -> Option<String>
         return None;
     }
     let mut arguments = words(image.kernel_arguments.as_deref().unwrap_or_default())?;
-    // EFI kernels find the initramfs by the name that iPXE gave it: the last component of its URL.
+    // An EFI kernel finds the initramfs by the name that iPXE gives it: the last component of its URL.
     let mut line = format!("kernel {} initrd={}", url(FileName::Kernel), FileName::Initrd);
     let rootfs = image.rootfs_argument.filter(|_| has(FileName::Rootfs)).map(|name| format!("{name}="));
-    // The user's own address for it stands.
+    // The user's own URL takes precedence.
     let rootfs = rootfs.filter(|start| !arguments.iter().any(|word| word.starts_with(start.as_str())));
     let rootfs = rootfs.map(|start| start + &url(FileName::Rootfs));
     arguments.extend(rootfs.as_deref());
@@ -29,12 +29,12 @@ pub fn script(image: &Image, url: impl Fn(FileName) -> String) -> Option<String>
     Some(format!("#!ipxe\n{line}\ninitrd {}\nboot\n", url(FileName::Initrd)))
 }
 
-/// The arguments as iPXE would hand them on; `None` where that would not be the same arguments.
+/// The arguments as iPXE would pass them on. `None` if these would be other arguments.
 fn words(arguments: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> = arguments.split_ascii_whitespace().collect();
     let ends_command = |word: &str| word.starts_with('#') || matches!(word, ";" | "||" | "&&");
     let lost = words.iter().any(|word| word.contains("${") || word.contains(char::is_control) || ends_command(word));
-    // White space matters inside the kernel's quotes only.
+    // White space matters only inside the kernel's quotes.
     let collapses = arguments.contains('"') && words.join(" ") != arguments.trim_ascii();
     (!lost && !collapses).then_some(words)
 }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_system_is_told_where_its_root_file_system_is() {
+    fn a_live_system_gets_the_url_of_its_root_file_system() {
         let expected = "#!ipxe\n\
             kernel http://[2001:db8::1]:8081/i/token/vmlinuz initrd=initrd.img rw a=\"b c\" \
             coreos.live.rootfs_url=http://[2001:db8::1]:8081/i/token/rootfs.img\n\

@@ -1,4 +1,4 @@
-//! The installation's secret key, from which the tokens in all URLs are made.
+//! The installation key: a secret from which the tokens in all URLs derive.
 
 use std::fmt;
 use std::fs::File;
@@ -15,20 +15,20 @@ use super::directory;
 
 const LENGTH: usize = 32;
 
-/// Why there is no key.
+/// Why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Reading or writing failed.
-    #[error("it cannot be read or made: {0}")]
+    #[error("it cannot be read or created: {0}")]
     Io(#[from] io::Error),
-    /// Not 32 bytes.
+    /// The key has a wrong length.
     #[error(
-        "it has {0} bytes where {LENGTH} belong; restore it from a backup (with another key, all images' URLs change)"
+        "it has {0} bytes, and needs {LENGTH}; restore it from a backup (with another key, all images' URLs change)"
     )]
     Length(usize),
-    /// Others than its owner may read or change it.
+    /// Other users may read or change the key.
     #[error(
-        "others than its owner may use it (mode {0:04o}): whoever reads it can make every image's URL; run chmod 600 on it"
+        "other users may use it (mode {0:04o}), and anyone who reads it can compute every image's URL; run chmod 600 on it"
     )]
     Mode(u32),
     /// The system has no random numbers.
@@ -36,28 +36,28 @@ pub enum KeyError {
     Random(getrandom::Error),
 }
 
-/// 32 random bytes, made at the first start and kept for good: another key would change the URL of every image.
+/// 32 random bytes. The first start creates them. They must never change: another key would change the URL of every image.
 pub struct InstallationKey([u8; LENGTH]);
 
 impl InstallationKey {
-    /// A key that is kept elsewhere, such as in a Secret.
+    /// A key from elsewhere, such as from a Secret.
     pub fn from_bytes(key: [u8; LENGTH]) -> Self {
         Self(key)
     }
 
-    /// Makes a key. Whoever keeps it takes it from [`as_bytes`](Self::as_bytes).
+    /// Creates a random key. To store it elsewhere, use [`as_bytes`](Self::as_bytes).
     pub fn generate() -> Result<Self, KeyError> {
         let mut key = [0; LENGTH];
         getrandom::fill(&mut key).map_err(KeyError::Random)?;
         Ok(Self(key))
     }
 
-    /// The key itself, to keep it, and for nothing else.
+    /// The bytes of the key. Use them only to store the key.
     pub fn as_bytes(&self) -> &[u8; LENGTH] {
         &self.0
     }
 
-    /// Reads the key; `None` when the file is not there.
+    /// Reads the key; `None` if the file does not exist.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, KeyError> {
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -73,21 +73,21 @@ impl InstallationKey {
         bytes.try_into().map(|key| Some(Self(key))).map_err(|_| KeyError::Length(length))
     }
 
-    /// Makes a key where there is none. It is on the disk before it is used, so that no URL is ever given out that a
-    /// crash would take back; and it comes into its place whole, so that a crash leaves no half of one.
+    /// Creates the file with a new key. The key is on disk before dayone uses it, so a crash cannot invalidate a URL. The
+    /// complete file is renamed into place, so a crash leaves no partial key.
     pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
         let key = Self::generate()?;
         directory::write_new(path, &key.0)?;
         Ok(key)
     }
 
-    /// The token in the URLs of an image: the same on every replica that has the key, and after every restart.
+    /// The token in the URLs of an image. It is the same on every replica with this key, and after every restart.
     pub fn token(&self, image: &RecipeId) -> MediaToken {
         self.labelled(b"dayone media token 1\0", image)
     }
 
-    /// The token by which the host of an image calls home, which the image itself holds: so it is made from the identity
-    /// of the recipe without it.
+    /// The token with which the host of an image calls home. The image contains it, so it derives from the id of the recipe
+    /// without it.
     pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
         self.labelled(b"dayone call home token 1\0", image)
     }
@@ -102,13 +102,13 @@ impl InstallationKey {
         MediaToken::from_mac(&self.mac(label, image.as_bytes()))
     }
 
-    /// A key for one purpose, from which neither this one nor that of another purpose can be told.
+    /// Derives a key for one purpose. It reveals neither this key nor the key for another purpose.
     pub(super) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
         self.mac(b"dayone derived key 1\0", purpose)
     }
 
     fn mac(&self, label: &[u8], message: &[u8]) -> [u8; 32] {
-        // HMAC fills up a short key with zeros (RFC 2104 §2); doing that here leaves nothing that could fail.
+        // HMAC pads a short key with zeros (RFC 2104 §2). Padding here means that no operation can fail.
         let mut block = [0; 64];
         block.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
         let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_made_once_and_kept() {
+    fn the_key_is_created_once_and_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
         assert!(InstallationKey::read(&path).unwrap().is_none());

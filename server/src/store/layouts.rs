@@ -1,25 +1,26 @@
-//! The layouts of an image's files, made when they are asked for first.
+//! The layouts of an image's files, computed when somebody first asks for them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use imagelib::image::Image;
 use imagelib::iso::IsoError;
 use imagelib::layout::{Layout, MOST_FILES};
+use parking_lot::Mutex;
 use tracing::debug;
 
 use super::open_base::OpenBase;
 
-/// Layouts by the names of files. They follow from the plan, and never change.
+/// Layouts by file name. They derive from the plan, and never change.
 #[derive(Debug, Default)]
 pub(super) struct Layouts(Mutex<BTreeMap<&'static str, Arc<Layout>>>);
 
 impl Layouts {
-    /// The layout of a file of `size` bytes. One that cannot be told is that of a single file, which is what a progress
-    /// without names comes down to.
+    /// The layout of a file of `size` bytes. If dayone cannot determine it, the layout is a single file, and the progress has
+    /// no names.
     pub(super) fn get(&self, image: &Image, base: &OpenBase, file: &str, size: u64) -> Arc<Layout> {
-        // Held while reading: who asks for the same at the same time waits instead of reading the same.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The lock is held while reading, so that other callers wait instead of reading the same.
+        let mut known = self.0.lock();
         if let Some(layout) = known.get(file) {
             return Arc::clone(layout);
         }
@@ -34,9 +35,9 @@ impl Layouts {
                 layout
             }
             Err(error) => {
-                debug!(file, %error, "what lies where in an image is not known");
+                debug!(file, %error, "cannot determine the layout of an image");
                 let layout = Arc::new(Layout::whole(file, None, overlay.size()));
-                // What cannot be read now may be read later; what makes no sense stays so.
+                // A failed read may succeed later. A structure that is not valid stays invalid.
                 if !matches!(error, IsoError::Read { .. }) {
                     known.insert(name.as_str(), Arc::clone(&layout));
                 }

@@ -1,19 +1,19 @@
-//! Bases and published images: all the state that the server has.
+//! The store keeps bases and published images: all the state that the server has.
 //!
-//! `dayone serve` keeps it in a data directory. Where Kubernetes or another directory keeps what images are made from,
-//! nothing is on disk ([`Store::in_memory`]), and images belong to owners. In the data directory:
+//! `dayone serve` keeps it in a data directory. If Kubernetes or another directory keeps the documents for the images, the
+//! store has nothing on disk ([`Store::in_memory`]), and images belong to owners. The files in the data directory:
 //!
-//! | path | what |
+//! | path | content |
 //! | --- | --- |
-//! | `lock` | locked by the server that uses the directory |
-//! | `key` | 32 random bytes, from which the tokens in all URLs are made |
-//! | `images/<id>.json` | one record for each published image: its recipe, when it was published, what its bytes were |
-//! | `boots/<id>.json` | one record for each boot: what was done to which BMC, and what is to be undone |
-//! | `base-digests.json` | digests of bases, so that a restart does not read them again; may be deleted at any time |
-//! | `damaged/` | records that could not be read, moved there and never deleted |
+//! | `lock` | the lock of the server that uses the directory |
+//! | `key` | 32 random bytes, from which the tokens in all URLs derive |
+//! | `images/<id>.json` | one record per published image: its recipe, the time of publication, the identity of its bytes |
+//! | `boots/<id>.json` | one record per boot: what dayone did to which BMC, and what it must undo |
+//! | `base-digests.json` | digests of bases, so that a restart does not read them again; you may delete it at any time |
+//! | `damaged/` | records that could not be read; dayone never deletes them |
 //!
-//! An image is acknowledged when its record is on the disk. Everything else about it is computed again at every start,
-//! and compared with what the record says its bytes were.
+//! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every
+//! start, and compares it with the identity of the bytes in the record.
 
 mod bases;
 mod boots;
@@ -21,7 +21,7 @@ mod definition;
 mod digest_cache;
 mod directory;
 mod error;
-mod holders;
+mod image_locks;
 mod images;
 mod in_memory;
 pub mod ipxe;
@@ -30,6 +30,7 @@ mod layouts;
 mod on_disk;
 mod open_base;
 mod owned_images;
+mod owners;
 mod persistence;
 mod planning;
 mod publish;
@@ -37,22 +38,19 @@ mod published;
 mod record;
 mod records;
 mod registered_base;
-mod release;
-mod replaced;
 mod storage;
 mod stored_image;
-mod turns;
 mod watch;
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 use imagelib::digest::Digest;
 use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUrl, UrlForm};
+use parking_lot::Mutex;
 
 pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
 pub use directory::DirectoryError;
@@ -60,68 +58,62 @@ pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
+pub use planning::ReplacedBase;
 pub use publish::Publication;
 pub use registered_base::{BaseState, RegisteredBase};
-pub use replaced::ReplacedBase;
 pub use storage::StorageTrouble;
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub use watch::Watch;
 
 use bases::Bases;
 use digest_cache::DigestCache;
-use holders::Holders;
+use image_locks::ImageLocks;
 use images::Images;
+use owners::Owners;
 use persistence::Persistence;
-use turns::Turns;
 
 /// The configured bases and the published images.
 ///
-/// All methods but `find`, `base`, `bases`, `image` and `images` wait for the disk: call them where waiting is allowed.
+/// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
 pub struct Store {
     persistence: Persistence,
     key: InstallationKey,
     media_url: MediaUrl,
     urls: UrlForm,
     bases: Bases,
-    /// What data images are made over.
-    nothing: Arc<OpenBase>,
+    /// The base of data images.
+    empty_base: Arc<OpenBase>,
     digests: Arc<DigestCache>,
     images: Images,
-    holders: Holders,
-    /// Counts what is published, where somebody may ask for it a moment before.
-    arrivals: Option<tokio::sync::watch::Sender<u64>>,
-    turns: Turns,
+    owners: Owners,
+    /// Counts publications, if clients may ask for an image a moment before this replica publishes it.
+    publications: Option<tokio::sync::watch::Sender<u64>>,
+    locks: ImageLocks,
     rechecking: Mutex<()>,
 }
 
-/// In what stores differ.
-struct Parts {
-    persistence: Persistence,
-    key: InstallationKey,
-    media_url: MediaUrl,
-    urls: UrlForm,
-    bases: Bases,
-    digests: DigestCache,
-    lingering: Duration,
-    arrivals: Option<tokio::sync::watch::Sender<u64>>,
-}
-
 impl Store {
-    /// A store in which nothing is published yet.
-    fn assemble(parts: Parts) -> Self {
-        let Parts { persistence, key, media_url, urls, bases, digests, lingering, arrivals } = parts;
+    /// A store without published images.
+    fn new(
+        persistence: Persistence,
+        key: InstallationKey,
+        media_url: MediaUrl,
+        urls: UrlForm,
+        bases: Bases,
+        digests: DigestCache,
+    ) -> Self {
         Self {
             persistence,
             key,
             media_url,
             urls,
             bases,
-            nothing: Arc::new(OpenBase::nothing()),
+            empty_base: Arc::new(OpenBase::empty()),
             digests: Arc::new(digests),
             images: Images::default(),
-            holders: Holders::new(lingering),
-            arrivals,
-            turns: Turns::default(),
+            owners: Owners::new(owners::LINGERING),
+            publications: None,
+            locks: ImageLocks::default(),
             rechecking: Mutex::default(),
         }
     }
@@ -136,9 +128,9 @@ impl Store {
         self.bases.get(name)
     }
 
-    /// The base of no files, over which data images are made.
-    pub fn nothing(&self) -> Arc<OpenBase> {
-        Arc::clone(&self.nothing)
+    /// The base without files, which is the base of data images.
+    pub fn empty_base(&self) -> Arc<OpenBase> {
+        Arc::clone(&self.empty_base)
     }
 
     /// All published images, ordered by identity.
@@ -151,18 +143,17 @@ impl Store {
         self.images.get(id)
     }
 
-    /// The token by which the host of an image calls home, where `image` is the image without it.
+    /// The token with which the host of an image calls home. `image` is the id of the image without that token.
     pub fn call_home_token(&self, image: &RecipeId) -> MediaToken {
         self.key.call_home_token(image)
     }
 
-    /// Why the data directory cannot be used, as of the last time that anybody tried; none where it can.
+    /// Why the last use of the data directory failed; `None` if it succeeded.
     pub fn storage_trouble(&self) -> Option<StorageTrouble> {
-        self.persistence.trouble()
+        self.persistence.directory().ok()?.trouble()
     }
 
-    /// The SHA-256 of a file of an image. Reads the base from the first byte on that was changed, and remembers the
-    /// answer.
+    /// The SHA-256 of a file of an image. Reads the base from the first changed byte on, and remembers the result.
     pub fn digest(&self, image: &StoredImage, file: FileName) -> io::Result<Digest> {
         image.digest(file)
     }

@@ -1,4 +1,4 @@
-//! A store in a data directory, from which published images come back after a restart.
+//! A store in a data directory. After a restart, it has the same published images.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use media::{MediaUrl, UrlForm};
 use tracing::info;
 
-use super::bases::{self, Bases, Unusable};
+use super::bases::{self, Bases, OnUnusable};
 use super::definition::BaseDefinition;
 use super::digest_cache::DigestCache;
 use super::directory::DataDirectory;
@@ -14,32 +14,24 @@ use super::error::OpenError;
 use super::key::InstallationKey;
 use super::persistence::Persistence;
 use super::stored_image::StoredImage;
-use super::{Parts, Store, holders, records};
+use super::{Store, records};
 
 impl Store {
-    /// Takes a data directory into use, opens the bases and brings all published images back.
+    /// Opens a data directory and the bases, and restores all published images.
     ///
-    /// `media_url` is what images' URLs begin with. A base that cannot be used is an error where no image was ever
-    /// published: then it is a mistake in the configuration. Later the server starts without it, so that the other
-    /// bases' images are served, and looks for it again at every [`recheck`](Self::recheck).
+    /// `media_url` is the beginning of images' URLs. If no image was ever published, a base that cannot be used is an
+    /// error: the configuration is wrong. Later, the server starts without that base, so that it serves the images over
+    /// the others, and looks for it at every [`recheck`](Self::recheck).
     pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
         bases::check_names(&bases)?;
         let directory = Arc::new(DataDirectory::open(data_dir)?);
         let records = records::load(&directory)?;
         let key = open_key(&directory, records.is_empty())?;
         let digests = DigestCache::open_in(&directory);
-        let unusable = if records.is_empty() { Unusable::Refused } else { Unusable::Awaited };
-        let bases = Bases::open(bases, &digests, unusable)?;
-        let store = Self::assemble(Parts {
-            persistence: Persistence::Directory(directory),
-            key,
-            media_url,
-            urls: UrlForm::Capability,
-            bases,
-            digests,
-            lingering: holders::LINGERING,
-            arrivals: None,
-        });
+        let on_unusable = if records.is_empty() { OnUnusable::Fail } else { OnUnusable::Continue };
+        let bases = Bases::open(bases, &digests, on_unusable)?;
+        let persistence = Persistence::Directory(directory);
+        let store = Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests);
         for (id, loaded) in records.found {
             let token = store.key.token(&id);
             match loaded {

@@ -1,4 +1,4 @@
-//! A base whose files are open, understood and digested.
+//! A base that is open: dayone knows its files, its kind and its digests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,13 +17,13 @@ use tracing::info;
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 
-/// How often the log says how far reading a base has come.
+/// How often dayone logs its progress while it reads a base.
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// Why a configured base cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenBaseError {
-    /// A file cannot be opened, or changed while it was read.
+    /// A file cannot be opened, or has changed while dayone read it.
     #[error(transparent)]
     File(#[from] base_file::BaseError),
     /// A file cannot be read.
@@ -31,42 +31,42 @@ pub enum OpenBaseError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The files are not those of a base.
+    /// The files are not a base.
     #[error("{files}: {source}")]
     Probe {
         /// The files.
         files: String,
-        /// What they are instead.
+        /// The reason.
         source: imagelib::base::BaseError,
     },
-    /// The file system of one of its files does not answer.
+    /// The file system of a file does not answer.
     #[error(
-        "base image {}: its file system has not answered for {} s; look after its server or its disk",
+        "base image {}: its file system has not answered for {} s; check its file server or its disk",
         path.display(), waited.as_secs()
     )]
     Unresponsive {
         /// The file, or the first of several.
         path: PathBuf,
-        /// For how long.
+        /// How long dayone has waited.
         waited: Duration,
     },
-    /// Somebody is writing it.
-    #[error("base image {}: was written to a moment ago; it will be read when it is a few seconds old", .0.display())]
+    /// Somebody is writing the file.
+    #[error("base image {}: was written a moment ago; dayone reads it when it is a few seconds old", .0.display())]
     BeingWritten(PathBuf),
-    /// It is new here, and all of it is read once.
-    #[error("base image {}: is being read for the first time; it is used when that is done", .0.display())]
+    /// The base is new, and dayone is reading it.
+    #[error("base image {}: dayone is reading it for the first time, and uses it when that is done", .0.display())]
     BeingRead(PathBuf),
 }
 
-/// Whether a base may be opened right after it was written to.
+/// What to do about a base that was written a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fresh {
-    /// It may: it will be read again when the time is over in which a write could go unseen.
+    /// Open it, and read it again later: a write in this moment can go unnoticed.
     Accept,
-    /// It must not: somebody is likely still writing it.
+    /// Do not open it: somebody is probably still writing it.
     Refuse,
 }
 
@@ -77,26 +77,25 @@ pub struct OpenBaseFile {
     pub file: Arc<BaseFile>,
     /// The SHA-256 of its bytes.
     pub digest: Digest,
-    /// Hash states, which make digests of images cheap.
+    /// Intermediate hash states, which make digests of images cheap.
     pub states: PrefixStates,
 }
 
-/// A base whose files are open, understood and digested. It stands for these bytes for ever: when a file changes, this
-/// value is of no use any more, and another takes its place.
+/// A base that is open. It always stands for the same bytes: if a file changes, a new value replaces this one.
 #[derive(Debug)]
 pub struct OpenBase {
-    /// What it is.
+    /// The kind of base, and its structure.
     pub base: Base,
     /// Its identity: a digest over the digests of its files.
     pub identity: BaseIdentity,
     /// Its files.
     pub files: BTreeMap<Role, OpenBaseFile>,
-    /// Whether every change since the files were read is seen for certain.
+    /// Whether dayone certainly notices every change since it read the files.
     settled: bool,
 }
 
 impl OpenBase {
-    /// Opens the files of a base, finds out what it is, and digests what has no known digest.
+    /// Opens the files of a base, probes them, and computes the digests that it does not know.
     pub(super) fn open(
         definition: &BaseDefinition,
         digests: &DigestCache,
@@ -111,11 +110,11 @@ impl OpenBase {
         };
         let files = definition.files.iter().map(|(role, path)| Ok((role, open(path)?)));
         let files: BTreeMap<Role, BaseFile> = files.collect::<Result<_, OpenBaseError>>()?;
-        // Probing is cheap, so it comes before reading it all.
+        // Probing is cheap, so it comes before reading the whole base.
         let probed = Base::probe(&files);
         let settled = files.values().all(|file| file.settling().is_none());
         let mut base = probed.map_err(|source| {
-            // That a file changed is the better answer than what became of it.
+            // If a file has changed meanwhile, that is the better error.
             let changed = files.values().find_map(|file| file.check().err());
             let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
             changed.map_or_else(|| OpenBaseError::Probe { files: paths.join(", "), source }, Into::into)
@@ -132,14 +131,14 @@ impl OpenBase {
         Ok(Self { base, identity, files: digested, settled })
     }
 
-    /// The base of no files, over which data images are made. It is always there.
-    pub(super) fn nothing() -> Self {
+    /// The base without files, which is the base of data images.
+    pub(super) fn empty() -> Self {
         let (files, identity) = (BTreeMap::new(), BaseIdentity::of(&BTreeMap::new()));
         Self { base: Base::Nothing, identity, files, settled: true }
     }
 
-    /// Whether the files are still what they were when they were opened. A file system that does not answer in time
-    /// is an error.
+    /// Checks that the files have not changed since they were opened. It is an error if their file system does not answer in
+    /// time.
     pub(super) fn check_in_time(&self) -> Result<(), base_file::BaseError> {
         self.files.values().try_for_each(|file| file.file.check_in_time())
     }
@@ -152,25 +151,25 @@ impl OpenBase {
         Ok(())
     }
 
-    /// What the bytes of an image over this base are, in short; none where it needs a file that the base has not.
+    /// The identity of the bytes of an image over this base. `None` if the base lacks a file that the image needs.
     pub fn identity_of(&self, overlay: &Overlay) -> Option<Digest> {
         overlay.identity(&self.files.iter().map(|(role, file)| (*role, file.digest)).collect())
     }
 
-    /// The files that an image lies over.
+    /// The files that an image uses.
     pub fn files_of(&self, overlay: &Overlay) -> BaseFiles {
         let used = overlay.files();
         let files = self.files.iter().filter(|(role, _)| used.contains(role));
         files.map(|(role, file)| (*role, Arc::clone(&file.file))).collect()
     }
 
-    /// The SHA-256 of an image over this base. It reads the image.
+    /// The SHA-256 of an image over this base. Reads the image.
     pub(super) fn digest_of(&self, overlay: &Overlay) -> io::Result<Digest> {
         overlay.digest(&self.files_of(overlay), |role| self.files.get(&role).map(|file| &file.states))
     }
 
-    /// Whether the files were read so soon after a write that another write may have gone unseen, and whether that
-    /// time is over now: then reading them again settles it.
+    /// Whether the base should be read again: it was read so soon after a write that dayone may have missed another write,
+    /// and enough time has passed since then.
     pub(super) fn wants_rereading(&self) -> bool {
         !self.settled && self.files.values().all(|file| file.file.settling().is_none())
     }
@@ -182,7 +181,7 @@ fn digest(
     states: &PrefixStates,
     digests: &DigestCache,
 ) -> Result<Digest, OpenBaseError> {
-    // Before reading: what counts is that the time in which a write could go unseen was over by then.
+    // The file must have settled before dayone reads it. Only then does it notice every later write.
     let fingerprint = file.fingerprint().filter(|_| file.settling().is_none());
     if let Some(known) = fingerprint.as_ref().and_then(|fingerprint| digests.get(fingerprint)) {
         return Ok(known);
@@ -202,12 +201,12 @@ fn digest(
     Ok(digest)
 }
 
-/// Says now and then how far reading has come.
+/// Logs the progress of reading a file.
 struct Progress<'a> {
     file: &'a BaseFile,
     name: &'a BaseName,
     start: Instant,
-    /// How many times.
+    /// How many intervals have been logged.
     logged: AtomicU64,
     read: AtomicU64,
 }

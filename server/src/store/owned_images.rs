@@ -1,4 +1,4 @@
-//! Images that belong to owners, such as objects of Kubernetes or files in a directory.
+//! Images with owners, such as objects in Kubernetes or files in a directory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::open_base::OpenBase;
 use super::stored_image::StoredImage;
 use super::{Publication, Store, persistence};
 
-/// What an owner's name ends in, and what takes that place in the name of its kernel, in [`UrlForm::Named`].
+/// In [`UrlForm::Named`]: the suffix of an owner's name, and the suffix that replaces it in the name of the kernel.
 const INITRAMFS: &str = ".initramfs";
 const KERNEL: &str = ".kernel";
 
@@ -23,10 +23,10 @@ const KERNEL: &str = ".kernel";
 const TICK: Duration = Duration::from_secs(1);
 
 impl Store {
-    /// Publishes the image that `recipe` describes over the base `base`, as [`publish`](Self::publish) does, and makes
-    /// it that of `owner`. The one that the owner had lingers for a while, so that a BMC that reads it comes to its end.
+    /// Publishes the image of `recipe` over the base `base`, as [`publish`](Self::publish) does, and makes it the image of
+    /// `owner`. The owner's previous image lingers for a while, so that a BMC can finish reading it.
     ///
-    /// An image belongs to all owners that publish it. It is released when none of them has it any more.
+    /// Several owners may share an image. The store releases it when it has no owner any more.
     pub fn publish_for(
         &self,
         owner: &str,
@@ -38,14 +38,14 @@ impl Store {
         self.publish_owned(owner, &open, Some(name), recipe, label)
     }
 
-    /// Publishes a data image for an owner, as [`publish_for`](Self::publish_for) does images over bases.
+    /// Publishes a data image for an owner, as [`publish_for`](Self::publish_for) does for images over bases.
     pub fn publish_data_for(
         &self,
         owner: &str,
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        self.publish_owned(owner, &self.nothing(), None, recipe, label)
+        self.publish_owned(owner, &self.empty_base, None, recipe, label)
     }
 
     fn publish_owned(
@@ -59,49 +59,49 @@ impl Store {
         if self.urls == UrlForm::Named {
             check_name(owner).map_err(|reason| StoreError::Name { name: owner.to_owned(), reason })?;
         }
-        let (id, turn) = self.turn_of(&recipe);
-        let published = self.publish_in_turn(id, open, base, recipe, label)?;
-        // Within the turn, so that nobody releases the image between its being published and its being held.
-        let dropped = self.holders.hold(owner, id, Instant::now(), persistence::now());
-        drop(turn);
-        self.release_unheld(dropped);
+        let (id, lock) = self.lock_image(&recipe);
+        let published = self.publish_locked(id, open, base, recipe, label)?;
+        // While the image is locked, nobody can release it before it has its owner.
+        let dropped = self.owners.assign(owner, id, Instant::now(), persistence::now());
+        drop(lock);
+        self.release_unowned(dropped);
         Ok(published)
     }
 
     /// Whether the owner has an image that can be served.
     pub fn serves(&self, owner: &str) -> bool {
-        let held = self.holders.image_of(owner).and_then(|(id, _)| self.images.get(&id));
-        held.is_some_and(|image| image.available().is_some())
+        let image = self.owners.image_of(owner).and_then(|(id, _)| self.images.get(&id));
+        image.is_some_and(|image| image.available().is_some())
     }
 
-    /// The owner is gone: its image and what lingers of it are released at once, unless another owner has them.
+    /// Removes an owner. Releases its image and its lingering images at once, unless another owner has them.
     pub fn discard(&self, owner: &str) {
-        self.release_unheld(self.holders.discard(owner));
+        self.release_unowned(self.owners.discard(owner));
     }
 
-    /// All owners but those that `keep` names are gone.
+    /// Removes all owners for which `keep` is false.
     pub fn retain(&self, keep: impl Fn(&str) -> bool) {
-        self.release_unheld(self.holders.retain(keep));
+        self.release_unowned(self.owners.retain(keep));
     }
 
-    /// What has lingered long enough is released.
+    /// Releases images that have lingered long enough.
     pub(super) fn release_expired(&self) {
-        self.release_unheld(self.holders.expire(Instant::now()));
+        self.release_unowned(self.owners.expire(Instant::now()));
     }
 
-    fn release_unheld(&self, images: Vec<RecipeId>) {
+    fn release_unowned(&self, images: Vec<RecipeId>) {
         for id in images {
-            let _turn = self.turns.wait(id);
+            let _lock = self.locks.lock(id);
             // Somebody may have published it again meanwhile.
-            if !self.holders.is_held(&id)
-                && let Err(error) = self.release_in_turn(&id)
+            if !self.owners.is_owned(&id)
+                && let Err(error) = self.release_locked(&id)
             {
-                error!(image = %id, %error, "an image that nobody has any more could not be released");
+                error!(image = %id, %error, "cannot release an image that has no owner any more");
             }
         }
     }
 
-    /// The URL of a file of an image that `owner` has, in the store's form.
+    /// The URL of a file of the owner's image, in the store's form.
     pub fn url(&self, owner: &str, image: &StoredImage, file: FileName) -> String {
         let named = match (self.urls, file) {
             (UrlForm::Uuid, _) => Some(self.key.uuid(&image.id(), file.as_str()).as_str().to_owned()),
@@ -115,16 +115,16 @@ impl Store {
         }
     }
 
-    /// What a name stands for, in [`UrlForm::Named`]: what the owner of that name has. Its content changes under one
-    /// URL, so it is dated to the second after the owner came by it: whatever was served with that date was there to the
-    /// second's end, and a cache that compares times does not take it for what was there before.
+    /// Finds the file with this name, in [`UrlForm::Named`]: the image of the owner with this name. The content of the URL
+    /// changes, so the file's date is the second after the owner got the image. Content with that date therefore existed
+    /// until the end of that second, and a cache that compares dates does not confuse it with the previous content.
     pub(super) fn find_owned(&self, name: &str) -> Lookup {
         let kernel_of = |name: &str| name.strip_suffix(KERNEL).map(|stem| format!("{stem}{INITRAMFS}"));
-        let (held, kernel) = match self.holders.image_of(name) {
-            Some(held) => (Some(held), false),
-            None => (kernel_of(name).and_then(|owner| self.holders.image_of(&owner)), true),
+        let (entry, kernel) = match self.owners.image_of(name) {
+            Some(entry) => (Some(entry), false),
+            None => (kernel_of(name).and_then(|owner| self.owners.image_of(&owner)), true),
         };
-        let found = held.and_then(|(id, since)| {
+        let found = entry.and_then(|(id, since)| {
             let image = self.images.get(&id)?;
             let file = if kernel { FileName::Kernel.as_str() } else { image.main_file()? };
             Some((image.find(file), since))

@@ -1,20 +1,35 @@
-//! Images and the bases that are there now.
+//! Which images can be served over the present bases.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use imagelib::base::BaseIdentity;
 use tracing::{error, warn};
 
 use super::Store;
+use super::definition::BaseName;
 use super::open_base::OpenBase;
 use super::stored_image::StoredImage;
 
+/// A base whose files were replaced, so that it no longer fits images that were published over it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacedBase {
+    /// The name of the base.
+    pub name: BaseName,
+    /// Its identity when the images were published.
+    pub was: BaseIdentity,
+    /// Its identity now.
+    pub now: BaseIdentity,
+    /// How many images answer 503 for this reason.
+    pub images: usize,
+}
+
 impl Store {
-    /// Brings every image in line with the bases that are there now.
+    /// Plans every image over the present bases.
     pub(super) fn plan_images(&self) {
         let (mut without_base, mut example) = (0_u64, None);
         for image in self.images.all() {
-            let base = self.base_of(&image);
-            match base {
+            match self.base_of(&image) {
                 Some(base) if !image.is_over(&base) => {
                     if let Err(error) = image.plan_over(&base, &self.media_url) {
                         error!(image = %image.id(), %error, "image is not served");
@@ -23,7 +38,7 @@ impl Store {
                 Some(_) => {}
                 None => {
                     let reason = self.bases.reason_for_none(&image);
-                    if image.without_base(&reason) {
+                    if image.lose_base(&reason) {
                         without_base += 1;
                         example = Some(reason);
                     }
@@ -31,14 +46,28 @@ impl Store {
             }
         }
         if let Some(example) = example {
-            warn!(images = without_base, example, "images answer 503: their base is not there");
+            warn!(images = without_base, example, "images answer 503: their base is not available");
         }
     }
 
     /// The open base of an image.
     fn base_of(&self, image: &StoredImage) -> Option<Arc<OpenBase>> {
         let identity = image.recipe().base;
-        let data = (self.nothing.identity == identity).then(|| self.nothing());
-        data.or_else(|| self.bases.of_identity(&identity, image.base_name()))
+        let data = (self.empty_base.identity == identity).then(|| self.empty_base());
+        data.or_else(|| self.bases.with_identity(&identity, image.base_name()))
+    }
+
+    /// The replaced bases, ordered by name and by former identity.
+    pub fn replaced_bases(&self) -> Vec<ReplacedBase> {
+        let mut images: BTreeMap<(BaseName, BaseIdentity), usize> = BTreeMap::new();
+        for image in self.images() {
+            let Some(name) = image.base_name().filter(|_| image.available().is_none()) else { continue };
+            *images.entry((name.clone(), image.recipe().base)).or_default() += 1;
+        }
+        let replaced = images.into_iter().filter_map(|((name, was), images)| {
+            let now = self.base(name.as_str())?.available()?.identity;
+            (now != was).then_some(ReplacedBase { name, was, now, images })
+        });
+        replaced.collect()
     }
 }

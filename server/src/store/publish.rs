@@ -1,4 +1,4 @@
-//! Publishing images: from a sealed recipe to an image that is served and outlives a restart.
+//! Publishes images: from a sealed recipe to an image that is served and survives a restart. Also releases them.
 
 use std::sync::Arc;
 
@@ -8,25 +8,23 @@ use tracing::{error, info};
 use super::Store;
 use super::definition::BaseName;
 use super::error::{StoreError, Unavailable};
+use super::image_locks::ImageLock;
 use super::open_base::OpenBase;
 use super::record::Record;
-use super::registered_base::BaseState;
 use super::stored_image::{PlanError, PlannedImage, StoredImage};
-use super::turns::Turn;
 
-/// Whether publishing made something new.
+/// Whether publishing made a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Publication {
-    /// The image was not there before.
+    /// The image is new.
     Created,
     /// The same image was published already.
     Existing,
 }
 
 impl Store {
-    /// Publishes the image that `recipe` describes over the base `base`. When this returns, the image is served, and
-    /// outlives a power failure. `label` is what the user calls the host; an image that is published already keeps the
-    /// label that it has.
+    /// Publishes the image of `recipe` over the base `base`. When this returns, the image is served, and survives a power
+    /// failure. `label` is the user's name for the host. An image that is published already keeps its label.
     pub fn publish(
         &self,
         base: &str,
@@ -46,10 +44,7 @@ impl Store {
         let registered = self.bases.get(base).ok_or_else(|| StoreError::UnknownBase(base.to_owned()))?;
         let name = registered.name().clone();
         let unavailable = |reason| StoreError::BaseUnavailable { name: name.clone(), reason: Unavailable(reason) };
-        let open = match registered.state() {
-            BaseState::Available(open) => open,
-            BaseState::Unavailable { reason } => return Err(unavailable(reason)),
-        };
+        let open = registered.state().map_err(unavailable)?;
         open.check_in_time().map_err(|error| unavailable(error.to_string()))?;
         if recipe.recipe().base != open.identity {
             return Err(StoreError::BaseReplaced(name));
@@ -57,13 +52,13 @@ impl Store {
         Ok((open, name))
     }
 
-    /// Publishes the data image that `recipe` describes, as [`publish`](Self::publish) does images over bases.
+    /// Publishes the data image of `recipe`, as [`publish`](Self::publish) does for images over bases.
     pub fn publish_data(
         &self,
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        self.publish_over(&self.nothing, None, recipe, label)
+        self.publish_over(&self.empty_base, None, recipe, label)
     }
 
     fn publish_over(
@@ -73,30 +68,30 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        let (id, _turn) = self.turn_of(&recipe);
-        self.publish_in_turn(id, open, base, recipe, label)
+        let (id, _lock) = self.lock_image(&recipe);
+        self.publish_locked(id, open, base, recipe, label)
     }
 
-    /// The identity of the image that a recipe gives, or has given already: an image that an earlier version of dayone
-    /// published from the same content in another order is that image.
+    /// The id of the image that a recipe gives. If an earlier version of dayone published the same content in another order,
+    /// that is the id of the earlier image.
     pub fn identity_of(&self, recipe: &SealedRecipe) -> RecipeId {
         self.images.identity_of(recipe)
     }
 
-    /// Waits for the turn to work on the image of a recipe.
-    pub(super) fn turn_of(&self, recipe: &SealedRecipe) -> (RecipeId, Turn<'_>) {
+    /// Locks the image of a recipe.
+    pub(super) fn lock_image(&self, recipe: &SealedRecipe) -> (RecipeId, ImageLock<'_>) {
         loop {
             let id = self.identity_of(recipe);
-            let turn = self.turns.wait(id);
-            // It may have been released meanwhile.
+            let lock = self.locks.lock(id);
+            // Somebody may have released an earlier image meanwhile.
             if self.identity_of(recipe) == id {
-                return (id, turn);
+                return (id, lock);
             }
         }
     }
 
-    /// While it is the caller's turn to work on the image.
-    pub(super) fn publish_in_turn(
+    /// Publishes an image that the caller has locked.
+    pub(super) fn publish_locked(
         &self,
         id: RecipeId,
         open: &Arc<OpenBase>,
@@ -106,9 +101,9 @@ impl Store {
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         if let Some(image) = self.images.get(&id) {
             if image.available().is_none() {
-                image.plan_over(open, &self.media_url).map_err(|error| refusal(&id, error))?;
+                image.plan_over(open, &self.media_url).map_err(|error| plan_failed(&id, error))?;
             }
-            // An image that an earlier version published in another order has its own recipe of the same content.
+            // An image that an earlier version published in another order has its own recipe with the same content.
             let own = (recipe.id() != id).then(|| image.recipe().clone().seal());
             self.persistence.confirm(image.record(), own.as_ref().unwrap_or(&recipe))?;
             image.order_again();
@@ -119,20 +114,51 @@ impl Store {
         }
         let (token, created) = (self.key.token(&id), self.persistence.time_of_publication());
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);
-        let planned = planned.map_err(|error| refusal(&id, error))?;
+        let planned = planned.map_err(|error| plan_failed(&id, error))?;
         let record = Record { created, base, label, files: planned.identities() };
         self.persistence.keep(&record, &recipe)?;
         let image = Arc::new(StoredImage::planned(token, id, recipe.into_recipe(), record, planned));
         self.serve(Arc::clone(&image));
-        if let Some(arrivals) = &self.arrivals {
-            arrivals.send_modify(|count| *count = count.wrapping_add(1));
+        if let Some(publications) = &self.publications {
+            publications.send_modify(|count| *count = count.wrapping_add(1));
         }
         info!(image = %id, token = token.shown(), base = image.base_name().map(BaseName::as_str), "image is published");
         Ok((image, Publication::Created))
     }
+
+    /// Releases an image: dayone no longer serves it, and forgets its record. Returns whether it existed.
+    pub fn release(&self, id: &RecipeId) -> Result<bool, StoreError> {
+        let _lock = self.locks.lock(*id);
+        self.release_locked(id)
+    }
+
+    /// Releases images that were just published for a request that has failed since, unless somebody has ordered them
+    /// again meanwhile.
+    pub fn withdraw(&self, images: &[Arc<StoredImage>]) {
+        for image in images {
+            let _lock = self.locks.lock(image.id());
+            if !image.is_ordered_again()
+                && let Err(error) = self.release_locked(&image.id())
+            {
+                error!(image = %image.id(), %error, "cannot release the image of a failed request");
+            }
+        }
+    }
+
+    /// Releases an image that the caller has locked.
+    pub(super) fn release_locked(&self, id: &RecipeId) -> Result<bool, StoreError> {
+        let image = self.images.get(id);
+        let known = image.is_some() || self.images.is_unreadable(id);
+        if known {
+            self.persistence.forget(id)?;
+            self.images.remove(id, image.map(|image| self.uuids(&image)).unwrap_or_default());
+            info!(image = %id, "image is released");
+        }
+        Ok(known)
+    }
 }
 
-fn refusal(id: &RecipeId, error: PlanError) -> StoreError {
+fn plan_failed(id: &RecipeId, error: PlanError) -> StoreError {
     match error {
         PlanError::Image(error) => StoreError::Image(error),
         PlanError::OtherBytes => {

@@ -1,4 +1,4 @@
-//! What the media plane finds in the store.
+//! What the media plane gets from the store.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use super::Store;
 use super::stored_image::StoredImage;
 
 impl Store {
-    /// From now on the image is served.
+    /// Begins to serve an image.
     pub(super) fn serve(&self, image: Arc<StoredImage>) {
         let uuids = self.uuids(&image);
         self.images.insert(image, uuids);
     }
 
-    /// The UUIDs of the files of an image, where their URLs have them.
+    /// The UUIDs of the files of an image, if URLs have the form with UUIDs.
     pub(super) fn uuids(&self, image: &StoredImage) -> Vec<(MediaUuid, String)> {
         let files = image.files().filter(|_| self.urls == UrlForm::Uuid);
         files.map(|file| (self.key.uuid(&image.id(), file), file.to_owned())).collect()
     }
 
-    /// What is looked for, or that it is not there yet where an image may arrive at any moment.
-    fn arriving(&self, find: impl Fn() -> Option<Lookup>) -> Lookup {
+    /// Finds a file. If this replica does not know it, but may publish it in a moment, the caller can wait for that.
+    fn find_or_wait(&self, find: impl Fn() -> Option<Lookup>) -> Lookup {
         if let Some(found) = find() {
             return found;
         }
-        let Some(arrivals) = &self.arrivals else { return Lookup::NotFound };
-        // Looking again after subscribing misses nothing that is published in between.
-        let arrivals = arrivals.subscribe();
-        find().unwrap_or(Lookup::NotYet(arrivals))
+        let Some(publications) = &self.publications else { return Lookup::NotFound };
+        // The second attempt comes after the subscription, so no publication in between is missed.
+        let publications = publications.subscribe();
+        find().unwrap_or(Lookup::NotYet(publications))
     }
 }
 
 impl Published for Store {
     fn find(&self, token: &str, file: &str) -> Lookup {
         match token.parse() {
-            Ok(token) => self.arriving(|| self.images.find(&token, file)),
+            Ok(token) => self.find_or_wait(|| self.images.find(&token, file)),
             Err(NotAToken) => Lookup::NotFound,
         }
     }
@@ -47,7 +47,7 @@ impl Published for Store {
 
     fn find_name(&self, name: &str) -> Lookup {
         match (self.urls, name.parse()) {
-            (UrlForm::Uuid, Ok(uuid)) => self.arriving(|| self.images.find_uuid(&uuid)),
+            (UrlForm::Uuid, Ok(uuid)) => self.find_or_wait(|| self.images.find_uuid(&uuid)),
             (UrlForm::Named, _) => self.find_owned(name),
             (UrlForm::Capability | UrlForm::Uuid, _) => Lookup::NotFound,
         }

@@ -1,4 +1,4 @@
-//! The record of a published image: the one file from which it comes back after a restart.
+//! The record of a published image: the file from which a restarted server restores it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -12,46 +12,46 @@ use super::definition::BaseName;
 
 const VERSION: u32 = 1;
 
-/// The first second of the year 10000, which HTTP's dates cannot tell.
+/// The first second of the year 10000, which HTTP's dates cannot express.
 const END_OF_TIME: u64 = 253_402_300_800;
 
-/// Why a file is not the record of the image that its name says.
+/// Why a file is not a valid record of the image that its name gives.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RecordError {
-    /// Not JSON, or not of a record. Says where, and never what: a record holds secrets.
+    /// The file is not a JSON record. The text gives the position and never the content: a record holds secrets.
     #[error("it is not a record of an image: line {line}, column {column}")]
     Json { line: usize, column: usize },
-    /// Written by another version of dayone.
+    /// Another version of dayone wrote the record.
     #[error("it has version {0}; this dayone reads version {VERSION}")]
     Version(u32),
-    /// A recipe that cannot be read.
+    /// The recipe cannot be read.
     #[error("its recipe cannot be read: {0}")]
     Recipe(#[from] RecipeError),
-    /// A recipe of another image.
-    #[error("its recipe is that of the image {0}")]
+    /// The recipe belongs to another image.
+    #[error("its recipe belongs to the image {0}")]
     OtherImage(RecipeId),
-    /// A time that is none.
-    #[error("it says that it was made {0} seconds after 1970, which is past the year 9999")]
+    /// The time of publication is not valid.
+    #[error("its time of publication, {0} seconds after 1970, is past the year 9999")]
     Created(u64),
 }
 
 impl RecordError {
-    /// Whether it is a sound record that another version of dayone would read.
+    /// Whether another version of dayone can read the record.
     pub(super) fn is_other_version(&self) -> bool {
         matches!(self, Self::Version(_) | Self::Recipe(RecipeError::Version(_)))
     }
 }
 
-/// What is kept of a published image besides its recipe.
+/// What the record of a published image has besides the recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
-    /// When it was published first, in whole seconds: its `Last-Modified`.
+    /// When it was first published, in whole seconds. This is its `Last-Modified`.
     pub(super) created: SystemTime,
-    /// What the base was called then; a data image has none. The recipe has its identity, which is what counts.
+    /// The name of the base at that time; a data image has none. Only the identity in the recipe determines the base.
     pub(super) base: Option<BaseName>,
-    /// What the user calls the host.
+    /// The user's name for the host.
     pub(super) label: Option<String>,
-    /// What the bytes of each file were then: the identities of the overlays.
+    /// The identities of the bytes of each file at that time.
     pub(super) files: BTreeMap<String, Digest>,
 }
 
@@ -76,7 +76,7 @@ struct VersionJson {
 }
 
 impl Record {
-    /// The record as it is written: JSON, one line, with the canonical form of the recipe in it.
+    /// The content of the file: one line of JSON, with the canonical form of the recipe.
     pub(super) fn to_json(&self, recipe: &SealedRecipe) -> Result<Vec<u8>, serde_json::Error> {
         let created = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut json = serde_json::to_vec(&RecordJson {
@@ -91,7 +91,7 @@ impl Record {
         Ok(json)
     }
 
-    /// Reads the record of the image `id`. Only the whole of what was written passes: the recipe must hash to `id`.
+    /// Reads the record of the image `id`. The digest of the recipe must be `id`, so a damaged recipe is an error.
     pub(super) fn from_json(json: &[u8], id: &RecipeId) -> Result<(SealedRecipe, Self), RecordError> {
         let place = |error: serde_json::Error| RecordError::Json { line: error.line(), column: error.column() };
         let VersionJson { version } = serde_json::from_slice(json).map_err(place)?;
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// As the first version wrote it. Records must be read for as long as their images are published.
+    /// A record as the first version wrote it. dayone must be able to read records as long as their images are published.
     const WRITTEN: &str = concat!(
         r#"{"version":1,"created":1700000000,"base":"coreos","label":"worker-1","files":{"initrd.img":"#,
         r#""277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9"},"recipe":{"version":1,"recipe":{"base":"#,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_written_and_read_as_ever() {
+    fn the_format_of_records_has_not_changed() {
         let recipe =
             recipe(r#"{"ignition":{"version":"3.4.0"},"x":[1.0,1e3,-0.1,18446744073709551615,"\u00e9/\u0001"]}"#);
         assert_eq!(recipe.id().to_string(), ID);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_formatted_by_others_is_read() {
+    fn a_reformatted_record_is_read() {
         let value: serde_json::Value = serde_json::from_str(WRITTEN).unwrap();
         let formatted = serde_json::to_vec_pretty(&value).unwrap();
         let (recipe, found) = Record::from_json(&formatted, &ID.parse().unwrap()).unwrap();

@@ -1,28 +1,21 @@
-//! Configured bases, and what is known of each at the moment.
+//! A configured base, and its present state.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use imagelib::delivery::DeliveryProfile;
 use media::{SingleFlight, WAIT_LIMIT};
+use parking_lot::{Mutex, RwLock};
 
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 use super::open_base::{Fresh, OpenBase, OpenBaseError};
 
-/// Whether a configured base can be used.
-#[derive(Debug, Clone)]
-pub enum BaseState {
-    /// It can.
-    Available(Arc<OpenBase>),
-    /// It cannot, for now. It is looked at again every few seconds.
-    Unavailable {
-        /// Why, for operators: it names files.
-        reason: String,
-    },
-}
+/// The open base if it can be used now. Otherwise the reason, which is for operators: it names files. The store checks the base
+/// again every few seconds.
+pub type BaseState = Result<Arc<OpenBase>, String>;
 
 /// A configured base.
 #[derive(Debug)]
@@ -33,7 +26,7 @@ pub struct RegisteredBase {
     opening: Arc<SingleFlight<Opened>>,
 }
 
-/// A base that was opened by another thread, for whoever takes it first.
+/// The result of opening a base on another thread, until somebody takes it.
 type Opened = Arc<Mutex<Option<Result<OpenBase, OpenBaseError>>>>;
 
 impl RegisteredBase {
@@ -41,47 +34,44 @@ impl RegisteredBase {
         Self { definition, state: RwLock::new(state), answering: Arc::default(), opening: Arc::default() }
     }
 
-    /// What users call it.
+    /// The base's name.
     pub fn name(&self) -> &BaseName {
         &self.definition.name
     }
 
-    /// How its system takes what is added, where the operator says so.
+    /// The delivery profile, if the operator sets one.
     pub fn profile(&self) -> Option<DeliveryProfile> {
         self.definition.profile
     }
 
-    /// What the operator configured.
+    /// The base as the operator configured it.
     pub fn definition(&self) -> &BaseDefinition {
         &self.definition
     }
 
     /// Whether it can be used at the moment.
     pub fn state(&self) -> BaseState {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.read().clone()
     }
 
-    /// The open base, where it can be used at the moment.
+    /// The open base, if it can be used at the moment.
     pub fn available(&self) -> Option<Arc<OpenBase>> {
-        match self.state() {
-            BaseState::Available(open) => Some(open),
-            BaseState::Unavailable { .. } => None,
-        }
+        self.state().ok()
     }
 
-    /// Opens its files, however long reading them takes, unless their file system does not answer.
+    /// Opens the base, however long reading it takes. Fails if the file system does not answer.
     pub(super) fn open(&self, digests: &DigestCache, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
         self.answers()?;
         OpenBase::open(&self.definition, digests, fresh)
     }
 
-    /// [`open`](Self::open), for callers that have other bases to look at: where reading takes long it goes on without
-    /// them, and a later call has what came of it.
+    /// Like [`open`](Self::open), for callers that must not wait long: if reading takes long, it continues on another
+    /// thread, and a later call returns the result.
     pub(super) fn open_in_time(&self, digests: &Arc<DigestCache>, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
         self.answers()?;
-        let take = |opened: Opened| opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(since_the_last_call) = self.opening.last().and_then(take) {
-            return since_the_last_call;
+        let take = |opened: Opened| opened.lock().take();
+        if let Some(opened) = self.opening.last().and_then(take) {
+            return opened;
         }
         let (definition, digests) = (self.definition.clone(), Arc::clone(digests));
         let opened = self
@@ -95,12 +85,13 @@ impl RegisteredBase {
         self.definition.files.iter().next().map(|(_, path)| path.to_owned()).unwrap_or_default()
     }
 
-    /// Whether the file system of its files answers at all.
+    /// Checks that the file system of its files answers.
     fn answers(&self) -> Result<(), OpenBaseError> {
         let paths: Vec<_> = self.definition.files.iter().map(|(_, path)| path.to_owned()).collect();
         let answered = self.answering.run(move || {
             for path in paths {
-                // What is wrong with a file is for opening it to say, and a FIFO must not be waited for.
+                // Errors are ignored here: opening the base reports them. Only files are read, because reading a FIFO
+                // would block.
                 if path.metadata().is_ok_and(|metadata| metadata.is_file()) {
                     let _ = File::open(path).and_then(|mut file| file.read(&mut [0]));
                 }
@@ -117,6 +108,6 @@ impl RegisteredBase {
     }
 
     pub(super) fn set_state(&self, state: BaseState) {
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state.write() = state;
     }
 }

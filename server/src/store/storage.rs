@@ -1,9 +1,9 @@
-//! Why the data directory cannot be used, in words that name no file: readiness and problems show them.
+//! Why the data directory cannot be used. The texts name no file, because readiness and the API show them.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// How the data directory is no longer the one that the server opened at its start.
+/// How the data directory differs from the one that the server opened at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// Nothing is at its path.
@@ -41,7 +41,7 @@ pub enum StorageTrouble {
 }
 
 impl StorageTrouble {
-    /// What the error of a read or a write says of the directory.
+    /// The problem of the directory, from the error of a read or a write.
     pub fn of(error: &io::Error) -> Self {
         if let Some(lost) = error.get_ref().and_then(|inner| inner.downcast_ref::<Lost>()) {
             return Self::Lost(*lost);
@@ -55,12 +55,12 @@ impl StorageTrouble {
         }
     }
 
-    /// Whether room is what is missing.
+    /// Whether there is no space left.
     pub fn is_full(self) -> bool {
         matches!(self, Self::Full | Self::Quota)
     }
 
-    /// What the operator does about it.
+    /// What the operator should do.
     fn fix(self) -> &'static str {
         match self {
             Self::Full => "make room on it",

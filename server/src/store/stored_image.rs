@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlErr
 use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
+use parking_lot::{Mutex, RwLock};
 
 use super::definition::BaseName;
 use super::ipxe;
@@ -25,39 +26,30 @@ use super::record::Record;
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
 
-/// An image that was published and not released. Its address, its bytes and its times never change.
+/// A published image. Its URL, its bytes and its times never change.
 pub struct StoredImage {
     id: RecipeId,
     token: MediaToken,
-    /// Without its canonical form, which would be in memory a second time.
+    /// Without its canonical form, which would take the same memory again.
     recipe: Recipe,
     record: Record,
-    /// Its label, as requests need it.
+    /// The label, in a form that is cheap to clone for each request.
     host: Option<Arc<str>>,
     current: RwLock<Current>,
     digests: Mutex<BTreeMap<FileName, Digest>>,
     reading: ImageReading,
-    /// Whether the image was ordered a second time.
+    /// Whether somebody ordered the image again.
     ordered_again: AtomicBool,
 }
 
-/// What an image is at the moment, and the base that this follows from.
+/// The present state of an image, and the base that it depends on.
 struct Current {
     base: Option<Arc<OpenBase>>,
     state: ImageState,
 }
 
-/// Whether an image can be served.
-#[derive(Debug, Clone)]
-pub enum ImageState {
-    /// It can.
-    Available(Arc<PlannedImage>),
-    /// It cannot, for now: its base is not there.
-    Unavailable {
-        /// Why, for operators.
-        reason: String,
-    },
-}
+/// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
+pub type ImageState = Result<Arc<PlannedImage>, String>;
 
 /// An image over an open base.
 #[derive(Debug)]
@@ -70,7 +62,7 @@ pub struct PlannedImage {
     layouts: Layouts,
 }
 
-/// Why a recipe does not give the image that it should.
+/// Why planning an image failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlanError {
     #[error(transparent)]
@@ -78,27 +70,27 @@ pub(super) enum PlanError {
     /// A mistake in dayone.
     #[error("the image does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
-    /// Another mistake in dayone.
+    /// A mistake in dayone.
     #[error("the image needs a file that its base does not have")]
     NoFile,
-    /// The recipe's address of the media plane is none.
-    #[error("the address of the root file system: {0}")]
+    /// The media URL in the recipe is not valid.
+    #[error("the URL of the root file system: {0}")]
     MediaUrl(MediaUrlError),
-    /// The address of the root file system cannot be a kernel argument.
+    /// The URL of the root file system cannot be a kernel argument.
     #[error(transparent)]
     RootfsUrl(#[from] RootfsUrlError),
-    /// Planned by another version, which made other bytes of it.
+    /// Another version of dayone published the image with other bytes.
     #[error(
-        "this version of dayone would make other bytes of it than it was published with; run the version that \
+        "with this version of dayone, the image would have other bytes than when it was published; run the version that \
          published it, or release the image and publish it again"
     )]
     OtherBytes,
 }
 
 impl StoredImage {
-    /// An image that is not planned yet. `id` is the identity of `recipe`.
+    /// An image that is not planned yet. `id` is the id of `recipe`.
     pub(super) fn new(token: MediaToken, id: RecipeId, recipe: Recipe, record: Record) -> Self {
-        let state = ImageState::Unavailable { reason: "it is not planned yet".to_owned() };
+        let state = Err("it is not planned yet".to_owned());
         let current = RwLock::new(Current { base: None, state });
         Self {
             id,
@@ -113,7 +105,7 @@ impl StoredImage {
         }
     }
 
-    /// An image that was planned just now.
+    /// An image that was just planned.
     pub(super) fn planned(
         token: MediaToken,
         id: RecipeId,
@@ -122,7 +114,7 @@ impl StoredImage {
         planned: PlannedImage,
     ) -> Self {
         let image = Self::new(token, id, recipe, record);
-        image.set(Some(Arc::clone(&planned.base)), ImageState::Available(Arc::new(planned)));
+        image.set(Some(Arc::clone(&planned.base)), Ok(Arc::new(planned)));
         image
     }
 
@@ -130,7 +122,7 @@ impl StoredImage {
         &self.record
     }
 
-    /// Notes that somebody else relies on it now. Within the image's turn.
+    /// Notes that somebody else relies on the image now. The caller has locked the image.
     pub(super) fn order_again(&self) {
         self.ordered_again.store(true, Ordering::Relaxed);
     }
@@ -139,7 +131,7 @@ impl StoredImage {
         self.ordered_again.load(Ordering::Relaxed)
     }
 
-    /// The identity of its recipe.
+    /// The id of the image.
     pub fn id(&self) -> RecipeId {
         self.id
     }
@@ -149,95 +141,92 @@ impl StoredImage {
         self.token
     }
 
-    /// What its base was called when it was published; a data image has none.
+    /// The name that its base had when it was published. A data image has none.
     pub fn base_name(&self) -> Option<&BaseName> {
         self.record.base.as_ref()
     }
 
-    /// What the user calls the host that it was published for first.
+    /// The user's name for the host that the image was first published for.
     pub fn label(&self) -> Option<&str> {
         self.record.label.as_deref()
     }
 
-    /// What it is made from.
+    /// The recipe of the image.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// When it was published first, in whole seconds.
+    /// When it was first published, in whole seconds.
     pub fn created(&self) -> SystemTime {
         self.record.created
     }
 
-    /// The entity tags of its files, by their names; that of the iPXE script is not among them.
+    /// The entity tags of its files, by file name, without the iPXE script.
     pub fn etags(&self) -> impl Iterator<Item = (&str, ETag)> {
         self.record.files.iter().map(|(name, identity)| (name.as_str(), ETag::new(identity)))
     }
 
-    /// The names of its files; that of the iPXE script is not among them.
+    /// The names of its files, without the iPXE script.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         self.record.files.keys().map(String::as_str)
     }
 
-    /// The name of the file that it is all about.
+    /// The name of its main file.
     pub(super) fn main_file(&self) -> Option<&str> {
         FileName::MAIN.iter().map(|name| name.as_str()).find(|name| self.record.files.contains_key(*name))
     }
 
     /// Whether it can be served at the moment.
     pub fn state(&self) -> ImageState {
-        self.current().state.clone()
+        self.current.read().state.clone()
     }
 
-    /// The plan, where the image can be served at the moment.
+    /// The plan, if the image can be served at the moment.
     pub fn available(&self) -> Option<Arc<PlannedImage>> {
-        match self.state() {
-            ImageState::Available(planned) => Some(planned),
-            ImageState::Unavailable { .. } => None,
-        }
+        self.state().ok()
     }
 
-    /// Whether its state follows from this base.
+    /// Whether the image is planned over this base.
     pub(super) fn is_over(&self, base: &Arc<OpenBase>) -> bool {
-        self.current().base.as_ref().is_some_and(|current| Arc::ptr_eq(current, base))
+        self.current.read().base.as_ref().is_some_and(|current| Arc::ptr_eq(current, base))
     }
 
-    /// Plans it again over a base with its identity, and makes sure that its bytes are those of when it was published.
+    /// Plans it again over a base with its identity, and checks that its bytes are the same as when it was published.
     pub(super) fn plan_over(&self, base: &Arc<OpenBase>, media_url: &MediaUrl) -> Result<(), PlanError> {
         let planned = PlannedImage::plan(&self.recipe, base, &self.token, self.record.created, media_url);
         let same = planned.and_then(|planned| {
             if planned.identities() == self.record.files { Ok(planned) } else { Err(PlanError::OtherBytes) }
         });
         let (state, result) = match same {
-            Ok(planned) => (ImageState::Available(Arc::new(planned)), Ok(())),
-            Err(error) => (ImageState::Unavailable { reason: error.to_string() }, Err(error)),
+            Ok(planned) => (Ok(Arc::new(planned)), Ok(())),
+            Err(error) => (Err(error.to_string()), Err(error)),
         };
         self.set(Some(Arc::clone(base)), state);
         result
     }
 
-    /// What of it was read since it was published, the server was started, or a boot of it began. Cheap.
+    /// The record of what was read since the image was published, the server was started, or a boot of it began. Cheap.
     pub fn reading(&self) -> ReadingSnapshot {
         let files = self.available().map(|planned| planned.sizes()).unwrap_or_default();
         self.reading.snapshot(files)
     }
 
-    /// Forgets what was read so far: a boot of it begins.
+    /// Clears the record of what was read, because a boot begins.
     pub fn restart_reading(&self) {
         self.reading.restart();
     }
 
-    /// What of a file of it was read since `moment`; without one, since the server was started or a boot of it began.
+    /// What was read of a file since `moment`, or without one, since the server was started or a boot began.
     pub fn read_since(&self, file: &str, moment: Option<Instant>) -> Since {
         self.reading.since(file, moment)
     }
 
-    /// How far its reading has come, by the files on it. The first time, directories of the image are read for it.
+    /// How much was read, by the files in the image. The first call reads directories of the image.
     pub fn progress(&self) -> Progress {
         self.progress_of(&self.reading())
     }
 
-    /// [`progress`](Self::progress), of what was read by then.
+    /// [`progress`](Self::progress) at the time of this snapshot.
     pub fn progress_of(&self, snapshot: &ReadingSnapshot) -> Progress {
         let planned = self.available();
         Progress::new(snapshot, |file| match &planned {
@@ -246,51 +235,44 @@ impl StoredImage {
         })
     }
 
-    /// Takes it out of service, since no base has its identity. Whether that is news.
-    pub(super) fn without_base(&self, why: &str) -> bool {
-        let known = matches!(&*self.current(), Current { base: None, state: ImageState::Unavailable { reason } } if reason == why);
+    /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
+    pub(super) fn lose_base(&self, why: &str) -> bool {
+        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
         if !known {
-            self.set(None, ImageState::Unavailable { reason: why.to_owned() });
+            self.set(None, Err(why.to_owned()));
         }
         !known
     }
 
     fn set(&self, base: Option<Arc<OpenBase>>, state: ImageState) {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Current { base, state };
+        *self.current.write() = Current { base, state };
     }
 
-    fn current(&self) -> RwLockReadGuard<'_, Current> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a file name in its URL stands for.
+    /// Finds the file with this name in the image's URL.
     pub(super) fn find(&self, file: &str) -> Lookup {
-        match &self.current().state {
-            ImageState::Available(planned) => match planned.served.get_key_value(file) {
+        match &self.current.read().state {
+            Ok(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
                     Lookup::Found(ServedFile { host, reading, ..served.clone() })
                 }
                 None => Lookup::NotFound,
             },
-            ImageState::Unavailable { reason } if self.record.files.contains_key(file) || file == IPXE_SCRIPT => {
+            Err(reason) if self.record.files.contains_key(file) || file == IPXE_SCRIPT => {
                 Lookup::Unavailable(reason.clone())
             }
-            ImageState::Unavailable { .. } => Lookup::NotFound,
+            Err(_) => Lookup::NotFound,
         }
     }
 
     /// See [`Store::digest`](super::Store::digest).
     pub(super) fn digest(&self, file: FileName) -> io::Result<Digest> {
-        // Held while reading: who asks for the same at the same time waits instead of reading the same.
-        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        // The lock is held while reading, so that other callers wait instead of reading the same.
+        let mut digests = self.digests.lock();
         if let Some(known) = digests.get(&file) {
             return Ok(*known);
         }
-        let planned = match self.state() {
-            ImageState::Available(planned) => planned,
-            ImageState::Unavailable { reason } => return Err(io::Error::other(reason)),
-        };
+        let planned = self.state().map_err(io::Error::other)?;
         let missing = || io::Error::new(io::ErrorKind::NotFound, format!("the image has no file {file}"));
         let part = planned.image.files.get(&file).ok_or_else(missing)?;
         let digest = planned.base.digest_of(part)?;
@@ -305,7 +287,7 @@ impl std::fmt::Debug for StoredImage {
     }
 }
 
-/// Where the image's own `rootfs.img` is served, for a recipe that says that it is fetched from there.
+/// The URL of the image's own `rootfs.img`, for a recipe whose host fetches it from the media plane.
 fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
     let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
     let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
@@ -313,7 +295,7 @@ fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, 
 }
 
 impl PlannedImage {
-    /// Plans an image and makes what is served of it.
+    /// Plans an image, and prepares the files that are served.
     pub(super) fn plan(
         recipe: &Recipe,
         base: &Arc<OpenBase>,
@@ -323,50 +305,37 @@ impl PlannedImage {
     ) -> Result<Self, PlanError> {
         let rootfs_url = rootfs_url(recipe, token)?;
         let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
+        let served_file = |overlay: Overlay, identity: &Digest, media_type| ServedFile {
+            base: Arc::new(base.files_of(&overlay)),
+            overlay: Arc::new(overlay),
+            etag: ETag::new(identity),
+            last_modified: created,
+            changes: false,
+            host: None,
+            media_type,
+            reading: None,
+        };
         let mut served = BTreeMap::new();
         for (name, part) in &image.files {
             let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
-            served.insert(
-                name.as_str(),
-                ServedFile {
-                    overlay: Arc::new(part.clone()),
-                    base: Arc::new(base.files_of(part)),
-                    etag: ETag::new(&identity),
-                    last_modified: created,
-                    changes: false,
-                    host: None,
-                    media_type: "application/octet-stream",
-                    reading: None,
-                },
-            );
+            served.insert(name.as_str(), served_file(part.clone(), &identity, "application/octet-stream"));
         }
         if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
-            let etag = ETag::new(&Digest::of(script.as_bytes()));
+            let identity = Digest::of(script.as_bytes());
             let content = Segment::Own(Content::Bytes(Bytes::from(script)));
-            served.insert(
-                IPXE_SCRIPT,
-                ServedFile {
-                    overlay: Arc::new(Overlay::concatenated(&Sizes::new(), vec![content])?),
-                    base: Arc::default(),
-                    etag,
-                    last_modified: created,
-                    changes: false,
-                    host: None,
-                    media_type: "text/plain; charset=utf-8",
-                    reading: None,
-                },
-            );
+            let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;
+            served.insert(IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8"));
         }
         Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default() })
     }
 
-    /// What the bytes of each file are, in short.
+    /// The identities of the bytes of each file.
     pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
         let files = self.image.files.iter();
         files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
     }
 
-    /// The files that are served, in the order of their names, with their sizes.
+    /// The served files in the order of their names, with their sizes.
     fn sizes(&self) -> Vec<(&'static str, u64)> {
         self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
     }
@@ -375,12 +344,12 @@ impl PlannedImage {
         self.served.get(file).map_or(0, |file| file.overlay.size())
     }
 
-    /// Where the files of the system lie in a file of the image. The first time, its directories are read for it.
+    /// The layout of a file of the image. The first call reads the directories in the image.
     pub fn layout(&self, file: &str) -> Arc<Layout> {
         self.layouts.get(&self.image, &self.base, file, self.size(file))
     }
 
-    /// Whether there is an iPXE script that boots it.
+    /// Whether the image has an iPXE script.
     pub fn has_ipxe_script(&self) -> bool {
         self.served.contains_key(IPXE_SCRIPT)
     }

@@ -1,6 +1,6 @@
-//! Bases that change, vanish and come back while the server runs.
+//! Notices bases that change, disappear and come back while the server runs.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -9,17 +9,19 @@ use tracing::{error, info};
 
 use super::Store;
 use super::open_base::{Fresh, OpenBaseError};
-use super::registered_base::{BaseState, RegisteredBase};
+use super::registered_base::RegisteredBase;
 
 impl Store {
-    /// Looks at every base once: one that changed or vanished goes out of service and its images with it; one that is
-    /// back, with the same bytes or with others, comes into service, and so do the images that were published over
-    /// these bytes. Cheap where nothing changed. Where something did the whole base is read, by a thread of its own if
-    /// that takes long. Images that no owner has, and
-    /// that have lingered long enough, are released. The data directory is tried out as well.
+    /// Checks every base once. A base that has changed or disappeared goes out of service, with its images. A base that is
+    /// back comes into service, with the images that were published over its bytes. This is cheap if nothing has changed.
+    /// Otherwise it reads the whole base, on another thread if that takes long.
+    ///
+    /// It also releases images that have lingered long enough, and checks the data directory.
     pub fn recheck(&self) {
-        let _alone = self.rechecking.lock().unwrap_or_else(PoisonError::into_inner);
-        self.persistence.try_out();
+        let _alone = self.rechecking.lock();
+        if let Ok(directory) = self.persistence.directory() {
+            directory.try_out();
+        }
         for base in self.bases.all() {
             self.recheck_base(&base);
         }
@@ -30,11 +32,11 @@ impl Store {
     fn recheck_base(&self, base: &RegisteredBase) {
         let state = base.state();
         let known = match &state {
-            BaseState::Available(open) => match open.check_in_time() {
+            Ok(open) => match open.check_in_time() {
                 Ok(()) if open.wants_rereading() => Some(Arc::clone(open)),
                 Ok(()) => return,
                 Err(error) => {
-                    // At once, before reading what is there now: that may take long.
+                    // Take it out before reading the present file, which may take long.
                     let hung = matches!(error, BaseError::Unresponsive { .. });
                     self.take_out(base, &error.into());
                     if hung {
@@ -43,7 +45,7 @@ impl Store {
                     None
                 }
             },
-            BaseState::Unavailable { .. } => None,
+            Err(_) => None,
         };
         match base.open_in_time(&self.digests, Fresh::Refuse) {
             Ok(open) => {
@@ -51,40 +53,40 @@ impl Store {
                 if !same {
                     info!(base = %base.name(), identity = %open.identity, "base is available");
                 }
-                base.set_state(BaseState::Available(Arc::new(open)));
+                base.set_state(Ok(Arc::new(open)));
                 if !same {
-                    self.bases.tell();
+                    self.bases.notify();
                 }
             }
-            // Until it was read again, what was known of it holds.
+            // The base stays in service until it was read again.
             Err(OpenBaseError::BeingRead(_)) if known.is_some() => {}
             Err(error) => self.take_out(base, &error),
         }
     }
 
     fn take_out(&self, base: &RegisteredBase, error: &OpenBaseError) {
-        // How long it has been so is no news.
+        // Without the time, which grows with every check, so that the state changes only once.
         let reason = match error {
             OpenBaseError::Unresponsive { path, .. } | OpenBaseError::File(BaseError::Unresponsive { path, .. }) => {
                 format!("base image {}: its file system does not answer", path.display())
             }
             other => other.to_string(),
         };
-        let known = matches!(base.state(), BaseState::Unavailable { reason: known } if known == reason);
+        let known = matches!(base.state(), Err(known) if known == reason);
         if !known {
             if let OpenBaseError::BeingWritten(_) | OpenBaseError::BeingRead(_) = error {
                 info!(base = %base.name(), %error, "base is not available yet");
             } else {
                 error!(base = %base.name(), %error, "base is not available; images over it answer 503 until it is");
             }
-            base.set_state(BaseState::Unavailable { reason });
-            self.bases.tell();
+            base.set_state(Err(reason));
+            self.bases.notify();
             self.plan_images();
         }
     }
 
-    /// Looks at the bases every `interval`, on a thread of its own, for as long as the store and the returned value
-    /// live.
+    /// Calls [`recheck`](Self::recheck) at this interval, on another thread, until the store or the returned value is
+    /// dropped.
     pub fn watch(self: &Arc<Self>, interval: Duration) -> std::io::Result<Watch> {
         let running = Arc::new(());
         let (store, alive) = (Arc::downgrade(self), Arc::downgrade(&running));
@@ -99,7 +101,7 @@ impl Store {
     }
 }
 
-/// Watching ends when this is dropped. A look that is under way comes to its end on its own: it may be reading a base.
+/// Ends the watch when dropped. A running check still finishes: it may be reading a base.
 #[derive(Debug)]
 pub struct Watch {
     running: Option<Arc<()>>,

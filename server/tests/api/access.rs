@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use dayone::server::{Server, StartError};
+use dayone::services::{Server, StartError};
 use media::listen::Tls;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use reqwest::{Certificate, Client};

@@ -38,7 +38,7 @@ fn host(name: &str, bmc: &str) -> String {
 }
 
 async fn start(place: Place, boots: BootSettings) -> Dayone {
-    let config = dayone::server::Config { boots, ..place.config() };
+    let config = dayone::services::Config { boots, ..place.config() };
     Dayone::start_with(place, config).await
 }
 
@@ -137,7 +137,8 @@ async fn records_hold_no_password_and_a_restart_goes_on_from_them() {
     fs::write(dayone.place.path("data/boots/06gq1k2m5v8t3n4p.json"), "{}").unwrap();
     fs::write(dayone.place.path("data/boots/notes.txt"), "not ours").unwrap();
     let dayone = dayone.restart().await;
-    let resumed = |boot: &Value| boot["remarks"].to_string().contains("started anew and goes on with the step insert");
+    let resumed =
+        |boot: &Value| boot["remarks"].to_string().contains("was restarted, and continues with the step insert");
     let again = until(&dayone, &boot, "resumed", resumed).await;
     assert_eq!(again["host"], "worker-0");
     assert!(dayone.place.path("data/damaged/06gq1k2m5v8t3n4p.json").exists());

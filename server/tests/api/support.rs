@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dayone::api::tokens::ApiTokens;
 use dayone::boots::BootSettings;
-use dayone::server::{Config, Server, StartError};
+use dayone::services::{Config, Server, StartError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};

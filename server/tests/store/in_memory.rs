@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use dayone::store::{BaseState, InMemory, InstallationKey, OpenError, Store, StoreError};
+use dayone::store::{InMemory, InstallationKey, OpenError, Store, StoreError};
 use imagelib::base::Format;
 use imagelib::image::FileName;
 use imagelib::recipe::Recipe;
@@ -118,7 +118,7 @@ fn a_base_that_cannot_be_used_is_no_error_at_start() {
     let bases = vec![place.base(NAME), "other=/nowhere.iso".parse().unwrap()];
     let store = Store::in_memory(InMemory { bases: bases.clone(), ..settings(1, UrlForm::Uuid) }).unwrap();
     for base in store.bases() {
-        assert!(matches!(base.state(), BaseState::Unavailable { .. }), "{base:?}");
+        assert!(base.available().is_none(), "{base:?}");
     }
     let mut changes = store.base_changes();
     fs::rename(place.path("moved"), place.path("rootfs")).unwrap();

@@ -286,7 +286,7 @@ fn a_data_image_needs_no_base_to_come_back() {
     let store = place.open_with(vec![]).unwrap();
     let drive =
         DataDrive { user_data: Some("#!/bin/sh\n".into()), ..DataDrive::new(DataKind::NoCloud, FileSystem::Iso) };
-    let nothing = Recipe::new(store.nothing().identity, Format::Data, Additions::default());
+    let nothing = Recipe::new(store.empty_base().identity, Format::Data, Additions::default());
     let (image, publication) =
         store.publish_data(Recipe { data: Some(drive), ..nothing.clone() }.seal(), None).unwrap();
     assert_eq!((publication, image.base_name()), (Publication::Created, None));

@@ -85,7 +85,7 @@ impl ReplicaSettings {
         let mut replica =
             Replica { pod: pod.to_owned(), process, directory, client, images: String::new(), observed: String::new() };
         replica.observed = replica.wait_for_address("metrics and health");
-        replica.images = replica.wait_for_address("images are listened for");
+        replica.images = replica.wait_for_address("listening for image requests");
         replica
     }
 

@@ -224,7 +224,7 @@ fn what_cannot_be_made_is_told_without_what_secrets_hold_and_made_once_it_can() 
     assert!(told("floppy", "ConfigurationError").contains("none of config-2, cidata and combustion"));
 
     create(&site, "missing", &json!({KIND: "cidata", USER_DATA: "later"}), "");
-    assert_eq!(told("missing", "MissingSecret"), "the Secret later is not there");
+    assert_eq!(told("missing", "MissingSecret"), "the Secret later does not exist");
     create_labelled(&site, "later", &json!({"password": "hunter2"}));
     replica.wait("the key", Duration::from_secs(20), || {
         site.events("missing").iter().any(|(_, _, note)| note.contains("keys found: password"))
@@ -274,7 +274,7 @@ fn a_cluster_without_data_images_is_served_and_gets_them_later() {
     site.admin().delete(&definition);
     site.admin().wait_until(&definition, "gone", Value::is_null);
     let replica = site.start();
-    replica.wait_for_log(&["dataimages are not looked after"]);
+    replica.wait_for_log(&["dayone cannot watch dataimages"]);
     site.create_image("worker-0", &json!({"architecture": "x86_64", "acceptFormats": ["iso"]}));
     site.wait_until_ready("worker-0");
     let said = |log: &str| log.lines().filter(|line| line.contains("dataimages")).count();

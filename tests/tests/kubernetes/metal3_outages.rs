@@ -31,7 +31,7 @@ fn while_the_api_server_is_away_images_are_served_and_afterwards_changes_are_tak
     let whole = replica.fetch(&first);
 
     server.stop_api_server();
-    replica.wait_for_log(&["WARN", "preprovisioningimages cannot be watched"]);
+    replica.wait_for_log(&["WARN", "cannot watch preprovisioningimages"]);
     assert!(replica.fetch(&first) == whole);
     assert!(replica.is_ready(), "what is known is served on");
     assert_eq!(replica.probe("healthz").map(|(status, _)| status), Some(200));
@@ -44,7 +44,7 @@ fn while_the_api_server_is_away_images_are_served_and_afterwards_changes_are_tak
     assert_eq!(replica.status(image_url(&changed)), Ok(200));
     site.wait_until_ready("next");
     assert!(replica.fetch(&first) == whole, "what a BMC reads comes to its end");
-    replica.wait_for_log(&["preprovisioningimages are watched again"]);
+    replica.wait_for_log(&["dayone watches preprovisioningimages again"]);
     let log = replica.log();
     let complaints: Vec<_> = log.lines().filter(|line| line.contains("\"ERROR\"")).collect();
     assert!(complaints.is_empty(), "an attempt that fails is not news: {complaints:#?}");
@@ -150,7 +150,7 @@ fn what_nobody_has_thought_of_does_not_hide_the_other_objects() {
     assert_eq!(site.wait_until_ready("strange")["spec"], strange, "what is not known is kept");
     let image = site.wait_for_error("no-spec", "ConfigurationError");
     assert_eq!(condition(&image, "Error")["message"], "No acceptable image format supported");
-    let warning = replica.wait_for_log(&["WARN", "cannot be read", "number"]);
+    let warning = replica.wait_for_log(&["WARN", "cannot read this object", "number"]);
     assert!(warning.contains(&site.namespace), "{warning}");
     site.create_image("later", &json!("neither"));
     site.create_image("ours-too", &spec("initrd"));

@@ -10,7 +10,7 @@ use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, PASSWORD, U
 use base64::prelude::*;
 use dayone::api::tokens::ApiTokens;
 use dayone::boots::BootSettings;
-use dayone::server::{Config, Server};
+use dayone::services::{Config, Server};
 use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -177,7 +177,7 @@ async fn a_bmc_that_goes_away_for_a_while_is_waited_for() {
     let bmc = EmulatedBmc::start(&Vendor::named("generic-dmtf"), Options { machine, ..Options::default() }).await;
     bmc.inject(Fault::new("", "/redfish/v1/", usize::MAX, Failure::Drop));
     let boot = dayone.begin(&bmc, "worker-0").await;
-    let tried = |boot: &Value| boot["remarks"].to_string().contains("it is tried again");
+    let tried = |boot: &Value| boot["remarks"].to_string().contains("dayone tries again");
     let waiting = dayone.until(&boot, "waiting", tried).await.unwrap();
     assert_eq!(waiting["state"], "running", "{waiting:#}");
     bmc.heal();

@@ -67,7 +67,7 @@ fn a_host_is_booted_and_its_bmc_is_as_it_was_when_the_boot_is_deleted() {
     assert_eq!((boot["host"].as_str(), boot["inserted"].as_bool()), (Some("worker-0"), Some(true)));
     assert_eq!(boot["bmc"]["credentials"], "documents");
     assert_eq!(boot["addresses"], json!(["192.0.2.20"]));
-    assert!(step(&boot, "reading")["detail"].as_str().unwrap().contains("nothing was seen"), "{boot:#}");
+    assert!(step(&boot, "reading")["detail"].as_str().unwrap().contains("saw no read"), "{boot:#}");
     assert!(step(&boot, "booted")["detail"].as_str().unwrap().starts_with("the host called home from "), "{boot:#}");
 
     let media = bmc.media();

@@ -235,11 +235,11 @@ fn credentials(api: &Api, order: &BootOrder, bmc: Option<&BmcSpec>) -> Result<Gi
     };
     let Some(name) = &bmc.credentials_name else { return Ok(GivenCredentials::Default) };
     match name.parse::<CredentialsName>() {
-        Ok(name) if api.boots.keeps(&name) => {
+        Ok(name) if api.boots.has_credentials(&name) => {
             api.boots.check_credentials(&name).map_err(|error| error.to_string())?;
             Ok(GivenCredentials::Named(name))
         }
-        _ if api.boots.has_usual_credentials() => Ok(GivenCredentials::Default),
+        _ if api.boots.has_default_credentials() => Ok(GivenCredentials::Default),
         _ => Err(format!(
             "{reason}; hand the Secret over with the host, or keep it on the server (--bmc-credentials DIR with \
              DIR/{name}/username and DIR/{name}/password)"

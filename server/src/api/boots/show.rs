@@ -137,7 +137,7 @@ pub(super) fn boot(view: &View) -> BootBody {
         eject: record.options.eject,
         power_off: record.options.power_off,
         addresses: record.addresses.clone(),
-        progress: view.progress.text.clone(),
+        progress: view.progress.clone(),
         steps: record.steps().iter().map(step).collect(),
         remarks: record.remarks.iter().map(remark).collect(),
         revision: view.revision,

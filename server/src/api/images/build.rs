@@ -15,7 +15,7 @@ use super::order::Order;
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::compose::{NetworkOrder, compose};
-use crate::store::{BaseName, BaseState, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
+use crate::store::{BaseName, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An order, understood.
 pub(in crate::api) struct Understood {
@@ -51,7 +51,7 @@ impl Place {
     /// That of an order. After the documents comes whether the base is available: what is wrong with them is wrong either way.
     pub(in crate::api) fn of(store: &Store, order: &Order) -> Result<Self, Problem> {
         let base = order.base.as_deref().map(|name| base_called(store, name)).transpose()?;
-        let open = base.as_deref().map_or_else(|| Ok(store.nothing()), available);
+        let open = base.as_deref().map_or_else(|| Ok(store.empty_base()), available);
         Ok(Self { base, open })
     }
 
@@ -160,10 +160,7 @@ struct Unavailable {
 }
 
 fn available(base: &RegisteredBase) -> Result<Arc<OpenBase>, Unavailable> {
-    match base.state() {
-        BaseState::Available(open) => Ok(open),
-        BaseState::Unavailable { reason } => Err(Unavailable { name: base.name().clone(), reason }),
-    }
+    base.state().map_err(|reason| Unavailable { name: base.name().clone(), reason })
 }
 
 impl From<Unavailable> for Problem {

@@ -17,7 +17,6 @@ use crate::api::accept;
 use crate::api::parameters::Parameters;
 use crate::api::problem::{Problem, ProblemBody, ProblemKind};
 use crate::api::{Api, blocking};
-use crate::store::ImageState;
 
 /// How often it is looked whether the base of a digest that is being computed still answers.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
@@ -70,10 +69,7 @@ pub(super) async fn digest(
     let wanted = query.one::<String>("file")?;
     query.finish()?;
     let image = super::find(&api, &id)?;
-    let planned = match image.state() {
-        ImageState::Available(planned) => planned,
-        ImageState::Unavailable { reason } => return Err(super::unavailable(&reason)),
-    };
+    let planned = image.state().map_err(|reason| super::unavailable(&reason))?;
     let (name, size) = match wanted {
         None => planned.image.main_file().map(|(name, file)| (name, file.size())),
         Some(wanted) => {

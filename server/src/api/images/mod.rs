@@ -24,7 +24,7 @@ use utoipa_axum::routes;
 
 use super::Api;
 use super::problem::{Problem, ProblemKind};
-use crate::store::{ImageState, PlannedImage, StoredImage};
+use crate::store::{PlannedImage, StoredImage};
 
 /// The routes of images.
 pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
@@ -46,10 +46,7 @@ fn find(api: &Api, id: &str) -> Result<Arc<StoredImage>, Problem> {
 
 /// The plan of the image that a path names, if it can be served.
 fn planned(api: &Api, id: &str) -> Result<Arc<PlannedImage>, Problem> {
-    match find(api, id)?.state() {
-        ImageState::Available(planned) => Ok(planned),
-        ImageState::Unavailable { reason } => Err(unavailable(&reason)),
-    }
+    find(api, id)?.state().map_err(|reason| unavailable(&reason))
 }
 
 /// What is no identity is that of no image.

@@ -92,10 +92,7 @@ pub(super) fn summary(image: &StoredImage) -> SummaryBody {
 }
 
 fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
-    let (planned, reason) = match state {
-        ImageState::Available(planned) => (Some(planned.as_ref()), None),
-        ImageState::Unavailable { reason } => (None, Some(reason.clone())),
-    };
+    let planned = state.as_ref().ok().map(AsRef::as_ref);
     let main = planned.and_then(|planned| {
         let (name, _) = planned.image.main_file()?;
         files(image, planned).into_iter().find(|(other, ..)| *other == name.as_str())
@@ -108,7 +105,7 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
         label: image.label().map(ToOwned::to_owned),
         created: rfc3339(image.created()),
         available: planned.is_some(),
-        reason,
+        reason: state.as_ref().err().cloned(),
         size,
         etag,
     }
@@ -119,10 +116,7 @@ pub(super) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
     let token = image.token();
     let url = |name: &str| media_url.file(&token.as_str(), name);
     let state = image.state();
-    let planned = match &state {
-        ImageState::Available(planned) => Some(planned.as_ref()),
-        ImageState::Unavailable { .. } => None,
-    };
+    let planned = state.as_ref().ok().map(AsRef::as_ref);
     let mut report = documents;
     if let Some(planned) = planned {
         report.append(planned.image.report.clone());

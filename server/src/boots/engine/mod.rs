@@ -1,10 +1,8 @@
-//! Doing what the record of a boot says is next.
+//! Takes the next step of a boot, according to its record.
 
-mod connection;
 mod eject;
 mod signs;
 mod steps;
-mod stored_image;
 mod wait;
 
 use std::io;
@@ -14,22 +12,23 @@ use tracing::{error, info, warn};
 
 use super::boot::Boot;
 use super::machine::Work;
-use super::progress::Progress;
 use super::record::{BootRecord, BootState};
 use super::shared::Shared;
 use super::step::Step;
-use redfish::bmc::{Attempt, BmcError};
+use crate::store::StoredImage;
+use redfish::bmc::{Attempt, Bmc, BmcError};
+use redfish::{Target, Verification};
 
-/// Why a boot does not go on.
+/// Why a boot stops.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// A step failed.
-    Failed(Why),
-    /// The BMC did not answer, or was busy: a little later it may do the same.
-    Later(Why),
-    /// Somebody wants it undone.
+    Failed(Failure),
+    /// The BMC did not answer, or was busy. The step may succeed a little later.
+    Later(Failure),
+    /// Somebody has deleted the boot.
     Deleted,
-    /// Its record cannot be written.
+    /// The record cannot be written.
     Disk(io::Error),
 }
 
@@ -41,48 +40,41 @@ impl From<io::Error> for Stop {
 
 impl From<BmcError> for Stop {
     fn from(error: BmcError) -> Self {
-        // A single request is in the text.
+        // The text of the error has a single request already.
         let refused = if error.attempts().len() > 1 { refusals(error.attempts()) } else { Vec::new() };
-        let why = Why { text: error.to_string(), refused };
+        let failure = Failure { text: error.to_string(), refused };
         match error {
-            BmcError::Redfish(error) if error.is_transient() => Self::Later(why),
-            _ => Self::Failed(why),
+            BmcError::Redfish(error) if error.is_transient() => Self::Later(failure),
+            _ => Self::Failed(failure),
         }
     }
 }
 
-/// Why a step does not end well.
+/// Why a step failed.
 #[derive(Debug)]
-pub(super) struct Why {
-    /// What to tell people.
+pub(super) struct Failure {
+    /// The error for users.
     text: String,
-    /// Every request that the BMC refused, and how.
+    /// Every request that the BMC refused, and its answer.
     refused: Vec<String>,
 }
 
-impl<T: Into<String>> From<T> for Why {
+impl<T: Into<String>> From<T> for Failure {
     fn from(text: T) -> Self {
         Self { text: text.into(), refused: Vec::new() }
     }
 }
 
-impl Why {
-    /// Keeps what the BMC refused.
-    fn keep(&mut self, record: &mut BootRecord) {
-        self.refused.drain(..).for_each(|refusal| record.remark(refusal));
-    }
-}
-
-/// What a BMC refused, as remarks.
+/// Remarks about the requests that a BMC refused.
 fn refusals(attempts: &[Attempt]) -> Vec<String> {
     let refused = attempts.iter().filter(|attempt| !attempt.succeeded());
     refused.map(|attempt| format!("refused by the BMC: {attempt}")).collect()
 }
 
-/// How often a step is tried again when its BMC does not answer: it may be starting anew.
+/// How often dayone repeats a step if the BMC does not answer: it may be restarting.
 const AGAIN: u32 = 2;
 
-/// How many pauses between two requests are between two tries of a step.
+/// The wait before the first repetition of a step, in pauses between two requests. Each later wait is longer by as much.
 const PAUSES: u32 = 5;
 
 /// Works on a boot until it has ended, is forgotten, or the server stops.
@@ -90,7 +82,7 @@ pub(super) async fn drive(shared: Arc<Shared>, boot: Arc<Boot>) {
     tokio::select! {
         () = work(&shared, &boot) => {}
         () = boot.forgotten.cancelled() => {}
-        // The record says how far it came; the next start goes on from there.
+        // The next start continues from the record.
         () = shared.stopping.cancelled() => {}
     }
 }
@@ -107,14 +99,14 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
         };
         if let Err(Stop::Disk(failure)) = stopped {
             let error = format!(
-                "the server cannot write to its data directory ({failure}), and does nothing that it could not undo \
-                 after a restart; make room there and delete the boot"
+                "the server cannot write to its data directory ({failure}), so it does nothing that it could not undo after \
+                 a restart; make room there and delete the boot"
             );
             let step = boot.record().next_step().unwrap_or(Step::Ejected);
             error!(boot = %boot.id(), %step, error, "a step of a boot failed");
             boot.show(|record| record.fail(step, error));
             changes.mark_unchanged();
-            // Somebody deletes it, when there is room again.
+            // The user deletes the boot when there is room again.
             if changes.changed().await.is_err() {
                 return;
             }
@@ -124,8 +116,8 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
 
 /// Takes the steps up to `booted`.
 async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
-    let _turn = tokio::select! {
-        turn = Arc::clone(&shared.turns).acquire_owned() => turn.map_err(io::Error::other)?,
+    let _permit = tokio::select! {
+        permit = Arc::clone(&shared.boot_permits).acquire_owned() => permit.map_err(io::Error::other)?,
         () = deleted(boot) => return Ok(()),
     };
     let resumed = boot.resumed && boot.record().state == BootState::Running;
@@ -133,11 +125,11 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
         .change(boot, |record| {
             record.state = BootState::Running;
             if let (true, Some(step)) = (resumed, record.next_step()) {
-                record.remark(format!("dayone was started anew and goes on with the step {step}"));
+                record.remark(format!("dayone was restarted, and continues with the step {step}"));
             }
         })
         .await?;
-    let mut taken = steps::Steps::new(shared, boot, resumed);
+    let mut runner = steps::Steps::new(shared, boot, resumed);
     let mut again = 0;
     let ended = loop {
         let record = boot.record();
@@ -145,34 +137,34 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
             break Ok(());
         }
         let Some(step) = record.next_step() else { break Ok(()) };
-        match taken.take(step).await {
+        match runner.take(step).await {
             Ok(()) => again = 0,
-            Err(Stop::Later(why)) if again < AGAIN => {
+            Err(Stop::Later(failure)) if again < AGAIN => {
                 again += 1;
-                taken.try_again().await;
-                later(shared, boot, step, &why.text, again).await?;
+                runner.reset().await;
+                later(shared, boot, step, &failure.text, again).await?;
             }
             Err(why) => break Err((step, why)),
         }
     };
-    taken.close().await;
+    runner.close().await;
     match ended {
         Ok(()) | Err((_, Stop::Deleted)) => Ok(()),
         Err((_, Stop::Disk(error))) => Err(Stop::Disk(error)),
-        Err((step, Stop::Failed(why) | Stop::Later(why))) => {
-            // A step may have ended, and the next one begun, before it failed.
+        Err((step, Stop::Failed(failure) | Stop::Later(failure))) => {
+            // One step may have ended, and the next one begun, before the failure.
             let step = boot.record().next_step().unwrap_or(step);
-            failed(shared, boot, step, why).await
+            failed(shared, boot, step, failure).await
         }
     }
 }
 
-/// Says that a step is tried again, and waits for that, unless the boot is deleted meanwhile.
+/// Notes that a step will be repeated, and waits. Stops waiting if the boot is deleted.
 async fn later(shared: &Shared, boot: &Boot, step: Step, why: &str, again: u32) -> Result<(), Stop> {
     let pause = shared.settings.limits.pause * PAUSES * again;
-    let remark = format!("{step}: {why}; it is tried again in {} s", pause.as_secs());
+    let remark = format!("{step}: {why}; dayone tries again in {} s", pause.as_secs());
     shared.change(boot, |record| record.remark(remark.clone())).await?;
-    show(boot, remark);
+    boot.show_progress(remark);
     let deleted = async {
         if boot.record().state == BootState::Running { deleted(boot).await } else { std::future::pending().await }
     };
@@ -183,36 +175,38 @@ async fn later(shared: &Shared, boot: &Boot, step: Step, why: &str, again: u32) 
     Ok(())
 }
 
-/// A step failed: the record, and with it the API and the command line, and the log say the same of it.
-async fn failed(shared: &Shared, boot: &Boot, step: Step, mut why: Why) -> Result<(), Stop> {
+/// Notes that a step failed, in the record and in the log. The API and the command line show the record.
+async fn failed(shared: &Shared, boot: &Boot, step: Step, failure: Failure) -> Result<(), Stop> {
     let change = |record: &mut BootRecord| {
-        why.keep(record);
-        // What fails while the boot is being deleted is not news.
+        failure.refused.iter().for_each(|refusal| record.remark(refusal.clone()));
+        // While the boot is being deleted, a failed step does not matter.
         if record.state == BootState::Ejecting && step != Step::Ejected {
-            record.remark(format!("{step}: {}", why.text));
+            record.remark(format!("{step}: {}", failure.text));
         } else {
-            record.fail(step, &why.text);
+            record.fail(step, &failure.text);
         }
     };
     shared.change(boot, change).await?;
     let record = boot.record();
     let (host, bmc) = (record.host.as_deref(), &record.bmc.address);
-    warn!(boot = %boot.id(), host, %bmc, %step, error = why.text, "a step of a boot failed");
+    warn!(boot = %boot.id(), host, %bmc, %step, error = failure.text, "a step of a boot failed");
     Ok(())
 }
 
-/// Takes the medium out.
+/// Ejects the medium, and restores the BMC.
 async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
-    let _turn = Arc::clone(&shared.eject_turns).acquire_owned().await.map_err(io::Error::other)?;
+    let _permit = Arc::clone(&shared.eject_permits).acquire_owned().await.map_err(io::Error::other)?;
     for again in 1.. {
         match eject::eject(shared, boot).await {
             Ok(()) => {
-                info!(boot = %boot.id(), "the BMC of a boot is as it was");
+                info!(boot = %boot.id(), "the BMC of a boot is restored");
                 break;
             }
-            Err(Stop::Later(why)) if again <= AGAIN => later(shared, boot, Step::Ejected, &why.text, again).await?,
-            Err(Stop::Failed(why) | Stop::Later(why)) => {
-                failed(shared, boot, Step::Ejected, why).await?;
+            Err(Stop::Later(failure)) if again <= AGAIN => {
+                later(shared, boot, Step::Ejected, &failure.text, again).await?;
+            }
+            Err(Stop::Failed(failure) | Stop::Later(failure)) => {
+                failed(shared, boot, Step::Ejected, failure).await?;
                 break;
             }
             Err(stop) => return Err(stop),
@@ -228,7 +222,33 @@ async fn deleted(boot: &Boot) {
     let _ = changes.wait_for(|view| matches!(view.record.state, BootState::Ejecting | BootState::Ejected)).await;
 }
 
-/// Shows what a step is at.
-fn show(boot: &Boot, text: impl Into<String>) {
-    boot.progress(Progress::new(text));
+/// Connects to the BMC of a boot, and logs in.
+async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {
+    let record = boot.record();
+    let keeper = Arc::clone(shared);
+    let (id, source) = (record.id, record.bmc.credentials.clone());
+    let found = tokio::task::spawn_blocking(move || keeper.credentials.find(id, &source)).await;
+    let credentials = found.map_err(io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))?;
+    let verification = if record.bmc.disable_certificate_verification {
+        Verification::Disabled
+    } else {
+        shared.settings.verification.clone()
+    };
+    let target = Target { address: record.bmc.address.clone(), credentials, verification };
+    let bmc = Bmc::connect(&target, &shared.settings.client).await?;
+    Ok(bmc.with_limits(shared.settings.limits))
+}
+
+/// The image of a boot, and the URL that the BMC gets.
+fn stored_image(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, String), Stop> {
+    let id = boot.record().image;
+    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and start the boot again").into());
+    let image = shared.store.image(&id).ok_or_else(gone)?;
+    if image.available().is_none() {
+        let text =
+            format!("the image {id} cannot be served, because its base is not available; /readyz has the reason");
+        return Err(Stop::Failed(text.into()));
+    }
+    let url = shared.media_url.file(&image.token().as_str(), boot.record().file_name());
+    Ok((image, url))
 }

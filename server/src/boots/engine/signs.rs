@@ -1,5 +1,5 @@
-//! The signs that a host has booted, and which of them can be seen at all. Only what came after the host was switched on
-//! is a sign; what was there before, or may have been, is none.
+//! The signs that a host has booted, and whether dayone can see them at this BMC. Only what certainly happened after the host
+//! was switched on is a sign.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,34 +11,33 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::Stop;
-use super::connection::connect;
+use super::{Stop, connect};
 use crate::boots::boot::Boot;
 use crate::boots::evidence::Evidence;
-use crate::boots::reading::Seen;
+use crate::boots::reading::Reads;
 use crate::boots::record::{BootRecord, Started};
 use crate::boots::shared::Shared;
 use redfish::bmc::{Bmc, BootProgress};
 
-/// Between two tries to reach the host.
+/// The interval between two attempts to reach the host.
 const REACH: Duration = Duration::from_secs(5);
 /// How long a host may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// Between two questions to the BMC, which has other things to do.
-const ASK: Duration = Duration::from_secs(15);
-/// A port that most systems answer on. One that refuses has answered as well.
+/// The interval between two queries to the BMC, which has other things to do.
+const QUERY: Duration = Duration::from_secs(15);
+/// A port that most systems answer on. To refuse a connection is an answer, too.
 const PORT: u16 = 22;
 
-/// What the BMC has said of the progress of the boot since the host was switched on.
+/// What the BMC has reported as `BootProgress` since the host was switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// It has not answered.
+enum Reported {
+    /// Nothing: it has not answered.
     Nothing,
-    /// That it does not say how far a boot comes.
-    NoProgress,
-    /// That an operating system runs, as it said before the host was switched on.
+    /// It has no `BootProgress`.
+    Unsupported,
+    /// `OSRunning`, as before the host was switched on.
     StillRunning,
-    /// Something else than that an operating system runs.
+    /// Another state than `OSRunning`.
     Progress,
 }
 
@@ -48,11 +47,11 @@ pub(super) struct Signs<'a> {
     boot: &'a Arc<Boot>,
     call: Option<watch::Receiver<Option<Call>>>,
     bmc: Option<Bmc>,
-    told: Told,
-    /// Whether none of the host's addresses has answered at some time since it was switched on.
+    reported: Reported,
+    /// Whether there was a time since the host was switched on when none of its addresses answered.
     was_unreachable: bool,
     next_reach: Instant,
-    next_ask: Instant,
+    next_query: Instant,
 }
 
 impl<'a> Signs<'a> {
@@ -67,10 +66,10 @@ impl<'a> Signs<'a> {
             boot,
             call,
             bmc: None,
-            told: Told::Nothing,
+            reported: Reported::Nothing,
             was_unreachable: false,
             next_reach: now,
-            next_ask: now,
+            next_query: now,
         }
     }
 
@@ -81,65 +80,66 @@ impl<'a> Signs<'a> {
         }
     }
 
-    /// Any of what the boot waits for.
-    pub(super) async fn look(&mut self, record: &BootRecord, seen: &Seen) -> Result<Option<String>, Stop> {
+    /// Returns a description of the first sign that the boot waits for and that dayone sees.
+    pub(super) async fn check(&mut self, record: &BootRecord, reads: &Reads) -> Result<Option<String>, Stop> {
         for evidence in &record.options.wait_for {
-            let shown = match evidence {
-                Evidence::CallHome => self.called(record).await?,
-                Evidence::Reading => seen.since_start(),
+            let sign = match evidence {
+                Evidence::CallHome => self.call_home(record).await?,
+                Evidence::Reading => reads.since_start.clone(),
                 Evidence::Reachable => self.reach(record).await,
-                Evidence::BootProgress => self.ask(record).await?,
+                Evidence::BootProgress => self.query(record).await?,
             };
-            if shown.is_some() {
-                return Ok(shown);
+            if sign.is_some() {
+                return Ok(sign);
             }
         }
         Ok(None)
     }
 
-    /// Why none of what the boot waits for can be seen, each in words; none if one of them can. At the `end` of the time
-    /// that the host has, what was never seen to be absent cannot be told from what was there before.
-    pub(super) fn all_hidden(&self, record: &BootRecord, seen: &Seen, end: bool) -> Option<Vec<String>> {
+    /// Why dayone can see none of the signs that the boot waits for, with a reason for each. `None` if it can see one of them.
+    /// `end`: the host's time is over. A sign that was visible all the time may then be from before.
+    pub(super) fn all_hidden(&self, record: &BootRecord, reads: &Reads, end: bool) -> Option<Vec<String>> {
         let mut wait_for = record.options.wait_for.iter();
         wait_for.try_fold(Vec::new(), |mut reasons, evidence| {
-            reasons.push(format!("{evidence}: {}", self.hidden(*evidence, record, seen, end)?));
+            reasons.push(format!("{evidence}: {}", self.hidden(*evidence, record, reads, end)?));
             Some(reasons)
         })
     }
 
-    fn hidden(&self, evidence: Evidence, record: &BootRecord, seen: &Seen, end: bool) -> Option<&'static str> {
+    fn hidden(&self, evidence: Evidence, record: &BootRecord, reads: &Reads, end: bool) -> Option<&'static str> {
         match evidence {
             Evidence::CallHome => self.call.is_none().then_some(
                 "other hosts boot from the same image at the same time, and dayone cannot tell whose call it was",
             ),
-            Evidence::Reading => (seen.copied && seen.since_start().is_none())
+            Evidence::Reading => (reads.copied && reads.since_start.is_none())
                 .then_some("the BMC copies the image, so dayone does not see what the host reads"),
             Evidence::Reachable if record.addresses.is_empty() => {
                 Some("dayone knows no static address of the host")
             }
             Evidence::Reachable => (end && !self.was_unreachable && !was_off(record)).then_some(
-                "an address of the host answered without a pause, so the system from before may be the one that answers",
+                "an address of the host answered without a pause, so the answer may come from the system that ran before",
             ),
-            Evidence::BootProgress => match self.told {
-                Told::NoProgress => Some("the BMC does not say how far a boot has come (its System has no BootProgress)"),
-                Told::Nothing if end => Some("the BMC has not answered since"),
-                Told::StillRunning if end => {
-                    Some("the BMC said OSRunning before the host was switched on, and has said nothing else since")
+            Evidence::BootProgress => match self.reported {
+                Reported::Unsupported => Some(UNSUPPORTED),
+                Reported::Nothing if end => Some("the BMC has not answered since"),
+                Reported::StillRunning if end => {
+                    Some("the BMC reported OSRunning before the host was switched on, and has reported nothing else since")
                 }
                 _ => None,
             },
         }
     }
 
-    async fn called(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
+    async fn call_home(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
         let Some(call) = self.call.as_ref().and_then(|call| call.borrow().clone()) else { return Ok(None) };
         let peer = call.peer.map(|peer| peer.ip().to_canonical());
         let is_own = peer.is_some_and(|peer| record.addresses.contains(&peer));
         if is_own || !self.shared.is_shared(self.boot) {
-            return Ok(Some(called(record, &call)));
+            return Ok(Some(describe_call(record, &call)));
         }
         self.call = None;
-        let remark = "a host called home, and others boot from the same image: which one it was cannot be told";
+        let remark =
+            "a host called home, but other hosts boot from the same image, and dayone cannot tell which one it was";
         self.shared.change(self.boot, |record| record.remark(remark)).await?;
         Ok(None)
     }
@@ -150,7 +150,7 @@ impl<'a> Signs<'a> {
             return None;
         }
         self.next_reach = Instant::now() + REACH;
-        let tries = record.addresses.iter().take(8).map(|address| async move {
+        let attempts = record.addresses.iter().take(8).map(|address| async move {
             let connected = timeout(ANSWER, TcpStream::connect(SocketAddr::new(*address, PORT))).await;
             match connected {
                 Ok(Ok(_)) => true,
@@ -159,21 +159,21 @@ impl<'a> Signs<'a> {
             }
             .then_some(address)
         });
-        let answered = join_all(tries).await.into_iter().flatten().next();
+        let answered = join_all(attempts).await.into_iter().flatten().next();
         self.was_unreachable |= answered.is_none();
         let counts = self.was_unreachable || was_off(record);
         answered.filter(|_| counts).map(|address| format!("{address} answers"))
     }
 
-    /// Whether the BMC says that the operating system runs.
-    async fn ask(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
-        if Instant::now() < self.next_ask {
+    /// Whether the BMC reports that the operating system runs.
+    async fn query(&mut self, record: &BootRecord) -> Result<Option<String>, Stop> {
+        if Instant::now() < self.next_query {
             return Ok(None);
         }
-        self.next_ask = Instant::now() + ASK;
+        self.next_query = Instant::now() + QUERY;
         let bmc = match self.bmc.take() {
             Some(bmc) => bmc,
-            // A BMC that is busy with the boot may answer at the next try.
+            // A BMC that is busy with the boot may answer the next query.
             None => match connect(self.shared, self.boot).await {
                 Ok(bmc) => bmc,
                 Err(Stop::Failed(_) | Stop::Later(_)) => return Ok(None),
@@ -182,43 +182,44 @@ impl<'a> Signs<'a> {
         };
         let Ok(progress) = bmc.boot_progress().await else { return Ok(None) };
         self.bmc = Some(bmc);
-        let before = self.told;
+        let before = self.reported;
         let started = record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref());
         let Some(progress) = progress else {
-            self.told = Told::NoProgress;
-            if before != Told::NoProgress {
-                let remark = "the BMC does not say how far a boot has come (its System has no BootProgress)";
-                self.shared.change(self.boot, |record| record.remark(remark)).await?;
+            self.reported = Reported::Unsupported;
+            if before != Reported::Unsupported {
+                self.shared.change(self.boot, |record| record.remark(UNSUPPORTED)).await?;
             }
             return Ok(None);
         };
         if !progress.is_running() {
-            self.told = Told::Progress;
-        } else if before == Told::Progress || is_new(&progress, started) {
-            return Ok(Some("the BMC says that an operating system runs".to_owned()));
+            self.reported = Reported::Progress;
+        } else if before == Reported::Progress || is_new(&progress, started) {
+            return Ok(Some("the BMC reports that an operating system runs".to_owned()));
         } else {
-            self.told = Told::StillRunning;
+            self.reported = Reported::StillRunning;
         }
         Ok(None)
     }
 }
 
-/// Whether the BMC has said since the start of the host that an operating system runs: some go on saying it of the one
-/// that ran before. What was said before is not known of a boot that goes on after a restart in the middle of its start.
+const UNSUPPORTED: &str = "the BMC does not report the progress of a boot (its System has no BootProgress)";
+
+/// Whether the BMC reports an operating system that was started after the host was switched on. Some BMCs keep reporting the
+/// one that ran before. If dayone was restarted while the host was being started, it does not know the earlier report.
 fn is_new(progress: &BootProgress, started: Option<&Started>) -> bool {
     let Some(started) = started else { return false };
     let times = progress.last_state_time.as_ref().zip(started.os_running_since.as_ref());
     !started.os_running || times.is_some_and(|(now, before)| now != before)
 }
 
-/// Whether the host was seen to be off before it was started. Records of older versions do not say; these have only
-/// the BMCs that have no other way leave that open.
+/// Whether the BMC reported the host as off before it was started. Records of older versions do not contain that. With these
+/// versions, the host was off, except at BMCs that only switch off and on in one step.
 fn was_off(record: &BootRecord) -> bool {
     record.at_bmc.as_ref().and_then(|at_bmc| at_bmc.started.as_ref()).is_none_or(|started| started.was_off)
 }
 
-/// The host's call in words, with what its address says.
-fn called(record: &BootRecord, call: &Call) -> String {
+/// Describes the host's call, with the meaning of its address.
+fn describe_call(record: &BootRecord, call: &Call) -> String {
     let Some(peer) = call.peer.map(|peer| peer.ip().to_canonical()) else { return "the host called home".to_owned() };
     let verdict = if record.addresses.is_empty() {
         String::new()
@@ -227,8 +228,8 @@ fn called(record: &BootRecord, call: &Call) -> String {
     } else {
         let own: Vec<String> = record.addresses.iter().map(ToString::to_string).collect();
         format!(
-            ", which is none of its static addresses ({}): something on the way translates addresses, or its network is \
-             not as described",
+            ", which is none of its static addresses ({}): something on the way translates addresses, or its network differs \
+             from its documents",
             own.join(", ")
         )
     };

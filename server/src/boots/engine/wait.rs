@@ -1,4 +1,4 @@
-//! Waiting for a host that was switched on: does it read the image, and does its system come up?
+//! Waits for a host that was switched on to read the image, and for its system to come up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,32 +6,29 @@ use std::time::Duration;
 use media::Call;
 use tokio::sync::watch;
 
-use super::connection::connect;
 use super::signs::Signs;
-use super::stored_image;
-use super::{Stop, show};
+use super::{Stop, connect, stored_image};
 use crate::boots::boot::Boot;
-use crate::boots::reading::{self, Seen};
+use crate::boots::reading::{self, Reads};
 use crate::boots::record::{BootRecord, BootState};
 use crate::boots::shared::Shared;
 use crate::boots::step::{Step, StepState};
 use crate::boots::time::Timestamp;
 use crate::store::StoredImage;
 
-/// Between two looks.
-const LOOK: Duration = Duration::from_secs(1);
-/// However slowly a host reads, this is too long.
+/// The interval between two checks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// The longest wait, however slowly a host reads.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// What came of the waiting, in words.
+/// The result of waiting, with its description.
 enum Outcome {
     Booted(String),
-    /// Nothing that the boot waits for can be seen.
+    /// dayone can see none of the signs that the boot waits for.
     Unknown(String),
 }
 
-/// Waits until the host has booted, or for as long as it may take. Where nothing can show whether it has, the BMC is left
-/// as it is.
+/// Waits until the host has booted, or its time is over. If dayone can see no sign, it leaves the BMC as it is.
 pub(super) async fn wait(
     shared: &Arc<Shared>,
     boot: &Arc<Boot>,
@@ -48,10 +45,10 @@ pub(super) async fn wait(
                 record.booted(detail);
             };
             shared.change(boot, change).await?;
-            tracing::info!(boot = %boot.id(), "the host of a boot has booted");
+            tracing::info!(boot = %boot.id(), "a host has booted");
         }
         Outcome::Unknown(detail) => {
-            tracing::warn!(boot = %boot.id(), detail, "whether the host of a boot has booted is not known");
+            tracing::warn!(boot = %boot.id(), detail, "dayone cannot tell whether a host has booted");
             shared.change(boot, |record| record.unknown(detail)).await?;
         }
     }
@@ -73,7 +70,7 @@ impl<'a> Waiting<'a> {
         boot: &'a Arc<Boot>,
         call: Option<watch::Receiver<Option<Call>>>,
     ) -> Result<Self, Stop> {
-        let (image, _) = stored_image::of(shared, boot)?;
+        let (image, _) = stored_image(shared, boot)?;
         let powered = boot.record().step(Step::Power).and_then(|step| step.ended).unwrap_or_else(Timestamp::now);
         Ok(Self { shared, boot, signs: Signs::new(shared, boot, call), image, powered })
     }
@@ -84,37 +81,37 @@ impl<'a> Waiting<'a> {
             if record.state != BootState::Running {
                 return Err(Stop::Deleted);
             }
-            let seen = self.look(&record).await?;
-            self.note_reading(&record, &seen).await?;
-            if let Some(shown) = self.signs.look(&record, &seen).await? {
-                return Ok(Outcome::Booted(shown));
+            let reads = self.reads(&record).await?;
+            self.note_reading(&record, &reads).await?;
+            if let Some(sign) = self.signs.check(&record, &reads).await? {
+                return Ok(Outcome::Booted(sign));
             }
             let waited = self.powered.until(Timestamp::now());
             let limit = record.options.booted_within();
-            let end = waited >= LONGEST || (waited >= limit && !seen.goes_on);
-            // Where the BMC has its own copy of the image, nobody needs this server any more: there is nothing to wait for.
-            if (end || seen.copied)
-                && let Some(reasons) = self.signs.all_hidden(&record, &seen, end)
+            let end = waited >= LONGEST || (waited >= limit && !reads.in_progress);
+            // If the BMC has its own copy of the image, dayone will see no more reads, so there is nothing to wait for.
+            if (end || reads.copied)
+                && let Some(reasons) = self.signs.all_hidden(&record, &reads, end)
             {
-                return Ok(Outcome::Unknown(unknown(&record, &seen, &reasons)));
+                return Ok(Outcome::Unknown(unknown(&record, &reads, &reasons)));
             }
             if end {
-                return Err(Stop::Failed(too_late(&record, &seen, waited.min(LONGEST)).into()));
+                return Err(Stop::Failed(too_late(&record, &reads, waited.min(LONGEST)).into()));
             }
-            show(self.boot, progress(&record, &seen, waited, limit));
-            tokio::time::sleep(LOOK).await;
+            self.boot.show_progress(progress(&record, &reads, waited, limit));
+            tokio::time::sleep(INTERVAL).await;
         }
     }
 
-    async fn look(&self, record: &Arc<BootRecord>) -> Result<Seen, Stop> {
+    async fn reads(&self, record: &Arc<BootRecord>) -> Result<Reads, Stop> {
         let (image, record, started) = (Arc::clone(&self.image), Arc::clone(record), self.boot.started());
-        let seen = tokio::task::spawn_blocking(move || reading::look(&image, &record, started)).await;
-        Ok(seen.map_err(std::io::Error::other)?)
+        let reads = tokio::task::spawn_blocking(move || reading::reads(&image, &record, started)).await;
+        Ok(reads.map_err(std::io::Error::other)?)
     }
 
-    async fn note_reading(&self, record: &BootRecord, seen: &Seen) -> Result<(), Stop> {
+    async fn note_reading(&self, record: &BootRecord, reads: &Reads) -> Result<(), Stop> {
         let open = record.step(Step::Reading).is_some_and(|step| step.state == StepState::Running);
-        if let (true, Some(detail)) = (open, seen.since_start()) {
+        if let (true, Some(detail)) = (open, reads.since_start.clone()) {
             let change = |record: &mut BootRecord| {
                 record.done(Step::Reading, detail);
                 record.begin(Step::Booted);
@@ -125,7 +122,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// A boot override that is no longer wanted, and would not end by itself.
+/// Restores a boot override that applies to every boot. Others end by themselves.
 async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
     let set = boot.record().at_bmc.as_ref().and_then(|at_bmc| at_bmc.before.clone()).filter(|set| !set.once);
     let Some(set) = set else { return };
@@ -136,50 +133,50 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
         Ok::<_, Stop>(restored?)
     };
     let text = match restored.await {
-        Ok(_) => "the boot override, which was for every boot, is as it was".to_owned(),
-        Err(Stop::Failed(why) | Stop::Later(why)) => {
-            format!("the boot override, which is for every boot, could not be set back: {}", why.text)
+        Ok(_) => "the boot override applied to every boot, and is restored".to_owned(),
+        Err(Stop::Failed(failure) | Stop::Later(failure)) => {
+            format!("the boot override applies to every boot, and dayone could not restore it: {}", failure.text)
         }
         Err(_) => return,
     };
-    // It is said; the disk is asked again by the step that follows.
+    // If the record cannot be written, the next step reports that.
     let _ = shared.change(boot, |record| record.remark(text)).await;
 }
 
-fn progress(record: &BootRecord, seen: &Seen, waited: Duration, limit: Duration) -> String {
+fn progress(record: &BootRecord, reads: &Reads, waited: Duration, limit: Duration) -> String {
     let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
     let late = if waited >= limit {
         format!("; past the limit of {}, but the image is still being read", duration(limit))
     } else {
         String::new()
     };
-    format!("{}; waiting for {} for {}{late}", seen.text, waits.join(" or "), duration(waited))
+    format!("{}; waiting for {} for {}{late}", reads.text, waits.join(" or "), duration(waited))
 }
 
-/// What can be said of a host where nothing shows whether it has booted.
-fn unknown(record: &BootRecord, seen: &Seen, reasons: &[String]) -> String {
-    let read = match seen.since_start() {
-        Some(read) => format!(" Since then the image was read ({read}), which is not what the boot waits for."),
+/// Why dayone cannot tell whether the host has booted, and what to do.
+fn unknown(record: &BootRecord, reads: &Reads, reasons: &[String]) -> String {
+    let read = match &reads.since_start {
+        Some(read) => format!(" Since then the image was read ({read}), which is not a sign that the boot waits for."),
         None => String::new(),
     };
     format!(
-        "the host was switched on, and dayone cannot tell whether it has booted ({}).{read} Nothing was ejected or restored: \
-         look at the host's console, then DELETE /v1/boots/{} ejects the medium. Another sign, such as call-home or \
-         reachable, does not depend on the BMC",
+        "the host was switched on, and dayone cannot tell whether it has booted ({}).{read} dayone has ejected and restored \
+         nothing: look at the host's console, then DELETE /v1/boots/{} ejects the medium. For the next boot, wait for \
+         call-home or reachable, which do not depend on the BMC",
         reasons.join("; "),
         record.id
     )
 }
 
-fn too_late(record: &BootRecord, seen: &Seen, waited: Duration) -> String {
+fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
     let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
-    let hint = if seen.since_start().is_some() {
-        "the host has read the image, so its firmware boots from it: look at its console for what its system says"
-    } else if seen.nothing {
-        "nobody has read the image: check that the BMC reaches the media address, and that the host's firmware does not \
-         skip virtual media (boot mode, Secure Boot)"
+    let hint = if reads.since_start.is_some() {
+        "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
+    } else if reads.never_requested {
+        "nobody has read the image: check that the BMC reaches the media URL, and that the host's firmware does not skip \
+         virtual media (boot mode, Secure Boot)"
     } else {
-        "the host has not read the image since it was switched on: look at its console, and at the boot order and the \
+        "the host has not read the image since it was switched on: look at its console, and check the boot order and the \
          boot mode"
     };
     format!(
@@ -187,7 +184,7 @@ fn too_late(record: &BootRecord, seen: &Seen, waited: Duration) -> String {
          inserted; DELETE /v1/boots/{} ejects it",
         duration(waited),
         waits.join(" or "),
-        seen.text,
+        reads.text,
         record.id
     )
 }

@@ -25,7 +25,7 @@ fn boot() -> BootRecord {
         },
         addresses: vec![],
     };
-    BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::Sealed("c2VhbGVk".to_owned()))
+    BootRecord::new(BootId::new().unwrap(), new, CredentialsSource::Encrypted("c2VhbGVk".to_owned()))
 }
 
 fn at_bmc() -> AtBmc {
@@ -51,7 +51,7 @@ fn done_up_to(step: Step) -> BootRecord {
 }
 
 #[test]
-fn a_boot_goes_from_step_to_step_and_rests_with_its_medium() {
+fn a_boot_takes_its_steps_and_keeps_its_medium() {
     let mut boot = boot();
     assert_eq!((boot.work(), boot.next_step()), (Work::Boot, Some(Step::Image)));
     for (step, next) in Step::ALL.into_iter().zip(Step::ALL.into_iter().skip(1)).take(5) {
@@ -60,7 +60,7 @@ fn a_boot_goes_from_step_to_step_and_rests_with_its_medium() {
     }
     let mut boot = done_up_to(Step::Booted);
     assert_eq!((boot.work(), boot.next_step(), boot.is_inserted()), (Work::Rest, None, true));
-    assert!(matches!(boot.bmc.credentials, CredentialsSource::Sealed(_)), "they are needed to eject");
+    assert!(matches!(boot.bmc.credentials, CredentialsSource::Encrypted(_)), "they are needed to eject");
 
     boot.delete();
     assert_eq!((boot.state, boot.work()), (BootState::Ejecting, Work::Eject));
@@ -89,7 +89,7 @@ fn a_boot_that_ejects_by_itself_stays_booted() {
 }
 
 #[test]
-fn what_fails_before_power_on_is_undone_and_what_fails_later_is_left() {
+fn a_failure_before_power_on_ejects_the_medium_and_a_later_one_does_not() {
     let mut early = done_up_to(Step::Image);
     early.begin(Step::Insert);
     early.fail(Step::Insert, "no answer");
@@ -116,7 +116,7 @@ fn what_fails_before_power_on_is_undone_and_what_fails_later_is_left() {
 }
 
 #[test]
-fn what_is_unknown_is_left_as_it_is_until_it_is_deleted() {
+fn an_unknown_boot_keeps_its_medium_until_it_is_deleted() {
     for eject in [EjectWhen::Booted, EjectWhen::Deleted] {
         let mut boot = done_up_to(Step::Power);
         boot.options.eject = eject;
@@ -127,7 +127,7 @@ fn what_is_unknown_is_left_as_it_is_until_it_is_deleted() {
         assert_eq!(boot.step(Step::Reading).unwrap().state, StepState::Skipped);
         assert_eq!(boot.step(Step::Booted).unwrap().state, StepState::Unknown);
         assert_eq!(boot.step(Step::Ejected).unwrap().state, StepState::Waiting);
-        assert!(matches!(boot.bmc.credentials, CredentialsSource::Sealed(_)), "they are needed to eject");
+        assert!(matches!(boot.bmc.credentials, CredentialsSource::Encrypted(_)), "they are needed to eject");
         let json = boot.to_json().unwrap();
         assert_eq!(BootRecord::from_json(&json, &boot.id.to_string()).unwrap(), boot);
         boot.delete();
@@ -136,7 +136,7 @@ fn what_is_unknown_is_left_as_it_is_until_it_is_deleted() {
 }
 
 #[test]
-fn a_host_that_the_bmc_was_told_to_start_keeps_its_medium_when_that_fails() {
+fn a_host_that_may_have_started_keeps_its_medium_after_a_failure() {
     let mut boot = done_up_to(Step::BootOverride);
     boot.begin(Step::Power);
     boot.at_bmc.as_mut().unwrap().started = Some(Started { was_off: true, os_running: false, os_running_since: None });
@@ -147,7 +147,7 @@ fn a_host_that_the_bmc_was_told_to_start_keeps_its_medium_when_that_fails() {
 }
 
 #[test]
-fn a_record_of_an_older_version_goes_on_and_does_not_say_what_it_does_not_know() {
+fn a_record_of_an_older_version_is_read_without_the_new_fields() {
     let mut boot = done_up_to(Step::Power);
     boot.begin(Step::Reading);
     let text = String::from_utf8(boot.to_json().unwrap()).unwrap();
@@ -170,7 +170,7 @@ fn a_boot_that_is_deleted_takes_no_further_step() {
 }
 
 #[test]
-fn a_record_reads_as_it_was_written_and_says_what_it_is() {
+fn a_record_is_read_as_it_was_written() {
     let mut boot = done_up_to(Step::Power);
     boot.remark("something odd");
     let json = boot.to_json().unwrap();

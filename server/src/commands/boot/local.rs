@@ -12,7 +12,7 @@ use crate::arguments::{BootArguments, Settings};
 use crate::commands::bmc;
 use crate::commands::failure::Failure;
 use crate::error_chain::chain;
-use crate::server::{Config, Server};
+use crate::services::{Config, Server};
 use redfish::Credentials;
 
 /// What the base is called here.

@@ -15,20 +15,20 @@ fn of(stream: &str, architecture: &str) -> Slot {
     Slot::new(Some(stream), architecture)
 }
 
-fn find(paths: &[&str]) -> Found {
+fn find(paths: &[&str]) -> FoundBases {
     find_on("x86_64", paths)
 }
 
-fn find_on(host: &'static str, paths: &[&str]) -> Found {
+fn find_on(host: &'static str, paths: &[&str]) -> FoundBases {
     patterns().find(paths.iter().map(PathBuf::from), host)
 }
 
-fn nothing() -> Found {
+fn nothing() -> FoundBases {
     find(&[])
 }
 
 #[test]
-fn a_files_name_says_what_it_is_for() {
+fn the_name_of_a_file_gives_its_slot() {
     for (path, stream, architecture) in [
         ("/config/ipa.iso", "", ""),
         ("/config//ipa.iso", "", ""),
@@ -82,7 +82,7 @@ fn each_kind_has_its_own_pattern() {
 }
 
 #[test]
-fn of_two_files_for_one_slot_the_later_name_is_taken() {
+fn the_later_of_two_files_for_one_slot_counts() {
     let both = ["/a/ipa_aarch64.iso", "/a/ipa.aarch64.iso"];
     let reversed = [both[1], both[0]];
     for paths in [both, reversed] {
@@ -91,7 +91,7 @@ fn of_two_files_for_one_slot_the_later_name_is_taken() {
 }
 
 #[test]
-fn what_is_wanted_is_looked_up_from_the_special_to_the_general() {
+fn lookups_fall_back_from_specific_to_general_files() {
     let all = ["/config/ipa.iso", "/a/ipa_x86_64.iso", "/a/ipa-s.iso", "/a/ipa-s_x86_64.iso", "/a/ipa_aarch64.iso"];
     let (host, x86_64, stream, stream_x86_64, aarch64) = (all[0], all[1], all[2], all[3], all[4]);
     let without = |missing: &[&str]| find(&all.into_iter().filter(|path| !missing.contains(path)).collect::<Vec<_>>());
@@ -127,7 +127,7 @@ fn an_architecture_needs_both_kinds_of_one_stream() {
 }
 
 #[test]
-fn directories_are_read_and_those_that_cannot_be_are_left_out() {
+fn unreadable_directories_are_skipped() {
     let root = tempfile::tempdir().unwrap();
     let [own, shared, other] = ["own", "shared", "other"].map(|name| root.path().join(name));
     for directory in [&own, &shared, &other] {
@@ -170,13 +170,13 @@ fn directories_are_read_and_those_that_cannot_be_are_left_out() {
 }
 
 #[test]
-fn paths_without_a_directory_are_of_this_one() {
+fn paths_without_a_directory_are_in_the_working_directory() {
     let here = BasePatterns { iso: "Cargo.toml".into(), initrd: "x".into(), kernel: None, shared_dir: None };
     assert_eq!(here.discover(None).isos, BTreeMap::from([(of("", ""), "Cargo.toml".into())]));
 }
 
 #[test]
-fn every_slot_is_a_base_with_a_name_of_its_own() {
+fn every_slot_is_a_base_with_a_unique_name() {
     let long = format!("/a/ipa-{}.iso", "x".repeat(80));
     let found = find(&[
         "/config/ipa.iso",

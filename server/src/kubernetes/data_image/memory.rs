@@ -1,70 +1,64 @@
-//! What came of objects, which say nothing of it themselves: their status is the baremetal-operator's.
+//! What dayone remembers of DataImages. It cannot be in their status, which belongs to the baremetal-operator.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::kubernetes::decide::Failure;
 use crate::kubernetes::kind::Memory;
 
-/// Secrets of which no event tells are asked for again after as long as nothing has changed, within these bounds.
+/// dayone reads Secrets that it does not watch again after as long as nothing has changed, within these bounds.
 const SOONEST: Duration = Duration::from_secs(10);
 const LATEST: Duration = Duration::from_mins(10);
 
-/// What came of objects, by owner.
+/// The drives, by owner.
 #[derive(Debug, Default)]
 pub(in crate::kubernetes) struct Drives(Mutex<HashMap<String, Drive>>);
 
 #[derive(Debug)]
 struct Drive {
-    /// Where it is, or why it is not there.
+    /// The drive's URL, or why there is no drive.
     outcome: Result<String, Failure>,
     since: Instant,
-    /// Whether anything was published, be it earlier.
+    /// Whether a drive is published, even if a later one failed.
     published: bool,
-    /// Whether a failure was told.
-    told: bool,
+    /// Whether an Event has reported the failure.
+    reported: bool,
 }
 
 impl Drives {
-    /// Notes what came of an object.
+    /// Notes the outcome of a reconciliation.
     pub(super) fn note(&self, owner: &str, outcome: &Result<String, Failure>, now: Instant) {
-        let mut drives = self.lock();
-        let published = outcome.is_ok();
-        let Some(drive) = drives.get_mut(owner) else {
-            drives.insert(owner.to_owned(), Drive { outcome: outcome.clone(), since: now, published, told: false });
-            return;
-        };
-        if drive.outcome != *outcome {
-            *drive =
-                Drive { outcome: outcome.clone(), since: now, published: published || drive.published, told: false };
+        let mut drives = self.0.lock();
+        let before = drives.get(owner);
+        if before.is_none_or(|before| before.outcome != *outcome) {
+            let published = outcome.is_ok() || before.is_some_and(|before| before.published);
+            let drive = Drive { outcome: outcome.clone(), since: now, published, reported: false };
+            drives.insert(owner.to_owned(), drive);
         }
     }
 
     /// Whether the object has a drive.
     pub(super) fn is_published(&self, owner: &str) -> bool {
-        self.lock().get(owner).is_some_and(|drive| drive.published)
+        self.0.lock().get(owner).is_some_and(|drive| drive.published)
     }
 
-    /// Whether its failure is still to be told; from now on it is not.
-    pub(super) fn is_untold(&self, owner: &str) -> bool {
-        self.lock().get_mut(owner).is_some_and(|drive| !std::mem::replace(&mut drive.told, true))
+    /// Whether the failure still has to be reported. A second call returns false.
+    pub(super) fn report(&self, owner: &str) -> bool {
+        self.0.lock().get_mut(owner).is_some_and(|drive| !std::mem::replace(&mut drive.reported, true))
     }
 
-    /// When to look at it again, where no event tells that a Secret has changed.
+    /// How long to wait before the next reconciliation, if dayone does not watch all Secrets of the drive.
     pub(super) fn wait(&self, owner: &str, now: Instant) -> Duration {
-        let since = self.lock().get(owner).map(|drive| now.saturating_duration_since(drive.since));
+        let since = self.0.lock().get(owner).map(|drive| now.saturating_duration_since(drive.since));
         since.unwrap_or_default().clamp(SOONEST, LATEST)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Drive>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Memory for Drives {
     fn forget(&self, owner: &str) {
-        self.lock().remove(owner);
+        self.0.lock().remove(owner);
     }
 }
 
@@ -88,17 +82,17 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_and_another_once_more_and_neither_unpublishes() {
+    fn each_failure_is_reported_once_and_none_unpublishes_the_drive() {
         let (drives, now) = (Drives::default(), Instant::now());
         let failure = |message: &str| Err(Failure { reason: "DataImageInvalid", message: message.to_owned() });
         drives.note("a", &failure("one"), now);
         assert!(!drives.is_published("a"));
-        assert_eq!([drives.is_untold("a"), drives.is_untold("a")], [true, false]);
+        assert_eq!([drives.report("a"), drives.report("a")], [true, false]);
         drives.note("a", &failure("one"), now);
-        assert!(!drives.is_untold("a"));
+        assert!(!drives.report("a"));
         drives.note("a", &Ok("here".to_owned()), now);
         drives.note("a", &failure("two"), now);
-        assert!(drives.is_untold("a") && drives.is_published("a"));
+        assert!(drives.report("a") && drives.is_published("a"));
         drives.forget("a");
         assert!(!drives.is_published("a"));
     }

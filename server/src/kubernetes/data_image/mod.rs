@@ -1,10 +1,10 @@
-//! DataImages: drives that the baremetal-operator attaches to running hosts. A user's object says by annotations what is
-//! on its drive; dayone publishes that, and writes where it is to `spec.url`.
+//! DataImages: drives that the baremetal-operator attaches to running hosts. Users describe a drive in the annotations of
+//! the object. dayone publishes the drive, and writes its URL to `spec.url`.
 //!
-//! `asked` says what an object asks for, `secrets` what is in the Secrets that it names, `reconcile` does it.
+//! `desired` reads the annotations, `secrets` reads the content from the Secrets that they name, and `reconcile` publishes
+//! the drive.
 
-mod annotations;
-mod asked;
+mod desired;
 mod memory;
 mod reconcile;
 mod resource;

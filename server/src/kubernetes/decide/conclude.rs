@@ -1,4 +1,4 @@
-//! From what came of an order to the status that is to be written.
+//! The status to write, from the outcome of a request for an image.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{ERROR, Failure, READY, reason};
-use crate::kubernetes::provider::PublishedImage;
+use crate::host_images::PublishedImage;
 use crate::kubernetes::resources::{Condition, NetworkDataStatus, PreprovisioningImage, PreprovisioningImageStatus};
-use crate::kubernetes::waiting::PATIENCE;
+use crate::kubernetes::unready::PATIENCE;
 
-/// The API server takes no longer one.
+/// The API server's limit for the message of a condition.
 const MESSAGE_BYTES: usize = 32_768;
 const RETRY: Duration = Duration::from_secs(10);
 const RETRY_AT_MOST: Duration = Duration::from_mins(10);
 
-/// What the image was made of, as the status has it.
+/// The inputs of an image that the status records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kubernetes) struct MadeOf {
+pub(in crate::kubernetes) struct ImageInputs {
     pub(in crate::kubernetes) format: &'static str,
     pub(in crate::kubernetes) architecture: String,
     pub(in crate::kubernetes) network_data: NetworkDataStatus,
 }
 
-impl MadeOf {
-    pub(in crate::kubernetes) fn is_in(&self, status: &PreprovisioningImageStatus) -> bool {
+impl ImageInputs {
+    pub(in crate::kubernetes) fn are_in(&self, status: &PreprovisioningImageStatus) -> bool {
         status.format == self.format
             && status.architecture == self.architecture
             && status.network_data == self.network_data
@@ -38,28 +38,28 @@ impl MadeOf {
     }
 }
 
-/// What came of an order.
+/// The outcome of a request for an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::kubernetes) enum Outcome {
-    /// The image is there.
-    Published(PublishedImage, MadeOf),
-    /// It will be there after a while. This is for how long it has not been.
-    NotReady(String, MadeOf, Duration),
-    /// Somebody has to change something. With it, what the image would have been made of, as far as that is known: the
-    /// baremetal-operator shows an error only of an image that is made of what it asked for.
-    Failed(Failure, Option<MadeOf>),
+    /// The image is published.
+    Published(PublishedImage, ImageInputs),
+    /// The image will be ready after a while. It has not been ready for this time.
+    NotReady(String, ImageInputs, Duration),
+    /// Somebody has to change something. The inputs are those of the image that failed, as far as dayone knows them: the
+    /// baremetal-operator shows an error only if the status has the inputs that it requested.
+    Failed(Failure, Option<ImageInputs>),
 }
 
-/// What is to be done about an outcome.
+/// What to do about an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::kubernetes) struct Conclusion {
-    /// To be written, where it is another than there is. Further writes may be due after it.
+    /// The status to write, if it differs from the present one. More writes may be due after it.
     pub(in crate::kubernetes) status: Option<PreprovisioningImageStatus>,
-    /// When to look again, where no event tells.
+    /// When to reconcile the object again, if no event will report the change that dayone waits for.
     pub(in crate::kubernetes) again: Option<Duration>,
 }
 
-/// What is to be done about an outcome, at this time.
+/// Decides what to do about an outcome. `now` is the time for conditions that change.
 pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &Outcome, now: Timestamp) -> Conclusion {
     let mut draft = Draft {
         status: object.status.clone(),
@@ -67,20 +67,20 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
         // Times in conditions have no fractions.
         now: Timestamp::from_second(now.as_second()).unwrap_or(now),
     };
-    let ready = object.condition(READY).is_some_and(Condition::is_true);
+    let ready = object.status.condition(READY).is_some_and(Condition::is_true);
     let mut again = None;
     match outcome {
-        Outcome::Published(image, made_of) => {
+        Outcome::Published(image, inputs) => {
             let moves = !object.status.image_url.is_empty() && object.status.image_url != image.url;
-            if moves && !made_of.is_in(&object.status) {
-                draft.withdraw(ready, made_of);
+            if moves && !inputs.are_in(&object.status) {
+                draft.withdraw(ready, inputs);
             } else {
-                draft.publish(image, made_of);
+                draft.publish(image, inputs);
             }
         }
-        // A base that was touched is read anew, and the image that the status names will be the same. One that stays
-        // away takes the image with it.
-        Outcome::NotReady(_, made_of, waited) if ready && made_of.is_in(&object.status) && *waited < PATIENCE => {
+        // If a base was only touched, dayone reads it again, and the image will be the one in the status. If the base
+        // stays away, its image is not ready.
+        Outcome::NotReady(_, inputs, waited) if ready && inputs.are_in(&object.status) && *waited < PATIENCE => {
             again = Some(RETRY);
         }
         Outcome::NotReady(message, ..) => {
@@ -89,10 +89,10 @@ pub(in crate::kubernetes) fn conclude(object: &PreprovisioningImage, outcome: &O
             draft.set(ERROR, false, reason::SUCCESS, "");
             again = Some(RETRY);
         }
-        Outcome::Failed(failure, made_of) => {
-            draft.fail(failure, made_of.as_ref());
+        Outcome::Failed(failure, inputs) => {
+            draft.fail(failure, inputs.as_ref());
             if [reason::MISSING_NETWORK_DATA, reason::FORBIDDEN].contains(&failure.reason) {
-                // A Secret without our label does not tell that it is there, and nothing tells of a right that is granted.
+                // No event reports a new Secret without dayone's label, or a right that was granted.
                 again = Some(draft.since_error().saturating_add(RETRY).min(RETRY_AT_MOST));
             }
         }
@@ -107,32 +107,32 @@ struct Draft {
 }
 
 impl Draft {
-    /// The image's content changed, and so its URL: first it is not ready any more, then the URL goes, then comes the
-    /// new one. Whoever sees a URL sees one that answers.
-    fn withdraw(&mut self, ready: bool, made_of: &MadeOf) {
+    /// The content of the image changed, and so its URL changes. The first write makes the image not ready, the second one
+    /// removes the URL, and the third one publishes the new URL. So a URL in the status always answers.
+    fn withdraw(&mut self, ready: bool, inputs: &ImageInputs) {
         self.set(READY, false, reason::SUCCESS, "Config changed");
         if ready {
             self.observe(ERROR);
         } else {
             self.status.image_url.clear();
-            made_of.write_to(&mut self.status);
+            inputs.write_to(&mut self.status);
             self.set(ERROR, false, reason::SUCCESS, "");
         }
     }
 
-    fn publish(&mut self, image: &PublishedImage, made_of: &MadeOf) {
+    fn publish(&mut self, image: &PublishedImage, inputs: &ImageInputs) {
         self.status.image_url.clone_from(&image.url);
         self.status.kernel_url = image.kernel_url.clone().unwrap_or_default();
         self.status.extra_kernel_params.clone_from(&image.extra_kernel_parameters);
-        made_of.write_to(&mut self.status);
+        inputs.write_to(&mut self.status);
         self.set(READY, true, reason::SUCCESS, "Generated image");
         self.set(ERROR, false, reason::SUCCESS, "");
     }
 
-    fn fail(&mut self, failure: &Failure, made_of: Option<&MadeOf>) {
+    fn fail(&mut self, failure: &Failure, inputs: Option<&ImageInputs>) {
         self.status.image_url.clear();
-        if let Some(made_of) = made_of {
-            made_of.write_to(&mut self.status);
+        if let Some(inputs) = inputs {
+            inputs.write_to(&mut self.status);
         }
         self.set(READY, false, failure.reason, "");
         self.set(ERROR, true, failure.reason, &failure.message);
@@ -156,7 +156,7 @@ impl Draft {
         }
     }
 
-    /// The condition stays, of the object as it is now.
+    /// Keeps the condition, and marks it as observed for the present generation.
     fn observe(&mut self, kind: &str) {
         for condition in self.status.conditions.iter_mut().filter(|condition| condition.kind == kind) {
             condition.observed_generation = self.generation;
@@ -164,14 +164,13 @@ impl Draft {
     }
 
     fn since_error(&self) -> Duration {
-        let error = self.status.conditions.iter().find(|condition| condition.kind == ERROR);
-        let since =
-            error.and_then(|error| error.last_transition_time.as_ref()).map(|time| self.now.duration_since(time.0));
-        since.and_then(|since| Duration::try_from(since).ok()).unwrap_or_default()
+        let since = self.status.condition(ERROR).and_then(|error| error.last_transition_time.as_ref());
+        let since = since.and_then(|time| Duration::try_from(self.now.duration_since(time.0)).ok());
+        since.unwrap_or_default()
     }
 }
 
-/// A merge patch that makes this status of whatever is there, and leaves alone what is not known here.
+/// A merge patch that sets the status, whatever it was before. It leaves fields alone that dayone does not know.
 pub(in crate::kubernetes) fn patch(resource_version: &str, status: &PreprovisioningImageStatus) -> Value {
     let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
     let network_data = &status.network_data;

@@ -1,19 +1,19 @@
-//! What a PreprovisioningImage needs next: no I/O, no clock, nothing but what is given.
+//! Decides what a PreprovisioningImage needs next. Pure: it does no I/O, and reads no clock.
 //!
-//! The order of the writes is that of the baremetal-operator's own controller, since its consumers rely on it: nobody
-//! may read a URL whose image is gone.
+//! The order of the writes is that of upstream's controller, because the baremetal-operator relies on it: nobody may read
+//! a URL whose image is gone.
 
-mod asked;
 mod conclude;
+mod desired;
+mod events;
 mod secret;
-mod tell;
 #[cfg(test)]
 mod tests;
 
-pub(super) use asked::{Asked, Wanted, asked, finalizers};
 pub(super) use conclude::{Outcome, conclude, patch};
-pub(super) use secret::{claim, is_labelled, is_object_name, is_owned, label, made_of, network_data, reduce};
-pub(super) use tell::{Told, bounded, findings, told};
+pub(super) use desired::{Desired, DesiredImage, desired, finalizers};
+pub(super) use events::{ObjectEvent, finding_events, status_events};
+pub(super) use secret::{claim, image_inputs, is_labelled, is_object_name, is_owned, label, network_data, reduce};
 
 /// Reasons of the conditions.
 pub(super) mod reason {
@@ -24,11 +24,11 @@ pub(super) mod reason {
     pub(in crate::kubernetes) const INVALID: &str = "ImageBuildInvalid";
 }
 
-/// Kinds of conditions.
+/// Types of the conditions.
 const READY: &str = "Ready";
 const ERROR: &str = "Error";
 
-/// Why there is no image, as it goes into the conditions.
+/// Why there is no image, for the conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) reason: &'static str,
@@ -36,17 +36,17 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// It cannot be made of what is given.
+    /// No image can be made from the network data or the kernel arguments.
     pub(super) fn invalid(cause: &str) -> Self {
         Self { reason: reason::INVALID, message: format!("Cannot generate image: {cause}") }
     }
 
-    /// The Secret that is named is not there.
+    /// The Secret that the object names does not exist.
     pub(super) fn missing_secret() -> Self {
         Self { reason: reason::MISSING_NETWORK_DATA, message: "NetworkData secret not found".to_owned() }
     }
 
-    /// The API server refuses what dayone has to do with the Secret.
+    /// The API server does not let dayone read or label the Secret.
     pub(super) fn forbidden(message: &str) -> Self {
         Self { reason: reason::FORBIDDEN, message: message.to_owned() }
     }

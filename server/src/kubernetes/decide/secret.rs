@@ -5,15 +5,15 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use vocabulary::report::DocumentPath;
 
-use super::conclude::MadeOf;
-use super::{Failure, Wanted};
-use crate::kubernetes::provider::NetworkSource;
+use super::conclude::ImageInputs;
+use super::{DesiredImage, Failure};
+use crate::host_images::NetworkSource;
 use crate::kubernetes::resources::{NetworkDataStatus, SECRET_LABEL};
 
-/// The key of NMState, which upstream demands.
+/// The key of NMState, which upstream requires.
 const NMSTATE: &str = "nmstate";
 
-/// Whether an object can have this name. What is no name must not become part of a request's path.
+/// Whether this is a valid name for an object. Anything else must not become part of a request's path.
 pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
     let letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
     name.len() <= 253
@@ -25,7 +25,7 @@ pub(in crate::kubernetes) fn is_object_name(name: &str) -> bool {
         })
 }
 
-/// The host's network. A Secret without anything in it is no network data, as is none.
+/// The host's network, from its Secret. `None` if there is no Secret, or if it is empty.
 pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Option<NetworkSource<'_>>, Failure> {
     let Some(data) = secret.and_then(|secret| secret.data.as_ref()).filter(|data| !data.is_empty()) else {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Opt
     let name = secret.and_then(|secret| secret.metadata.name.as_deref()).unwrap_or_default();
     let network = data.iter().filter(|(key, _)| is_network_key(key));
     let network: Vec<(&str, &[u8])> = network.map(|(key, value)| (key.as_str(), value.0.as_slice())).collect();
-    // Empty is none, whatever else there is.
+    // An empty `nmstate` means no network data, whatever other keys there are.
     if network.iter().any(|(key, value)| *key == NMSTATE && value.is_empty()) {
         return Ok(None);
     }
@@ -48,35 +48,36 @@ pub(in crate::kubernetes) fn network_data(secret: Option<&Secret>) -> Result<Opt
     )))
 }
 
-/// What an image of this Secret is made of.
-pub(in crate::kubernetes) fn made_of(wanted: &Wanted, secret: Option<&Secret>) -> MadeOf {
+/// The inputs of an image with this Secret.
+pub(in crate::kubernetes) fn image_inputs(image: &DesiredImage, secret: Option<&Secret>) -> ImageInputs {
     let version = secret.and_then(|secret| secret.metadata.resource_version.clone()).unwrap_or_default();
-    let name = wanted.secret.clone().unwrap_or_default();
-    MadeOf {
-        format: wanted.format.as_str(),
-        architecture: wanted.architecture.clone(),
+    let name = image.secret.clone().unwrap_or_default();
+    ImageInputs {
+        format: image.format.as_str(),
+        architecture: image.architecture.clone(),
         network_data: NetworkDataStatus { name, version },
     }
 }
 
-/// Whether the Secret is watched.
+/// Whether the Secret has the label by which dayone watches it.
 pub(in crate::kubernetes) fn is_labelled(secret: &Secret) -> bool {
     let (label, value) = SECRET_LABEL;
     secret.metadata.labels.as_ref().and_then(|labels| labels.get(label)).is_some_and(|found| found == value)
 }
 
-/// Whether the Secret belongs to the object.
+/// Whether the Secret has this owner.
 pub(in crate::kubernetes) fn is_owned(secret: &Secret, owner: &OwnerReference) -> bool {
     secret.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner.uid)
 }
 
-/// Has the Secret watched.
+/// Adds the label by which dayone watches the Secret.
 pub(in crate::kubernetes) fn label(secret: &mut Secret) {
     let (label, value) = SECRET_LABEL;
     secret.metadata.labels.get_or_insert_default().insert(label.to_owned(), value.to_owned());
 }
 
-/// Has the Secret watched, and makes it belong to all these. Each change is a new version of the Secret, which all of them have in their status.
+/// Labels the Secret, and adds all these owners at once: each write is a new version of the Secret, which every owner has
+/// to record in its status.
 pub(in crate::kubernetes) fn claim(secret: &mut Secret, all: impl IntoIterator<Item = OwnerReference>) {
     label(secret);
     let owners = secret.metadata.owner_references.get_or_insert_default();
@@ -87,8 +88,8 @@ pub(in crate::kubernetes) fn claim(secret: &mut Secret, all: impl IntoIterator<I
     }
 }
 
-/// Takes out what nothing here reads, before the Secret is kept in memory. BMCs' passwords have the same label: of all
-/// other keys there are only the names.
+/// Removes what dayone does not read, before it keeps the Secret in memory. Secrets with BMCs' passwords have the same
+/// label: of keys other than network data, only the names stay.
 pub(in crate::kubernetes) fn reduce(secret: &mut Secret) {
     secret.metadata.managed_fields = None;
     secret.metadata.annotations = None;
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn network_data_has_one_key_and_its_absence_names_those_that_are_there() {
+    fn network_data_is_found_by_its_keys_and_the_error_names_the_others() {
         assert_eq!(network_data(None), Ok(None));
         assert_eq!(network_data(Some(&secret("1", &[]))), Ok(None));
         assert_eq!(network_data(Some(&Secret::default())), Ok(None));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_claimed_once_and_other_owners_stay() {
+    fn a_secret_is_claimed_once_and_keeps_its_other_owners() {
         let (one, mut other) = (object(), object());
         other.metadata.uid = Some("v".to_owned());
         let mut secret = secret("1", &[]);
@@ -150,13 +151,13 @@ mod tests {
         let first = serde_json::to_value(&owners[0]).unwrap();
         let expected = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage", "name": "worker-0",
             "uid": "u"});
-        assert_eq!(first, expected, "no controller, and nothing that holds up a deletion");
+        assert_eq!(first, expected, "neither controller nor blockOwnerDeletion");
         secret.metadata.labels = None;
         assert!(!is_claimed(&secret, &one));
     }
 
     #[test]
-    fn of_secrets_in_memory_there_is_the_network_data_and_the_names_of_other_keys() {
+    fn secrets_in_memory_have_only_network_data_and_the_names_of_other_keys() {
         let mut secret = secret("1", &[("nmstate", "state"), ("password", "hunter2")]);
         secret.metadata.annotations = Some([("last-applied".to_owned(), "hunter2".to_owned())].into());
         reduce(&mut secret);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_lead_elsewhere_are_none() {
+    fn names_that_could_change_a_requests_path_are_refused() {
         for name in ["net", "a.b-c", "0"] {
             assert!(is_object_name(name), "{name}");
         }

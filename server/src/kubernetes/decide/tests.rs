@@ -1,4 +1,4 @@
-//! Every branch, and what the baremetal-operator makes of the result.
+//! Every branch, and how the baremetal-operator reads the result.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use vocabulary::report::{DocumentPath, Report};
 
 use super::*;
-use crate::kubernetes::provider::{HostFormat, PublishedImage};
+use crate::host_images::{HostFormat, PublishedImage};
 use crate::kubernetes::resources::{Condition, FINALIZER, PreprovisioningImage, PreprovisioningImageStatus};
 
 const PROTECTION: &str = "baremetalhost.metal3.io/preprovisioningImage";
@@ -38,9 +38,9 @@ pub(super) fn secret(version: &str, keys: &[(&str, &str)]) -> Secret {
     }
 }
 
-fn wanted(object: &PreprovisioningImage) -> Wanted {
-    match asked(object, |architecture| architecture == "x86_64") {
-        Asked::Image(wanted) => wanted,
+fn image_of(object: &PreprovisioningImage) -> DesiredImage {
+    match desired(object, |architecture| architecture == "x86_64") {
+        Desired::Image(image) => image,
         other => panic!("{other:?}"),
     }
 }
@@ -49,9 +49,9 @@ fn image(url: &str) -> PublishedImage {
     PublishedImage { url: url.to_owned(), ..PublishedImage::default() }
 }
 
-/// The outcome that the image of this content is published, of the Secret in this version.
+/// The outcome if the image of the Secret with this version is published.
 fn published(object: &PreprovisioningImage, url: &str, version: &str) -> Outcome {
-    Outcome::Published(image(url), made_of(&wanted(object), Some(&secret(version, &[]))))
+    Outcome::Published(image(url), image_inputs(&image_of(object), Some(&secret(version, &[]))))
 }
 
 fn at(second: i64) -> Timestamp {
@@ -77,29 +77,29 @@ fn ready_object() -> PreprovisioningImage {
 }
 
 fn condition<'a>(object: &'a PreprovisioningImage, kind: &str) -> (&'a str, &'a str, &'a str) {
-    let condition = object.condition(kind).unwrap_or_else(|| panic!("no condition {kind}"));
+    let condition = object.status.condition(kind).unwrap_or_else(|| panic!("no condition {kind}"));
     (&condition.status, &condition.reason, &condition.message)
 }
 
 fn flipped(object: &PreprovisioningImage, kind: &str) -> i64 {
-    object.condition(kind).unwrap().last_transition_time.as_ref().unwrap().0.as_second()
+    object.status.condition(kind).unwrap().last_transition_time.as_ref().unwrap().0.as_second()
 }
 
-/// What the baremetal-operator makes of an image.
+/// How the baremetal-operator reads a status.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It is not of what was asked for: the operator waits, and the host says nothing.
+    /// The inputs are not those that it requested: it waits, and shows nothing on the host.
     Mismatch(&'static str),
-    /// The host has a registration error with this message.
+    /// It shows a registration error with this message on the host.
     Error(String),
-    /// The operator waits until it is ready.
+    /// It waits until the image is ready.
     Waits,
     /// The host boots from it.
     Accepted,
 }
 
-/// The operator's own comparisons, in its order: `preprovImageAvailable` in metal3-io/baremetal-operator,
-/// `internal/controller/metal3.io/baremetalhost_controller.go`. The Secret is of this version.
+/// The operator's comparisons, in its order: `preprovImageAvailable` in metal3-io/baremetal-operator,
+/// `internal/controller/metal3.io/baremetalhost_controller.go`. The Secret has this version.
 fn verdict(object: &PreprovisioningImage, secret_version: &str) -> Verdict {
     let (spec, status) = (&object.spec, &object.status);
     if status.architecture != spec.architecture {
@@ -114,25 +114,25 @@ fn verdict(object: &PreprovisioningImage, secret_version: &str) -> Verdict {
     if status.network_data.name != spec.network_data_name {
         return Verdict::Mismatch("name of the network data");
     }
-    if let Some(error) = object.condition("Error").filter(|error| error.is_true()) {
+    if let Some(error) = object.status.condition("Error").filter(|error| error.is_true()) {
         return Verdict::Error(error.message.clone());
     }
     let observed = |ready: &Condition| ready.is_true() && ready.observed_generation == object.metadata.generation;
-    if object.condition("Ready").is_some_and(observed) { Verdict::Accepted } else { Verdict::Waits }
+    if object.status.condition("Ready").is_some_and(observed) { Verdict::Accepted } else { Verdict::Waits }
 }
 
-/// Whether the baremetal-operator takes the image, the Secret being of this version.
+/// Whether the baremetal-operator accepts the image of a Secret with this version.
 fn accepted(object: &PreprovisioningImage, secret_version: &str) -> bool {
     verdict(object, secret_version) == Verdict::Accepted
 }
 
-/// The outcome that an image of the Secret in this version cannot be built.
+/// The outcome if the image cannot be built from the Secret with this version.
 fn invalid(object: &PreprovisioningImage, cause: &str, version: &str) -> Outcome {
-    Outcome::Failed(Failure::invalid(cause), Some(made_of(&wanted(object), Some(&secret(version, &[])))))
+    Outcome::Failed(Failure::invalid(cause), Some(image_inputs(&image_of(object), Some(&secret(version, &[])))))
 }
 
 #[test]
-fn the_finalizer_is_added_beside_others_and_removed_once_nobody_else_holds_the_object() {
+fn the_finalizer_is_added_beside_others_and_removed_last() {
     let mut object = object();
     assert_eq!(finalizers(&object), None);
     object.metadata.finalizers = Some(vec![PROTECTION.to_owned()]);
@@ -141,25 +141,25 @@ fn the_finalizer_is_added_beside_others_and_removed_once_nobody_else_holds_the_o
     assert_eq!(finalizers(&object).unwrap(), [FINALIZER]);
 
     object.metadata.deletion_timestamp = Some(Time(at(5)));
-    assert_eq!(finalizers(&object), None, "none is added to what is being deleted");
+    assert_eq!(finalizers(&object), None, "none is added to an object that is being deleted");
     object.metadata.finalizers = Some(vec![FINALIZER.to_owned(), PROTECTION.to_owned()]);
     assert_eq!(finalizers(&object), None);
-    assert!(matches!(asked(&object, |_| true), Asked::Image(_)), "hosts may still boot from it");
+    assert!(matches!(desired(&object, |_| true), Desired::Image(_)), "hosts may still boot from it");
     object.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     assert_eq!(finalizers(&object), Some(Vec::new()));
-    assert_eq!(asked(&object, |_| true), Asked::Gone);
+    assert_eq!(desired(&object, |_| true), Desired::Deleted);
 }
 
 #[test]
-fn the_first_acceptable_format_is_taken_and_what_cannot_be_is_refused_in_upstreams_words() {
-    let refused = |object: &PreprovisioningImage| match asked(object, |architecture| architecture == "x86_64") {
-        Asked::Refused(failure) => (failure.reason, failure.message),
+fn the_first_acceptable_format_is_used_and_errors_are_upstreams() {
+    let refused = |object: &PreprovisioningImage| match desired(object, |architecture| architecture == "x86_64") {
+        Desired::Invalid(failure) => (failure.reason, failure.message),
         other => panic!("{other:?}"),
     };
     let mut object = object();
-    assert_eq!(wanted(&object).format, HostFormat::Iso);
+    assert_eq!(image_of(&object).format, HostFormat::Iso);
     object.spec.accept_formats = vec!["floppy".to_owned(), "initrd".to_owned(), "iso".to_owned()];
-    assert_eq!(wanted(&object).format, HostFormat::Initrd);
+    assert_eq!(image_of(&object).format, HostFormat::Initrd);
     object.spec.accept_formats = vec!["floppy".to_owned()];
     assert_eq!(refused(&object), ("ConfigurationError", "No acceptable image format supported".to_owned()));
     object.spec.accept_formats = Vec::new();
@@ -171,15 +171,17 @@ fn the_first_acceptable_format_is_taken_and_what_cannot_be_is_refused_in_upstrea
 #[test]
 fn kernel_arguments_and_the_stream_come_from_labels_and_annotations() {
     let mut object = object();
-    assert_eq!(wanted(&object).stream, None);
+    assert_eq!(image_of(&object).stream, None);
     let pair = |key: &str, value: &str| [(key.to_owned(), value.to_owned())].into();
     object.metadata.labels = Some(pair("coreos.openshift.io/stream", "rhel-10"));
     object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "console=ttyS0 quiet"));
-    let wanted = wanted(&object);
-    assert_eq!(wanted.stream.as_deref(), Some("rhel-10"));
-    assert_eq!(wanted.kernel_arguments.unwrap().len(), 2);
+    let image = image_of(&object);
+    assert_eq!(image.stream.as_deref(), Some("rhel-10"));
+    assert_eq!(image.kernel_arguments.unwrap().len(), 2);
     object.metadata.annotations = Some(pair("dayone.metal3.io/kernel-arguments", "a;b"));
-    let Asked::Image(Wanted { kernel_arguments: Err(failure), .. }) = asked(&object, |_| true) else { panic!("taken") };
+    let Desired::Image(DesiredImage { kernel_arguments: Err(failure), .. }) = desired(&object, |_| true) else {
+        panic!("accepted")
+    };
     assert_eq!(failure.reason, "ImageBuildInvalid");
     assert!(failure.message.starts_with("Cannot generate image: "), "{}", failure.message);
 }
@@ -195,7 +197,7 @@ fn a_new_image_is_written_at_once_and_accepted() {
 }
 
 #[test]
-fn changed_content_is_withdrawn_before_the_new_url_is_written_and_nothing_between_is_accepted() {
+fn changed_content_is_withdrawn_before_the_new_url_is_written() {
     let mut object = ready_object();
     let outcome = published(&object, "http://d/two", "8");
     assert!(write(&mut object, &outcome, 300));
@@ -218,7 +220,7 @@ fn changed_content_is_withdrawn_before_the_new_url_is_written_and_nothing_betwee
 }
 
 #[test]
-fn metadata_of_a_secret_that_changes_costs_one_write_and_no_readiness() {
+fn changed_metadata_of_a_secret_costs_one_write_and_keeps_the_image_ready() {
     let mut object = ready_object();
     let outcome = published(&object, "http://d/one", "8");
     assert!(write(&mut object, &outcome, 300));
@@ -238,7 +240,7 @@ fn the_same_order_with_another_image_is_written_at_once() {
 }
 
 #[test]
-fn another_generation_of_the_same_is_observed() {
+fn a_new_generation_with_the_same_content_is_observed() {
     let mut object = ready_object();
     object.metadata.generation = Some(4);
     object.spec.accept_formats = vec!["iso".to_owned()];
@@ -246,14 +248,14 @@ fn another_generation_of_the_same_is_observed() {
     let outcome = published(&object, "http://d/one", "7");
     assert!(write(&mut object, &outcome, 300));
     assert!(accepted(&object, "7"));
-    assert_eq!(object.condition("Error").unwrap().observed_generation, Some(4));
+    assert_eq!(object.status.condition("Error").unwrap().observed_generation, Some(4));
 }
 
 #[test]
 fn every_write_observes_the_generation_on_both_conditions() {
     let mut ready = ready_object();
     ready.metadata.generation = Some(9);
-    let not_ready = Outcome::NotReady(String::new(), made_of(&wanted(&ready), None), Duration::ZERO);
+    let not_ready = Outcome::NotReady(String::new(), image_inputs(&image_of(&ready), None), Duration::ZERO);
     for outcome in [published(&ready, "http://d/two", "8"), Outcome::Failed(Failure::missing_secret(), None), not_ready]
     {
         let mut object = ready.clone();
@@ -272,7 +274,7 @@ fn initramfs_have_a_kernel_and_parameters_and_an_iso_after_them_has_none() {
         extra_kernel_parameters: "coreos.live.rootfs_url=http://d/rootfs".to_owned(),
         ..image("http://d/initrd")
     };
-    let order = made_of(&wanted(&object), None);
+    let order = image_inputs(&image_of(&object), None);
     assert!(write(&mut object, &Outcome::Published(initrd, order.clone()), 1));
     assert_eq!(object.status.kernel_url, "http://d/kernel");
     assert_eq!(object.status.extra_kernel_params, "coreos.live.rootfs_url=http://d/rootfs");
@@ -285,7 +287,7 @@ fn initramfs_have_a_kernel_and_parameters_and_an_iso_after_them_has_none() {
 }
 
 #[test]
-fn a_build_that_fails_takes_the_url_and_says_of_what_it_would_have_been() {
+fn a_failed_build_removes_the_url_and_records_its_inputs() {
     let mut object = ready_object();
     object.status.kernel_url = "http://d/kernel".to_owned();
     let outcome = invalid(&object, "two addresses are the same", "8");
@@ -299,7 +301,7 @@ fn a_build_that_fails_takes_the_url_and_says_of_what_it_would_have_been() {
     assert_eq!(verdict(&object, "8"), Verdict::Error(message.to_owned()));
     assert!(!write(&mut object, &outcome, 400), "it is not written again");
     assert_eq!(conclude(&object, &outcome, at(400)).again, None);
-    // The Secret is put right.
+    // The Secret is corrected.
     let outcome = published(&object, "http://d/two", "9");
     assert!(write(&mut object, &outcome, 500));
     assert!(accepted(&object, "9"));
@@ -312,7 +314,7 @@ fn the_first_build_of_a_host_that_fails_reaches_the_host() {
     let outcome = invalid(&object, "two addresses are the same", "7");
     assert!(write(&mut object, &outcome, 300));
     assert_eq!(verdict(&object, "7"), Verdict::Error("Cannot generate image: two addresses are the same".to_owned()));
-    // Somebody changes the Secret, and it is as wrong: the host does not wait for what is not to come.
+    // Somebody changes the Secret, and it is still wrong: the host must not wait for an image that never comes.
     let outcome = invalid(&object, "two addresses are the same", "8");
     assert!(write(&mut object, &outcome, 400));
     assert!(matches!(verdict(&object, "8"), Verdict::Error(_)));
@@ -320,7 +322,7 @@ fn the_first_build_of_a_host_that_fails_reaches_the_host() {
 }
 
 #[test]
-fn what_upstream_cannot_build_at_all_leaves_what_the_image_was_made_of() {
+fn a_missing_secret_leaves_the_inputs_of_the_old_image() {
     let mut object = ready_object();
     assert!(write(&mut object, &Outcome::Failed(Failure::missing_secret(), None), 300));
     assert_eq!((object.status.format.as_str(), object.status.network_data.version.as_str()), ("iso", "7"));
@@ -329,7 +331,7 @@ fn what_upstream_cannot_build_at_all_leaves_what_the_image_was_made_of() {
 }
 
 #[test]
-fn a_missing_secret_is_asked_for_after_10_s_then_half_as_often_each_time_and_at_least_every_10_min() {
+fn a_missing_secret_is_read_again_after_10_s_then_at_growing_intervals_of_up_to_10_min() {
     let mut object = object();
     let outcome = Outcome::Failed(Failure::missing_secret(), None);
     let mut waits = Vec::new();
@@ -345,17 +347,17 @@ fn a_missing_secret_is_asked_for_after_10_s_then_half_as_often_each_time_and_at_
     assert_eq!(waits, [10, 20, 40, 80, 160, 320, 600, 600, 600]);
     assert_eq!(condition(&object, "Error"), ("True", "MissingNetworkData", "NetworkData secret not found"));
     assert_eq!(condition(&object, "Ready"), ("False", "MissingNetworkData", ""));
-    // A clock that was put back.
+    // The clock was set back.
     assert_eq!(conclude(&object, &outcome, at(1)).again, Some(Duration::from_secs(10)));
 }
 
 #[test]
-fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
+fn an_image_that_will_be_the_same_stays_ready_while_its_base_is_read() {
     let mut ready = ready_object();
-    let made_of_version = |version| made_of(&wanted(&ready_object()), Some(&secret(version, &[])));
+    let inputs_of = |version| image_inputs(&image_of(&ready_object()), Some(&secret(version, &[])));
     let not_ready = |seconds| {
         let waited = Duration::from_secs(seconds);
-        Outcome::NotReady("the base is being read".to_owned(), made_of_version("7"), waited)
+        Outcome::NotReady("the base is being read".to_owned(), inputs_of("7"), waited)
     };
     let same = not_ready(59);
     let conclusion = conclude(&ready, &same, at(300));
@@ -363,7 +365,7 @@ fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
     let mut gone = ready.clone();
     assert!(write(&mut gone, &not_ready(60), 300));
     assert_eq!(condition(&gone, "Ready"), ("False", "ImageSuccess", "the base is being read"));
-    let changed = Outcome::NotReady(String::new(), made_of_version("8"), Duration::ZERO);
+    let changed = Outcome::NotReady(String::new(), inputs_of("8"), Duration::ZERO);
     assert!(write(&mut ready, &changed, 300));
     assert_eq!(condition(&ready, "Ready"), ("False", "ImageSuccess", "Image is not ready yet"));
 
@@ -375,10 +377,10 @@ fn what_is_not_ready_yet_is_told_but_takes_no_image_that_will_be_the_same() {
 }
 
 #[test]
-fn a_message_has_an_end_at_a_character() {
+fn long_messages_are_cut_at_a_character() {
     let mut object = object();
     assert!(write(&mut object, &Outcome::Failed(Failure::invalid(&"ä".repeat(40_000)), None), 1));
-    let message = &object.condition("Error").unwrap().message;
+    let message = &object.status.condition("Error").unwrap().message;
     assert!(message.len() <= 32_768 && message.len() > 32_764 && message.ends_with('ä'), "{}", message.len());
 }
 
@@ -390,43 +392,45 @@ fn conditions_of_others_stay_and_times_have_no_fractions() {
     let outcome = published(&object, "http://d/one", "7");
     let now = Timestamp::new(1_700_000_000, 123_456_789).unwrap();
     object.status = conclude(&object, &outcome, now).status.unwrap();
-    assert_eq!(object.condition("Cooking").unwrap().status, "Perhaps");
+    assert_eq!(object.status.condition("Cooking").unwrap().status, "Perhaps");
     let patch = patch("10", &object.status);
     assert_eq!(patch.pointer("/status/conditions/1/lastTransitionTime").unwrap(), "2023-11-14T22:13:20Z");
 }
 
 #[test]
-fn events_tell_of_readiness_of_errors_that_are_new_and_of_findings_of_new_images() {
+fn events_report_new_images_their_findings_and_new_errors() {
     let new = ready_object();
     let mut report = Report::new();
     for index in 0..20 {
         report.warning("not-in-keyfiles", &DocumentPath::document("Secret/net").index(index), "x".repeat(2000));
     }
-    report.error("nmstate-schema", &DocumentPath::root(), "is none of the warnings");
-    let all = told(&PreprovisioningImageStatus::default(), &new.status, &report);
+    report.error("nmstate-schema", &DocumentPath::root(), "is not a warning");
+    let all = status_events(&PreprovisioningImageStatus::default(), &new.status, Some(&report));
     let ready = &all[0];
     assert_eq!(
         (ready.warning, ready.reason, ready.note.as_str()),
         (false, "ImageReady", "The image is ready: iso for x86_64")
     );
     assert_eq!(all.len(), 11);
-    assert!(all[1..].iter().all(|told| told.warning && told.reason == "NetworkDataFinding" && told.note.len() <= 1024));
-    assert_ne!(all[1].place, all[2].place);
-    assert_eq!(told(&new.status, &new.status, &report), []);
+    assert!(
+        all[1..].iter().all(|event| event.warning && event.reason == "NetworkDataFinding" && event.note.len() <= 1024)
+    );
+    assert_ne!(all[1].field, all[2].field);
+    assert_eq!(status_events(&new.status, &new.status, Some(&report)), []);
 
     // The Secret's metadata changed, the image did not.
     let mut other_version = new.clone();
     assert!(write(&mut other_version, &published(&new, "http://d/one", "8"), 300));
-    assert_eq!(told(&new.status, &other_version.status, &report), []);
+    assert_eq!(status_events(&new.status, &other_version.status, Some(&report)), []);
 
     let mut failed = new.clone();
     assert!(write(&mut failed, &Outcome::Failed(Failure::missing_secret(), None), 300));
-    let all = told(&new.status, &failed.status, &Report::new());
+    let all = status_events(&new.status, &failed.status, None);
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].warning, all[0].reason), (true, "MissingNetworkData"));
-    assert_eq!(told(&failed.status, &failed.status, &Report::new()), []);
+    assert_eq!(status_events(&failed.status, &failed.status, None), []);
     let mut otherwise = failed.clone();
     assert!(write(&mut otherwise, &Outcome::Failed(Failure::invalid("x"), None), 301));
-    assert_eq!(told(&failed.status, &otherwise.status, &Report::new())[0].reason, "ImageBuildInvalid");
-    assert_eq!(told(&otherwise.status, &new.status, &Report::new()).len(), 1);
+    assert_eq!(status_events(&failed.status, &otherwise.status, None)[0].reason, "ImageBuildInvalid");
+    assert_eq!(status_events(&otherwise.status, &new.status, None).len(), 1);
 }

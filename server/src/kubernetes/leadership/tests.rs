@@ -1,4 +1,4 @@
-//! How often an API server is asked, and who leads meanwhile. What a real one answers is in
+//! How often a replica sends requests, and whether it leads meanwhile. The tests with a real API server are in
 //! `tests/tests/kubernetes/controller`; here an answer is missing, or a refusal.
 
 use std::convert::Infallible;
@@ -44,13 +44,13 @@ fn forbidding() -> Client {
 async fn waits(candidate: &mut Candidate, turns: usize) -> Vec<Duration> {
     let mut waits = Vec::new();
     for _ in 0..turns {
-        waits.push(candidate.turn().await);
+        waits.push(candidate.step().await);
     }
     waits
 }
 
 #[tokio::test]
-async fn an_api_server_that_does_not_answer_is_asked_less_and_less_often_whatever_the_rights() {
+async fn requests_to_an_api_server_that_does_not_answer_become_rare() {
     for (rights, leads) in [(Rights::Unknown, false), (Rights::Granted, false), (Rights::Missing, true)] {
         let mut candidate = candidate(unreachable(), rights);
         let waits = waits(&mut candidate, 6).await;
@@ -63,14 +63,14 @@ async fn an_api_server_that_does_not_answer_is_asked_less_and_less_often_whateve
 }
 
 #[tokio::test]
-async fn the_holder_of_a_lease_leads_no_longer_than_the_lease_without_an_answer() {
+async fn without_an_answer_the_holder_leads_no_longer_than_its_lease() {
     let mut candidate = candidate(unreachable(), Rights::Granted);
     candidate.lead(true);
     candidate.relied_upon = Some(Instant::now() + Duration::from_millis(50));
-    let wait = candidate.turn().await;
+    let wait = candidate.step().await;
     assert!(*candidate.leads.borrow() && wait <= Duration::from_millis(50), "{wait:?}");
     sleep(wait).await;
-    candidate.turn().await;
+    candidate.step().await;
     assert!(!*candidate.leads.borrow());
 }
 
@@ -79,17 +79,17 @@ async fn without_the_right_from_the_start_a_replica_leads_after_three_refusals()
     let mut candidate = candidate(forbidding(), Rights::Unknown);
     assert_eq!(waits(&mut candidate, 2).await, [RETRY, RETRY]);
     assert!(!*candidate.leads.borrow());
-    let wait = candidate.turn().await;
+    let wait = candidate.step().await;
     assert!(*candidate.leads.borrow() && wait >= FORBIDDEN, "{wait:?}");
 }
 
 #[tokio::test]
-async fn a_right_that_is_taken_away_leaves_the_lease_of_another_its_time() {
+async fn after_a_revoked_right_the_lease_of_another_replica_expires_first() {
     let mut candidate = candidate(forbidding(), Rights::Granted);
     waits(&mut candidate, 5).await;
     assert!(!*candidate.leads.borrow(), "another replica may still hold the Lease");
     let since = Instant::now().checked_sub(DURATION).unwrap();
     candidate.refused = Some((5, since));
-    candidate.turn().await;
+    candidate.step().await;
     assert!(*candidate.leads.borrow());
 }

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::kubernetes::metal3::{API_VERSION, PREPROVISIONING_IMAGES, collection, object};
 use acceptance::kubernetes::{ApiServer, Client, Request};
-use dayone::host_images::{BuildError, DriveRequest, ImageRequest, NetworkSource, PublishedImage};
-use dayone::kubernetes::provider::ImageProvider;
+use dayone::host_images::{BuildError, DriveRequest, ImageProvider, ImageRequest, NetworkSource, PublishedImage};
 use dayone::kubernetes::{Config, Controller, KubernetesMetrics, Leadership};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

@@ -1,73 +1,39 @@
-//! `dayone static-server` in one value: images of a directory of NMState documents, under the documents' names.
+//! `dayone static-server`: serves images for a directory of NMState documents, under the documents' names.
 //!
-//! The names are what clients were told, so they are no secret, and whoever reaches the port can read the images: the
-//! port belongs on a network of BMCs only.
+//! Others can guess these names, and anyone who reaches the port can read the images. Expose it only to the BMCs' network.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use media::listen::ListenMetrics;
 use media::served::Published;
 use media::{MediaMetrics, UrlForm};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use vocabulary::report::{DocumentPath, Severity};
 
+use super::StartError;
 use super::controller::{ImagesConfig, bind_images};
 use crate::host_images::{
-    BuildError, Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageRequest, NetworkSource,
+    Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageProvider as _, ImageRequest, NetworkSource,
 };
-use crate::store::{InMemory, InstallationKey, KeyError, OpenError, Store};
+use crate::store::{InMemory, InstallationKey, Store};
 
-/// Why the static server does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StaticStartError {
-    /// The address cannot be listened on.
-    #[error(transparent)]
-    Listen(#[from] super::StartError),
-    /// The directory, or a file in it, cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No image can be made of a document.
-    #[error("{}: {source}", path.display())]
-    Image {
-        /// The document.
-        path: PathBuf,
-        /// Why.
-        source: BuildError,
-    },
-    /// The bases cannot be taken into use.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// The system has no random numbers.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// A mistake in dayone.
-    #[error("making the images failed: {0}")]
-    Internal(#[from] JoinError),
-}
-
-/// Everything that a static server is started with.
+/// The configuration of a static server.
 #[derive(Debug)]
 pub struct StaticConfig {
-    /// What goes into the images.
+    /// The settings for the images.
     pub environment: Environment,
-    /// Where images are served.
+    /// How to serve images.
     pub images: ImagesConfig,
-    /// The documents.
+    /// The directory of the documents.
     pub nmstate_dir: PathBuf,
 }
 
-/// A static server that runs.
+/// A running static server.
 #[derive(Debug)]
 pub struct StaticServer {
     stopping: CancellationToken,
@@ -75,8 +41,8 @@ pub struct StaticServer {
 }
 
 impl StaticServer {
-    /// Makes all images and serves them. A document of which none can be made is an error.
-    pub async fn start(config: StaticConfig) -> Result<Self, StaticStartError> {
+    /// Makes all images and serves them. Fails if no image can be made from one of the documents.
+    pub async fn start(config: StaticConfig) -> Result<Self, StartError> {
         let listener = bind_images(&config.images, ListenMetrics::default()).await?;
         let StaticConfig { environment, images: ImagesConfig { cache_dir, url, .. }, nmstate_dir } = config;
         let publishing = move || {
@@ -85,7 +51,7 @@ impl StaticServer {
                 InMemory { digests: cache_dir, replicated: false, ..InMemory::new(key, url, UrlForm::Named) };
             let store = Arc::new(Store::in_memory(settings)?);
             publish(&HostImages::open(Arc::clone(&store), environment, HostImageMetrics::default()), &nmstate_dir)?;
-            Ok::<_, StaticStartError>(store)
+            Ok::<_, StartError>(store)
         };
         let store = tokio::task::spawn_blocking(publishing).await??;
         let stopping = CancellationToken::new();
@@ -95,19 +61,18 @@ impl StaticServer {
         Ok(Self { stopping, planes })
     }
 
-    /// Stops: no connection is accepted any more, and transfers that are running may end until the drain limit.
+    /// Stops: accepts no more connections, and lets running transfers finish within the drain limit.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
     }
 }
 
-/// Makes an ISO and an initramfs of each document, in the order of their names. All that is wrong is logged; the first
-/// is the error.
-fn publish(images: &HostImages, directory: &Path) -> Result<(), StaticStartError> {
+/// Makes an ISO and an initramfs from each document, in the order of their names. Logs all errors, and returns the first.
+fn publish(images: &HostImages, directory: &Path) -> Result<(), StartError> {
     let mut failed = None;
     for path in documents(directory)? {
-        let document = fs::read(&path).map_err(|source| StaticStartError::Read { path: path.clone(), source })?;
+        let document = fs::read(&path).map_err(|source| StartError::Read { path: path.clone(), source })?;
         let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
         let (file, host) = (text(path.file_name()), text(path.file_stem()));
         let name = file.strip_suffix(".yaml").unwrap_or(&file);
@@ -133,8 +98,8 @@ fn publish(images: &HostImages, directory: &Path) -> Result<(), StaticStartError
                     info!(url = image.url, "image is served");
                 }
                 Err(source) => {
-                    error!(document = %path.display(), error = %source, image = owner, "no image can be made");
-                    failed.get_or_insert(StaticStartError::Image { path: path.clone(), source });
+                    error!(document = %path.display(), error = %source, image = owner, "cannot make an image from this document");
+                    failed.get_or_insert(StartError::Image { path: path.clone(), source });
                 }
             }
         }
@@ -142,12 +107,12 @@ fn publish(images: &HostImages, directory: &Path) -> Result<(), StaticStartError
     failed.map_or(Ok(()), Err)
 }
 
-fn documents(directory: &Path) -> Result<Vec<PathBuf>, StaticStartError> {
-    let failed = |source| StaticStartError::Read { path: directory.to_owned(), source };
+fn documents(directory: &Path) -> Result<Vec<PathBuf>, StartError> {
+    let failed = |source| StartError::Read { path: directory.to_owned(), source };
     let mut documents = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        // A ConfigMap that is mounted has links to files, and directories of its own that begin with dots.
+        // A mounted ConfigMap has links to its files, and directories whose names begin with dots.
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if !is_hidden && path.is_file() {
             documents.push(path);

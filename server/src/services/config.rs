@@ -1,4 +1,4 @@
-//! Everything that a server is started with.
+//! The configuration of a server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -13,85 +13,88 @@ use media::MediaUrl;
 use media::listen::{Tls, TlsError};
 use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 
-/// Where the data are, if nothing is said.
+/// The default data directory.
 const DATA_DIR: &str = "/var/lib/dayone";
-/// Where the API listens, if nothing is said.
+/// The default port of the API.
 const API_PORT: u16 = 8080;
 
-/// Why settings make no server.
+/// Why settings are not valid for a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A token that cannot be used.
+    /// A token is not valid.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// TLS files that cannot be used.
+    /// TLS files are not valid.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// BMCs' certificate authorities that cannot be used.
+    /// The file with the BMCs' certificate authorities is not valid.
     #[error("--bmc-ca {}: {source}", path.display())]
     BmcCa {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: CertificatesError,
     },
-    /// No directory where credentials of BMCs should be.
-    #[error("--bmc-credentials {} is no directory; it holds a directory with the files username and password for each name", .0.display())]
+    /// The path for the BMCs' credentials is not a directory.
+    #[error(
+        "--bmc-credentials {} is not a directory; it must hold, for each name, a directory with the files username and password",
+        .0.display()
+    )]
     BmcCredentials(PathBuf),
-    /// A certificate without its key, or a key without its certificate.
+    /// Only one of the certificate and its key is given.
     #[error("--{plane}-tls-cert and --{plane}-tls-key go together: give both, or neither")]
     HalfTls {
         /// `api` or `media`.
         plane: &'static str,
     },
-    /// An API that anybody could use.
+    /// Anyone could use the API.
     #[error(
         "the API would listen on {0}, where other machines reach it, without a token: add --api-token-file FILE with a \
          token (openssl rand -hex 32), or listen on loopback (--api-listen 127.0.0.1:{port})", port = .0.port()
     )]
     OpenApi(SocketAddr),
-    /// An address that says nothing about how BMCs reach the server.
+    /// Neither the media URL nor an address that BMCs can reach is given.
     #[error(
-        "say under which address BMCs reach this machine: --media-url http://ADDRESS:{0} (an IP address on the BMCs' \
-         network)"
+        "BMCs need the address under which they reach this machine: add --media-url http://ADDRESS:{0} (an IP address on \
+         the BMCs' network)"
     )]
     NoMediaUrl(u16),
 }
 
-/// Everything that a server is started with.
+/// The configuration of a server.
 #[derive(Debug)]
 pub struct Config {
-    /// Directory of the recipes and of the installation's key.
+    /// The data directory: records of images and boots, and the installation key.
     pub data_dir: PathBuf,
-    /// What images are made over.
+    /// The bases.
     pub bases: Vec<BaseDefinition>,
-    /// Where the API listens.
+    /// The address of the API.
     pub api_listen: SocketAddr,
-    /// What opens the API. None: whoever reaches it, which must be loopback only.
+    /// The tokens for the API. Without one, the API must listen on loopback, and anyone on this machine may use it.
     pub api_tokens: ApiTokens,
     /// Without it, the API speaks plain HTTP.
     pub api_tls: Option<Tls>,
-    /// Where BMCs fetch images. None: port 8081 of all addresses.
+    /// The address of the media plane. `None`: port 8081 of all addresses.
     pub media_listen: Option<SocketAddr>,
-    /// What BMCs have to call that. None: the address that is listened on.
+    /// The URL under which BMCs reach the media plane. `None`: its address.
     pub media_url: Option<MediaUrl>,
-    /// Without it, images are served by plain HTTP.
+    /// Without it, the media plane speaks plain HTTP.
     pub media_tls: Option<Tls>,
-    /// After how long a BMC's connection that moves no byte is closed.
+    /// After how long without a byte the server closes a BMC's connection.
     pub media_idle: Duration,
-    /// How many connections one address may have open to the images at once. None: half of all.
+    /// How many connections one client address may have open to the media plane at once. `None`: half of all.
     pub media_per_address: Option<u32>,
-    /// How hosts are booted.
+    /// The settings for boots.
     pub boots: BootSettings,
-    /// How long running requests may take once the server stops.
+    /// How long running requests may take to finish when the server stops.
     pub drain: Duration,
-    /// How often bases are looked at.
+    /// How often the server checks the bases.
     pub recheck: Duration,
 }
 
 impl Config {
-    /// What `settings` say, and what is usual where they say nothing. `token` is one more token of the API, from the
-    /// variable `DAYONE_API_TOKEN`: on a command line others could read it.
+    /// Makes a configuration from `settings`, with defaults for what they leave out. `token` is one more token for the API,
+    /// from the variable `DAYONE_API_TOKEN`: others can read a command line.
     pub fn new(settings: Settings, token: Option<&str>) -> Result<Self, ConfigError> {
         let mut api_tokens = ApiTokens::default();
         for path in &settings.api_token_file {
@@ -120,7 +123,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether it can be started with, as far as can be said before.
+    /// Checks what can be checked before the start.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.api_tokens.is_empty() && !is_loopback(self.api_listen.ip()) {
             return Err(ConfigError::OpenApi(self.api_listen));
@@ -132,19 +135,19 @@ impl Config {
         }
     }
 
-    /// What is allowed and yet likely wrong.
+    /// Warnings about settings that are allowed, but likely wrong.
     pub(super) fn warnings(&self, media_url: &MediaUrl) -> Vec<String> {
         let mut warnings = media_url.warnings();
         if !is_loopback(self.api_listen.ip()) && self.api_tls.is_none() {
             warnings.push(
-                "the API's tokens cross the network in the clear; add --api-tls-cert and --api-tls-key".to_owned(),
+                "the API's tokens cross the network unencrypted; add --api-tls-cert and --api-tls-key".to_owned(),
             );
         }
         if self.media_tls.is_some() && !media_url.is_https() {
-            warnings.push("images are served by TLS, and the media URL begins with http://".to_owned());
+            warnings.push("the media plane speaks TLS, but the media URL begins with http://".to_owned());
         }
         if self.bases.is_empty() {
-            warnings.push("there are no bases: no image can be made; add --base NAME=PATH".to_owned());
+            warnings.push("there are no bases, so no image can be made; add --base NAME=PATH".to_owned());
         }
         warnings
     }
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_api_stays_on_this_machine() {
+    fn an_api_without_tokens_must_listen_on_loopback() {
         let listen = |address: &str| Settings {
             api_listen: Some(address.parse().unwrap()),
             media_url: Some("http://192.0.2.1:8081".parse().unwrap()),
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_url_is_said_or_follows_from_the_address() {
+    fn the_media_url_is_given_or_derived_from_the_address() {
         let listen = |address: &str| Settings { media_listen: Some(address.parse().unwrap()), ..Settings::default() };
         assert!(config(listen("192.0.2.1:80")).is_ok());
         assert!(config(listen("0.0.0.0:80")).unwrap_err().contains("--media-url http://ADDRESS:80"));
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_has_a_key() {
+    fn a_certificate_needs_its_key() {
         let settings = Settings { api_tls_cert: Some("cert.pem".into()), ..Settings::default() };
         assert!(config(settings).unwrap_err().contains("--api-tls-cert and --api-tls-key"));
     }

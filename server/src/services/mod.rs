@@ -1,7 +1,9 @@
-//! The whole server in one value: both planes over one store, for `dayone serve`, tests and benchmarks.
+//! The programs that serve, each as one value: [`Server`] for `dayone serve`, [`ControllerServer`] for `dayone controller`, and
+//! [`StaticServer`] for `dayone static-server`. Commands, tests and benchmarks start them.
 
 mod config;
 mod controller;
+mod error;
 mod static_server;
 
 use std::io;
@@ -10,8 +12,8 @@ use std::sync::Arc;
 
 use media::listen::{ListenMetrics, Listener, Options};
 use media::served::Published;
-use media::{MediaMetrics, MediaUrl, MediaUrlError};
-use tokio::task::{JoinError, JoinSet};
+use media::{MediaMetrics, MediaUrl};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -20,52 +22,20 @@ use crate::api::tokens::ApiTokens;
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
 use crate::open_files::MediaConnections;
-use crate::store::{OpenError, Store, Watch};
+use crate::store::{Store, Watch};
 
 pub use config::{Config, ConfigError};
-pub use controller::{ControllerConfig, ControllerServer, ControllerStartError, ImagesConfig};
-pub use static_server::{StaticConfig, StaticServer, StaticStartError};
+pub use controller::{ControllerConfig, ControllerServer, ImagesConfig};
+pub use error::StartError;
+pub use static_server::{StaticConfig, StaticServer};
 
-/// Where BMCs fetch images, if nothing is said.
+/// The default port for BMCs.
 const MEDIA_PORT: u16 = 8081;
 
-/// Clients of the API at once. They are few, and each may send 4 MiB.
+/// The maximum number of connections to the API. Clients are few, and each may send 4 MiB.
 const API_CONNECTIONS: u32 = 256;
 
-/// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The configuration makes no sense.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// An address cannot be listened on.
-    #[error("cannot listen on {address} for {plane}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What would be served there.
-        plane: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The address that is listened on is none for BMCs.
-    #[error("--media-listen gives no URL for BMCs: {0}")]
-    MediaUrl(#[from] MediaUrlError),
-    /// The store cannot be opened.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// Bases cannot be watched.
-    #[error("cannot start the thread that watches bases: {0}")]
-    Watch(io::Error),
-    /// The records of boots cannot be read.
-    #[error("cannot read the records of boots in the data directory: {0}")]
-    Boots(io::Error),
-    /// A mistake in dayone.
-    #[error("opening the store failed: {0}")]
-    Internal(#[from] JoinError),
-}
-
-/// A server that runs. Dropping it stops it at once; [`Server::stop`] lets running requests end first.
+/// A running server: both planes over one store. Dropping it stops it at once. [`Server::stop`] lets running requests finish.
 #[derive(Debug)]
 pub struct Server {
     api_address: SocketAddr,
@@ -80,8 +50,8 @@ pub struct Server {
 impl Server {
     /// Starts a server. When this returns, both planes answer.
     ///
-    /// Addresses are bound first and the store is opened then, which takes long where a base is new and has to be read:
-    /// a BMC that asks meanwhile waits for its answer, where it would give up on a port that is closed.
+    /// The server binds its addresses before it opens the store, which takes long if a new base has to be read. Meanwhile,
+    /// a BMC that connects waits for its answer. It would give up on a closed port.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let (api_metrics, listen_metrics) = (ListenMetrics::default(), ListenMetrics::default());
@@ -98,7 +68,7 @@ impl Server {
         let media_options = Options {
             tls: config.media_tls.clone(),
             idle_timeout: config.media_idle,
-            // A host that waits at a boot menu reads nothing, and not every BMC's firmware connects anew.
+            // A host that waits at a boot menu reads nothing, and some BMCs never connect again.
             header_timeout: config.media_idle,
             drain: config.drain,
             max_connections: connections.all,
@@ -149,32 +119,30 @@ impl Server {
         Ok(Self { api_address, media_address, media_url, tokens, stopping, planes, _watch: watch })
     }
 
-    /// Where the API listens.
+    /// The address of the API.
     pub fn api_address(&self) -> SocketAddr {
         self.api_address
     }
 
-    /// Where images are served.
+    /// The address of the media plane.
     pub fn media_address(&self) -> SocketAddr {
         self.media_address
     }
 
-    /// What images' URLs begin with.
+    /// The beginning of all images' URLs.
     pub fn media_url(&self) -> &MediaUrl {
         &self.media_url
     }
 
-    /// Reads the files with the API's tokens again. TLS certificates and bases are looked at all the time, and need no
-    /// signal.
+    /// Reads the files with the API's tokens again. The server notices changed TLS certificates and bases by itself.
     pub fn reload(&self) {
         match self.tokens.reload() {
             Ok(count) => info!(tokens = count, "the API's tokens were read again"),
-            Err(error) => error!(%error, "the API's tokens were not read again; those that were valid still are"),
+            Err(error) => error!(%error, "the API's tokens were not read again; the old ones stay valid"),
         }
     }
 
-    /// Stops: no connection is accepted any more, the server is not ready, and requests that are running may end until
-    /// the drain limit.
+    /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
@@ -200,7 +168,7 @@ async fn bind_media(address: Option<SocketAddr>, options: Options) -> Result<(Li
     }
 }
 
-/// Binds an address. All addresses of IPv6, which take IPv4 too, are all addresses of IPv4 where the kernel has no other.
+/// Binds an address. `[::]` includes IPv4. If the kernel has no IPv6, this binds `0.0.0.0` instead.
 async fn bind_everywhere(
     address: SocketAddr,
     options: Options,
@@ -224,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_without_ipv6_is_told_from_a_port_that_is_taken() {
+    fn a_kernel_without_ipv6_is_not_confused_with_a_port_in_use() {
         use rustix::io::Errno;
         let is_without = |errno: Errno| is_without_ipv6(&io::Error::from_raw_os_error(errno.raw_os_error()));
         assert!(is_without(Errno::AFNOSUPPORT) && is_without(Errno::ADDRNOTAVAIL));
@@ -232,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_addresses_are_those_of_ipv4_at_least() {
+    async fn all_addresses_include_those_of_ipv4() {
         let everywhere = (Ipv6Addr::UNSPECIFIED, 0).into();
         let (_listener, bound) = bind_everywhere(everywhere, Options::default(), "images").await.unwrap();
         tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, bound.port())).await.unwrap();

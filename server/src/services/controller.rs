@@ -1,123 +1,101 @@
-//! `dayone controller` in one value: the media plane over an in-memory store, and the controller that fills it.
+//! `dayone controller`: the media plane over a store in memory, and the controller that fills it.
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use media::listen::{ListenMetrics, Listener, Options, Tls};
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
-use tokio::task::{JoinError, JoinSet};
+use parking_lot::RwLock;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::bind_everywhere;
+use super::{StartError, bind_everywhere};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
-use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
+use crate::kubernetes::{self, Controller, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
 use crate::observation::{self, Observed};
 use crate::open_files::MediaConnections;
 use crate::store::{InMemory, OpenError, Store};
 
-/// How often bases, and the files with settings, are looked at.
+/// How often dayone looks for changed bases, and for changed files with settings.
 const REFRESH: Duration = Duration::from_secs(5);
 
-/// Prometheus and the kubelet.
+/// The maximum number of connections for metrics and health. Prometheus and the kubelet use them.
 const OBSERVERS: u32 = 64;
 
-/// Files of bases to leave room for: which there are is found out later, and changes.
+/// The number of open files to reserve for bases. How many there are is not known yet, and changes.
 const BASE_FILES: usize = 64;
 
-/// Why the controller does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum ControllerStartError {
-    /// An address cannot be listened on.
-    #[error(transparent)]
-    Listen(#[from] super::StartError),
-    /// It is not known how to reach the API server.
-    #[error("cannot tell how to reach the Kubernetes API server: {0}; run in a cluster, or give --kubeconfig FILE")]
-    Cluster(ConnectError),
-    /// The key of images' URLs cannot be had.
-    #[error(transparent)]
-    Key(#[from] InstallationKeyError),
-    /// The bases cannot be taken into use.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// Bases cannot be watched.
-    #[error("cannot start the thread that watches bases: {0}")]
-    Watch(std::io::Error),
-    /// A mistake in dayone.
-    #[error("opening the bases failed: {0}")]
-    Internal(#[from] JoinError),
-}
-
-/// Everything that a controller is started with.
+/// The configuration of a controller.
 #[derive(Debug)]
 pub struct ControllerConfig {
-    /// What goes into the images.
+    /// The settings for the images.
     pub environment: Environment,
-    /// Where images are served.
+    /// How to serve images.
     pub images: ImagesConfig,
-    /// How images' URLs look.
+    /// The form of images' URLs.
     pub urls: UrlForm,
-    /// Where metrics and health are.
+    /// The address of metrics and health.
     pub metrics_listen: Option<SocketAddr>,
-    /// How to reach the API server; none: as clients in a cluster do.
+    /// How to reach the API server. `None`: as the service account of the Pod.
     pub kubeconfig: Option<PathBuf>,
-    /// Whose PreprovisioningImages; none: everybody's.
+    /// The namespace of the PreprovisioningImages; `None` for all namespaces.
     pub namespace: Option<String>,
     /// This replica's own namespace, with the key and the Lease.
     pub own_namespace: String,
     /// This replica's name.
     pub identity: String,
-    /// Namespace and name of the Secret with the key of images' URLs.
+    /// Namespace and name of the Secret with the key for images' URLs.
     pub key_secret: (String, String),
     /// Name of the Lease.
     pub lease: String,
-    /// Objects that are worked on at a time.
+    /// How many objects the controller reconciles at a time.
     pub concurrency: u16,
-    /// How long to go on listening after readiness has ended.
+    /// How long to keep serving after reporting not ready.
     pub shutdown_delay: Duration,
 }
 
-/// Where images are served.
+/// How to serve images.
 #[derive(Debug)]
 pub struct ImagesConfig {
-    /// The address.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// What others call it.
+    /// The URL under which clients reach that address.
     pub url: MediaUrl,
-    /// Without it, plain HTTP is served.
+    /// Without it, the server speaks plain HTTP.
     pub tls: Option<Tls>,
-    /// How many connections one address may have open to them at once. None: half of all.
+    /// How many connections one client address may have open at once. `None`: half of all.
     pub per_address: Option<u32>,
-    /// Where digests of bases are kept.
+    /// The directory for the digests of bases.
     pub cache_dir: Option<PathBuf>,
-    /// How long running transfers may take once the program stops.
+    /// How long running transfers may take to finish when the program stops.
     pub drain: Duration,
 }
 
-/// A controller that runs. Dropping it stops it at once; [`ControllerServer::stop`] lets transfers end first.
+/// A running controller. Dropping it stops it at once. [`ControllerServer::stop`] lets transfers finish.
 pub struct ControllerServer {
     controller: Controller,
-    observed: Arc<Observation>,
+    status: Arc<ControllerStatus>,
     shutdown_delay: Duration,
     stopping: CancellationToken,
     planes: JoinSet<()>,
     observers: JoinSet<()>,
 }
 
-/// What others see of it.
-struct Observation {
+/// The status that the probes and the metrics show.
+struct ControllerStatus {
     metrics: Metrics,
     stage: RwLock<Stage>,
 }
 
 #[derive(Clone)]
 enum Stage {
-    /// What is waited for.
+    /// What the controller waits for.
     Starting(&'static str),
     Running {
         store: Arc<Store>,
@@ -127,17 +105,17 @@ enum Stage {
     Stopping,
 }
 
-impl Observation {
+impl ControllerStatus {
     fn enter(&self, stage: Stage) {
-        *self.stage.write().unwrap_or_else(PoisonError::into_inner) = stage;
+        *self.stage.write() = stage;
     }
 
     fn stage(&self) -> Stage {
-        self.stage.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.stage.read().clone()
     }
 }
 
-impl Observed for Observation {
+impl Observed for ControllerStatus {
     fn not_ready(&self) -> Option<String> {
         match self.stage() {
             Stage::Starting(what) => Some(format!("starting: {what}")),
@@ -161,9 +139,9 @@ impl Observed for Observation {
 }
 
 impl ControllerServer {
-    /// Starts a controller: health is answered at once, images when the bases are open and the API server has given the
-    /// key. That may take as long as it takes.
-    pub async fn start(config: ControllerConfig) -> Result<Self, ControllerStartError> {
+    /// Starts a controller. It answers probes at once. It serves images when it has opened the bases and read the key from
+    /// the API server, for which it waits without a limit.
+    pub async fn start(config: ControllerConfig) -> Result<Self, StartError> {
         let (media_metrics, listen_metrics) = (MediaMetrics::default(), ListenMetrics::default());
         let image_metrics = HostImageMetrics::default();
         let controller_metrics = KubernetesMetrics::default();
@@ -173,8 +151,8 @@ impl ControllerServer {
             image_metrics.register(registry);
             controller_metrics.register(registry);
         });
-        let stage = RwLock::new(Stage::Starting("asking the API server for the key of the images' URLs"));
-        let observed = Arc::new(Observation { metrics, stage });
+        let stage = RwLock::new(Stage::Starting("reading the key for images' URLs from the API server"));
+        let status = Arc::new(ControllerStatus { metrics, stage });
         let mut observers = JoinSet::new();
         if let Some(address) = config.metrics_listen {
             let options = Options {
@@ -184,18 +162,18 @@ impl ControllerServer {
                 ..Options::default()
             };
             let (listener, address) = bind_everywhere(address, options, "metrics and health").await?;
-            info!(%address, "metrics and health are served");
-            let router = observation::router(Arc::clone(&observed) as Arc<dyn Observed>);
+            info!(%address, "serving metrics and health");
+            let router = observation::router(Arc::clone(&status) as Arc<dyn Observed>);
             observers.spawn(listener.serve(router, CancellationToken::new()));
         }
         let media_listener = bind_images(&config.images, listen_metrics).await?;
         config.images.url.warnings().iter().for_each(|warning| warn!("{warning}"));
 
-        let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(ControllerStartError::Cluster)?;
+        let client = kubernetes::connect(config.kubeconfig.as_deref()).await.map_err(StartError::Cluster)?;
         let (key_namespace, key_name) = &config.key_secret;
         let key = kubernetes::installation_key(&client, key_namespace, key_name).await?;
 
-        observed.enter(Stage::Starting("reading the bases"));
+        status.enter(Stage::Starting("reading the bases"));
         let (digests, url) = (config.images.cache_dir, config.images.url.clone());
         let (environment, urls) = (config.environment, config.urls);
         let opening = move || {
@@ -204,7 +182,7 @@ impl ControllerServer {
             Ok::<_, OpenError>((store, images))
         };
         let (store, images) = tokio::task::spawn_blocking(opening).await??;
-        images.watch(REFRESH).map_err(ControllerStartError::Watch)?;
+        images.watch(REFRESH).map_err(StartError::Watch)?;
 
         let stopping = CancellationToken::new();
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
@@ -221,15 +199,16 @@ impl ControllerServer {
             leadership,
             metrics: controller_metrics,
         });
-        observed.enter(Stage::Running { store, images: discovered, is_ready: Arc::new(controller.readiness()) });
-        info!(url = %config.images.url, "images are served");
-        Ok(Self { controller, observed, shutdown_delay: config.shutdown_delay, stopping, planes, observers })
+        status.enter(Stage::Running { store, images: discovered, is_ready: Arc::new(controller.readiness()) });
+        info!(url = %config.images.url, "serving images");
+        Ok(Self { controller, status, shutdown_delay: config.shutdown_delay, stopping, planes, observers })
     }
 
-    /// Stops: another replica may write from now on; Services learn that this one goes, while it still listens and learns of
-    /// new images; then no connection is accepted any more, and transfers that are running may end until the drain limit.
+    /// Stops: releases the Lease, so that another replica may write, and reports not ready, while it still serves and makes
+    /// new images. After the shutdown delay, it accepts no more connections, and lets running transfers finish within the drain
+    /// limit.
     pub async fn stop(mut self) {
-        self.observed.enter(Stage::Stopping);
+        self.status.enter(Stage::Stopping);
         self.controller.follow().await;
         tokio::time::sleep(self.shutdown_delay).await;
         self.controller.stop().await;
@@ -239,11 +218,11 @@ impl ControllerServer {
     }
 }
 
-/// Binds the address that images are served at.
+/// Binds the address for images.
 pub(super) fn bind_images(
     config: &ImagesConfig,
     metrics: ListenMetrics,
-) -> impl Future<Output = Result<Listener, super::StartError>> + use<> {
+) -> impl Future<Output = Result<Listener, StartError>> + use<> {
     let connections = MediaConnections::within_limit(OBSERVERS, BASE_FILES, config.per_address);
     let options = Options {
         tls: config.tls.clone(),
@@ -256,7 +235,7 @@ pub(super) fn bind_images(
     let address = config.listen;
     async move {
         let (listener, address) = bind_everywhere(address, options, "images").await?;
-        info!(%address, "images are listened for");
+        info!(%address, "listening for image requests");
         Ok(listener)
     }
 }

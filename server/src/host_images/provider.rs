@@ -1,0 +1,26 @@
+//! What makes images for hosts: [`HostImages`](super::HostImages), or a substitute in tests.
+
+use tokio::sync::watch;
+
+use super::{BuildError, DriveRequest, ImageRequest, PublishedImage};
+
+/// Makes images. You may call all methods often: a request for an image that is published already changes nothing.
+pub trait ImageProvider: Send + Sync + 'static {
+    /// Whether there are bases for this architecture: both an ISO and an initramfs.
+    fn supports(&self, architecture: &str) -> bool;
+
+    /// Makes the image, and serves it in place of the owner's previous one. Takes some 100 µs for a usual host.
+    fn publish(&self, request: &ImageRequest<'_>) -> Result<PublishedImage, BuildError>;
+
+    /// Makes the drive, and serves it in place of the owner's previous one.
+    fn publish_drive(&self, request: &DriveRequest<'_>) -> Result<PublishedImage, BuildError>;
+
+    /// Discards what this owner has, at once.
+    fn discard(&self, owner: &str);
+
+    /// Discards what owners have for which `keep` is false.
+    fn retain(&self, keep: &dyn Fn(&str) -> bool);
+
+    /// Changes when the same requests may give other images: a base, or a file with settings, has changed.
+    fn changed(&self) -> watch::Receiver<u64>;
+}

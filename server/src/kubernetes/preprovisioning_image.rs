@@ -1,0 +1,174 @@
+//! Reconciles one PreprovisioningImage: does what [`super::decide`] decides.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::json;
+
+use super::claim::{self, Lookup};
+use super::contention::Decision;
+use super::decide::{self, Desired, DesiredImage, Failure, ObjectEvent, Outcome};
+use super::kind::Kind as _;
+use super::reconcile::{RESYNC, Reconcile, ReconcileError, Reconciled, build};
+use super::resources::{PreprovisioningImage, PreprovisioningImageStatus};
+use crate::host_images::{BuildError, ImageRequest};
+
+type Context = super::context::Context<PreprovisioningImage>;
+
+impl Reconcile for PreprovisioningImage {
+    async fn reconcile(object: &Arc<Self>, owner: &str, context: &Context) -> Result<Reconciled, ReconcileError> {
+        context.secrets.wait_until_ready().await.map_err(|_| ReconcileError::Ended)?;
+        let desired = match decide::desired(object, |architecture| context.images.supports(architecture)) {
+            Desired::Deleted => {
+                context.images.discard(owner);
+                return write_finalizers(object, owner, context).await.map(|_| Reconciled::settled());
+            }
+            Desired::Image(image) => Ok(image),
+            Desired::Invalid(failure) => Err(failure),
+        };
+        if write_finalizers(object, owner, context).await? {
+            return Ok(Reconciled::written());
+        }
+        let outcome = match desired {
+            Ok(image) => publish(object, owner, image, context).await?,
+            Err(failure) => Outcome::Failed(failure, None),
+        };
+        if !matches!(outcome, Outcome::NotReady(..)) {
+            context.memory.clear(owner);
+        }
+        // If the object was deleted meanwhile, so was its image: do not bring the image back.
+        if context.is_gone(object) {
+            context.images.discard(owner);
+            return Ok(Reconciled::settled());
+        }
+        if object.is_deleting() {
+            return Ok(Reconciled::settled());
+        }
+        let conclusion = decide::conclude(object, &outcome, Timestamp::now());
+        let again = match outcome {
+            // The lease holder reads a missing Secret again, and labels it. The other replicas then get an event.
+            Outcome::Failed(..) if !context.leads() => RESYNC,
+            _ => conclusion.again.unwrap_or(RESYNC),
+        };
+        match conclusion.status {
+            Some(status) if context.may_write(object, owner) => {
+                if let Some(again) = stand_back(object, owner, &outcome, context).await {
+                    return Ok(Reconciled { again, ..Reconciled::settled() });
+                }
+                write_status(object, owner, &status, &outcome, context).await?;
+                Ok(Reconciled { again, ..Reconciled::written() })
+            }
+            Some(_) if !context.leads() => Ok(Reconciled { result: "followed", again }),
+            _ => Ok(Reconciled { again, ..Reconciled::settled() }),
+        }
+    }
+}
+
+/// Returns for how long to leave the object to another controller, which replaces what dayone writes.
+async fn stand_back(
+    object: &PreprovisioningImage,
+    owner: &str,
+    outcome: &Outcome,
+    context: &Context,
+) -> Option<Duration> {
+    let Outcome::Published(image, inputs) = outcome else { return None };
+    let theirs = &object.status.image_url;
+    if theirs.is_empty() || *theirs == image.url || !inputs.are_in(&object.status) {
+        return None;
+    }
+    let now = Instant::now();
+    let decision = context.contention.replaced(owner, &image.url, now);
+    context.metrics.contested(context.contention.contested(now));
+    let Decision::StandBack { first, again } = decision else { return None };
+    if first {
+        let note = "another controller replaces this image's URL each time that dayone writes it, so dayone leaves the \
+                    object alone for 10 minutes. Fix: run one controller for a namespace, or give all of them the same key \
+                    (--key-secret), Lease (--lease) and --images-publish-addr";
+        context.events.publish(object, &[ObjectEvent::warning("AnotherController", note)]).await;
+    }
+    Some(again)
+}
+
+async fn publish(
+    object: &Arc<PreprovisioningImage>,
+    owner: &str,
+    image: DesiredImage,
+    context: &Context,
+) -> Result<Outcome, ReconcileError> {
+    let secret = match &image.secret {
+        None => None,
+        Some(name) => match claim::secret(object, name, context).await? {
+            Lookup::Found(secret) => Some(secret),
+            Lookup::Missing => return Ok(Outcome::Failed(Failure::missing_secret(), None)),
+            Lookup::Forbidden(error, secret) => {
+                let inputs = secret.map(|secret| decide::image_inputs(&image, Some(&secret)));
+                return Ok(Outcome::Failed(Failure::forbidden(&error.to_string()), inputs));
+            }
+        },
+    };
+    let inputs = decide::image_inputs(&image, secret.as_deref());
+    let kernel_arguments = match (image.kernel_arguments, decide::network_data(secret.as_deref())) {
+        (Ok(kernel_arguments), Ok(_)) => kernel_arguments,
+        (Err(failure), _) | (_, Err(failure)) => return Ok(Outcome::Failed(failure, Some(inputs))),
+    };
+    let (object, image_owner, images) = (Arc::clone(object), owner.to_owned(), Arc::clone(&context.images));
+    let published = build(move || {
+        images.publish(&ImageRequest {
+            owner: &image_owner,
+            host: object.name(),
+            format: image.format,
+            architecture: &image.architecture,
+            stream: image.stream.as_deref(),
+            network: decide::network_data(secret.as_deref()).ok().flatten(),
+            kernel_arguments: &kernel_arguments,
+        })
+    });
+    match published.await? {
+        Ok(image) => Ok(Outcome::Published(image, inputs)),
+        Err(BuildError::Invalid { message, .. }) => Ok(Outcome::Failed(Failure::invalid(&message), Some(inputs))),
+        Err(BuildError::NotReady(message)) => {
+            Ok(Outcome::NotReady(message, inputs, context.memory.duration(owner, Instant::now())))
+        }
+        Err(BuildError::Kept(message)) => Ok(Outcome::NotReady(message, inputs, Duration::ZERO)),
+        Err(BuildError::Other(message)) => Err(ReconcileError::Build(message)),
+    }
+}
+
+/// Writes the finalizers that the object should have. Returns whether it wrote any.
+async fn write_finalizers(
+    object: &PreprovisioningImage,
+    owner: &str,
+    context: &Context,
+) -> Result<bool, ReconcileError> {
+    let Some(finalizers) = decide::finalizers(object) else { return Ok(false) };
+    if !context.may_write(object, owner) {
+        return Ok(false);
+    }
+    let patch = json!({ "metadata": { "resourceVersion": object.version(), "finalizers": finalizers } });
+    Ok(context.patch(object, owner, ("change the finalizers", None), patch).await?)
+}
+
+async fn write_status(
+    object: &PreprovisioningImage,
+    owner: &str,
+    status: &PreprovisioningImageStatus,
+    outcome: &Outcome,
+    context: &Context,
+) -> Result<(), ReconcileError> {
+    let patch = decide::patch(object.version(), status);
+    if !context.patch(object, owner, ("write the status", Some("status")), patch).await? {
+        return Ok(());
+    }
+    let mut report = None;
+    match outcome {
+        Outcome::Published(image, _) => {
+            context.contention.wrote(owner, &status.image_url);
+            report = Some(&image.report);
+        }
+        Outcome::Failed(failure, _) => context.metrics.failed(failure.reason),
+        Outcome::NotReady(..) => {}
+    }
+    context.events.publish(object, &decide::status_events(&object.status, status, report)).await;
+    Ok(())
+}

@@ -2,7 +2,6 @@
 
 mod lz4;
 
-use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 
 use liblzma::stream::{Check, LzmaOptions, Stream};
@@ -20,7 +19,7 @@ pub enum CompressionError {
     #[error("the {0} stream unpacks to more than the {1} bytes allowed here")]
     TooLarge(Compression, u64),
     /// Something stands behind the stream.
-    #[error("there are bytes behind the end of the {0} stream")]
+    #[error("bytes follow the end of the {0} stream")]
     Trailing(Compression),
     /// The encoder failed.
     #[error("compressing with {0} failed: {1}")]
@@ -72,17 +71,13 @@ impl Magic {
     }
 }
 
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gzip => "gzip",
-            Self::Xz => "xz",
-            Self::Zstd => "zstd",
-            Self::Lzma => "lzma",
-            Self::Lz4 => "lz4",
-        })
-    }
-}
+named_variants!(Compression {
+    Gzip => "gzip",
+    Xz => "xz",
+    Zstd => "zstd",
+    Lzma => "lzma",
+    Lz4 => "lz4",
+});
 
 impl Compression {
     /// Compresses to one stream that the kernel reads. The same bytes give the same stream, with one version of the

@@ -26,18 +26,15 @@ pub enum KernelArgumentError {
     #[error("the kernel command line {0}")]
     CommandLine(&'static str),
     /// Not of the form `KEY=OLD=NEW`.
-    #[error("the replacement of the kernel argument {key:?} is not of the form KEY=OLD=NEW")]
-    Replacement {
-        /// What stands before the first `=`.
-        key: String,
-    },
+    #[error("the replacement of the kernel argument {0:?} is not of the form KEY=OLD=NEW")]
+    Replacement(String),
     /// An argument to be deleted or replaced that is not there.
-    #[error("the kernel argument {key:?} is not there with the value given; {there}")]
+    #[error("the command line has no kernel argument {key:?} with the given value; {available}")]
     Missing {
         /// What stands before the first `=`.
         key: String,
-        /// The keys that are there.
-        there: String,
+        /// The keys of all arguments, as a sentence.
+        available: String,
     },
 }
 
@@ -66,14 +63,14 @@ impl FromStr for KernelArgument {
             return refuse("is empty");
         }
         if tokens != [text] {
-            return refuse("holds a space; give arguments one by one, or put the value into double quotes");
+            return refuse("contains a space; give arguments one by one, or put the value into double quotes");
         }
         // GRUB and ISOLINUX read the argument from a configuration file, GRUB as a script.
         if text.starts_with('#') {
             return refuse("begins with '#', which begins a comment in the boot loaders' configuration");
         }
         if text.contains(['{', '}', '|', '&', '$', ';', '<', '>', '\\', '\'']) {
-            return refuse("holds one of { } | & $ ; < > \\ ', which GRUB does not pass on as it is");
+            return refuse("contains one of { } | & $ ; < > \\ ', which GRUB would change");
         }
         Ok(Self(text.to_owned()))
     }
@@ -89,10 +86,17 @@ impl fmt::Debug for KernelArgument {
 /// An argument's change of value, written `KEY=OLD=NEW`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Replacement {
-    old: String,
-    new: KernelArgument,
-    text: String,
+pub struct Replacement(String);
+
+checked_text!(Replacement, KernelArgumentError);
+
+impl Replacement {
+    /// The argument before and after the change: `KEY=OLD` and `KEY=NEW`.
+    fn old_and_new(&self) -> (&str, String) {
+        let (old, value) = self.0.rsplit_once('=').unwrap_or_default();
+        let key = old.split('=').next().unwrap_or_default();
+        (old, format!("{key}={value}"))
+    }
 }
 
 impl FromStr for Replacement {
@@ -102,30 +106,17 @@ impl FromStr for Replacement {
         let parts: Vec<&str> = text.split('=').collect();
         match parts.as_slice() {
             [key, old, new] if !key.is_empty() && !old.is_empty() && !new.is_empty() => {
-                Ok(Self { old: format!("{key}={old}"), new: format!("{key}={new}").parse()?, text: text.to_owned() })
+                format!("{key}={new}").parse::<KernelArgument>()?;
+                Ok(Self(text.to_owned()))
             }
-            _ => Err(KernelArgumentError::Replacement { key: key_of(text) }),
+            _ => Err(KernelArgumentError::Replacement(key_of(text))),
         }
-    }
-}
-
-impl TryFrom<String> for Replacement {
-    type Error = KernelArgumentError;
-
-    fn try_from(text: String) -> Result<Self, KernelArgumentError> {
-        text.parse()
-    }
-}
-
-impl From<Replacement> for String {
-    fn from(replacement: Replacement) -> Self {
-        replacement.text
     }
 }
 
 impl fmt::Debug for Replacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Replacement({:?})", key_of(&self.old))
+        write!(f, "Replacement({:?})", key_of(&self.0))
     }
 }
 
@@ -165,9 +156,10 @@ impl KernelArguments {
 
     /// Changes the value of every copy of an argument.
     pub fn replace(&mut self, replacement: &Replacement) -> Result<(), KernelArgumentError> {
-        self.must_have(&replacement.old)?;
-        for argument in self.0.iter_mut().filter(|argument| **argument == replacement.old) {
-            argument.clone_from(&replacement.new.0);
+        let (old, new) = replacement.old_and_new();
+        self.must_have(old)?;
+        for argument in self.0.iter_mut().filter(|argument| *argument == old) {
+            argument.clone_from(&new);
         }
         Ok(())
     }
@@ -177,8 +169,9 @@ impl KernelArguments {
             return Ok(());
         }
         let keys: Vec<String> = self.iter().map(key_of).collect();
-        let there = if keys.is_empty() { "there are none".to_owned() } else { format!("there are {}", keys.join(" ")) };
-        Err(KernelArgumentError::Missing { key: key_of(argument), there })
+        let available =
+            if keys.is_empty() { "it is empty".to_owned() } else { format!("its arguments are {}", keys.join(" ")) };
+        Err(KernelArgumentError::Missing { key: key_of(argument), available })
     }
 }
 
@@ -257,7 +250,7 @@ impl KernelArgumentEdits {
 
 fn tokens(line: &str) -> Result<Vec<&str>, KernelArgumentError> {
     if line.chars().any(char::is_control) {
-        return Err(KernelArgumentError::CommandLine("holds a line break, a tab or another control character"));
+        return Err(KernelArgumentError::CommandLine("contains a line break, a tab or another control character"));
     }
     let mut quoted = false;
     let parts = line.split(|c: char| {
@@ -266,7 +259,7 @@ fn tokens(line: &str) -> Result<Vec<&str>, KernelArgumentError> {
     });
     let tokens = parts.filter(|part| !part.is_empty()).collect();
     if quoted {
-        return Err(KernelArgumentError::CommandLine("holds a double quote that is not closed"));
+        return Err(KernelArgumentError::CommandLine("contains a double quote that is not closed"));
     }
     Ok(tokens)
 }
@@ -307,11 +300,11 @@ mod tests {
         let error = arguments.delete("foo").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the kernel argument \"foo\" is not there with the value given; there are foobar foo xfoo"
+            "the command line has no kernel argument \"foo\" with the given value; its arguments are foobar foo xfoo"
         );
         assert!(arguments.replace(&"foo=2=3".parse().unwrap()).is_err());
         assert_eq!(arguments, line("foobar foo=1 xfoo"));
-        assert_eq!(line("").delete("a").unwrap_err().to_string().split("; ").last(), Some("there are none"));
+        assert_eq!(line("").delete("a").unwrap_err().to_string().split("; ").last(), Some("it is empty"));
     }
 
     #[test]

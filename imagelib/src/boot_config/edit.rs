@@ -85,7 +85,7 @@ impl Edits {
     /// Checks that there is something to be changed.
     fn skipped(&self, configs: &[&BootConfig]) -> Result<Vec<Skipped>, BootConfigError> {
         let entries = || configs.iter().flat_map(|config| config.entries());
-        let there = || {
+        let available = || {
             let titles: BTreeSet<String> = entries().map(|entry| format!("{:?}", entry.title)).collect();
             if titles.is_empty() { "none".to_owned() } else { titles.into_iter().collect::<Vec<_>>().join(", ") }
         };
@@ -102,7 +102,9 @@ impl Edits {
                 let one = Selection::Titles(BTreeSet::from([wanted.clone()]));
                 let mut named = entries().filter(|entry| one.has(entry)).peekable();
                 match named.peek().map(|entry| entry.boots.clone()) {
-                    None => return Err(BootConfigError::UnknownTitle { wanted: wanted.clone(), there: there() }),
+                    None => {
+                        return Err(BootConfigError::UnknownTitle { wanted: wanted.clone(), available: available() });
+                    }
                     Some(Boots::Other(reason)) if !named.any(|entry| is_linux(&entry)) => {
                         return Err(BootConfigError::NotEditable { title: wanted.clone(), reason });
                     }
@@ -112,7 +114,7 @@ impl Edits {
         }
         let target = entries().filter(is_linux).find(|entry| self.selection.has(entry));
         if target.is_none() && !(self.arguments.is_empty() && self.initrds.is_empty()) {
-            return Err(BootConfigError::NothingToEdit { there: there() });
+            return Err(BootConfigError::NothingToEdit(available()));
         }
         Ok(skipped)
     }

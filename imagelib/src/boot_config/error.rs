@@ -8,19 +8,19 @@ use crate::kernel_arguments::KernelArgumentError;
 #[non_exhaustive]
 pub enum NotEditable {
     /// Another system, another loader, a reboot.
-    #[error("it boots no Linux kernel")]
+    #[error("it does not boot a Linux kernel")]
     NoKernel,
     /// A memory test, mostly.
     #[error("it boots a kernel without an initrd")]
     NoInitrd,
     /// One file that may hold, and sign, kernel, arguments and initrd.
-    #[error("it boots an EFI program; a unified kernel image, for one, has its arguments and its initrd in itself")]
+    #[error("it boots an EFI program; a unified kernel image, for example, contains its own arguments and initrd")]
     EfiProgram,
     /// Arguments that are no command line.
     #[error("{0}")]
     Arguments(KernelArgumentError),
     /// Quotes that the loader does not pass on, so that the kernel sees other arguments than are written there.
-    #[error("its kernel arguments are quoted in a way in which the boot loader does not pass them on")]
+    #[error("the boot loader does not pass its kernel arguments on with the quotes that they have")]
     Quotes,
 }
 
@@ -29,12 +29,12 @@ pub enum NotEditable {
 #[non_exhaustive]
 pub enum BootConfigError {
     /// Entries are wished that no configuration has.
-    #[error("no boot menu has the entry {wanted:?}; there are {there}")]
+    #[error("no boot menu has the entry {wanted:?}; available entries: {available}")]
     UnknownTitle {
         /// The first that was not found.
         wanted: String,
-        /// The titles that there are.
-        there: String,
+        /// The titles of all entries.
+        available: String,
     },
     /// An entry that was named and must stay as it is.
     #[error("the boot entry {title:?} cannot be changed: {reason}")]
@@ -45,17 +45,14 @@ pub enum BootConfigError {
         reason: NotEditable,
     },
     /// There is nothing to boot that takes arguments or an initrd.
-    #[error("no boot menu has an entry that boots a Linux kernel with an initrd; there are {there}")]
-    NothingToEdit {
-        /// The titles that there are.
-        there: String,
-    },
+    #[error("no boot menu has an entry that boots a Linux kernel with an initrd; available entries: {0}")]
+    NothingToEdit(String),
     /// Something to be deleted or replaced that no chosen entry has.
-    #[error("in no chosen boot entry: {0}")]
+    #[error("in the chosen boot entries: {0}")]
     Missing(#[from] KernelArgumentError),
     /// Once written, the configuration would not say what it should.
     #[error(
-        "the kernel argument {key:?} cannot be given through {loader}, whose quoting or own options would change it; \
+        "{loader} would change the kernel argument {key:?}, because of its quoting or its own options; \
          write a value with spaces as KEY=\"VALUE\""
     )]
     NotPassedOn {
@@ -66,8 +63,8 @@ pub enum BootConfigError {
     },
     /// Longer than what the kernel, or the loader, takes.
     #[error(
-        "the kernel command line of the boot entry {title:?} would have {length} bytes, and boot loader and kernel \
-         take {limit}; give fewer or shorter arguments"
+        "the kernel command line of the boot entry {title:?} would have {length} bytes, but boot loader and kernel \
+         accept at most {limit}; give fewer or shorter arguments"
     )]
     TooLong {
         /// The entry.
@@ -79,11 +76,8 @@ pub enum BootConfigError {
     },
     /// A path that would not be read as one in every configuration.
     #[error(
-        "{path:?} cannot be an initrd's path in a boot configuration; it begins with '/' and holds only letters, \
-         digits and . _ - + / ~"
+        "{0:?} cannot be the path of an initrd in a boot configuration; use a path that begins with '/' and has only \
+         letters, digits and . _ - + / ~"
     )]
-    Path {
-        /// What was given.
-        path: String,
-    },
+    Path(String),
 }

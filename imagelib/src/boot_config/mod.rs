@@ -18,15 +18,13 @@ mod systemd_boot;
 mod tests;
 mod text;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt;
-
 pub use discover::{Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
 pub use edit::{Edited, Edits, Selection, Skipped};
 pub use entry::{BootEntry, Boots, LinuxBoot};
 pub use error::{BootConfigError, NotEditable};
 pub use path::BootPath;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use grub::Variables;
 
@@ -45,15 +43,11 @@ pub enum Loader {
     SystemdBoot,
 }
 
-impl fmt::Display for Loader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Syslinux => "SYSLINUX",
-            Self::Grub => "GRUB",
-            Self::SystemdBoot => "systemd-boot",
-        })
-    }
-}
+named_variants!(Loader {
+    Syslinux => "SYSLINUX",
+    Grub => "GRUB",
+    SystemdBoot => "systemd-boot",
+});
 
 impl Loader {
     /// An argument as it is written into a configuration.
@@ -176,12 +170,4 @@ impl BootConfig {
     }
 }
 
-impl fmt::Debug for BootConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BootConfig")
-            .field("loader", &self.loader)
-            .field("entries", &self.entries)
-            .field("includes", &self.includes)
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(BootConfig { loader, entries, includes });

@@ -20,7 +20,7 @@ impl FromStr for BootPath {
         if text.len() > 1 && text.bytes().all(plain) && absolute(text).as_deref() == Some(text) {
             return Ok(Self(text.to_owned()));
         }
-        Err(BootConfigError::Path { path: text.chars().take(255).collect() })
+        Err(BootConfigError::Path(text.chars().take(255).collect()))
     }
 }
 

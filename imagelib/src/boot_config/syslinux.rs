@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::change::{Slot, Word, kernel_words};
 use super::entry::{BootEntry, Boots, Inherited, Places};
 use super::error::NotEditable;
-use super::text::{Line, first_word, line_end, lines, lossy, slice};
+use super::text::{Directive, Line, first_word, line_end, lines, lossy, slice};
 use super::{MAX_ENTRIES, Parsed};
 
 /// SYSLINUX cuts longer lines off.
@@ -15,12 +15,6 @@ const INITRD: &str = "initrd=";
 
 /// What `KERNEL` takes for another kind of file, by its name.
 const NOT_LINUX: [&str; 9] = [".c32", ".0", ".bin", ".bs", ".bss", ".com", ".cbt", ".img", ".efi"];
-
-struct Directive {
-    line: Line,
-    key: Range<usize>,
-    value: Range<usize>,
-}
 
 #[derive(Default)]
 struct Label {

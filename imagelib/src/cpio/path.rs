@@ -54,7 +54,7 @@ impl FromStr for MemberPath {
         }
         // The kernel would take it for the end of the archive.
         if path == TRAILER {
-            return refuse("it is the mark of an archive's end");
+            return refuse("it is the name that ends an archive");
         }
         if path.chars().any(char::is_control) {
             return refuse("it holds a control character");

@@ -12,29 +12,17 @@ pub enum CpioError {
     #[error("the archive cannot be read: {0}")]
     Io(#[from] io::Error),
     /// Not a header.
-    #[error("no cpio member (magic 070701 or 070702) at offset {offset} of the archive")]
-    Magic {
-        /// Where.
-        offset: u64,
-    },
+    #[error("no cpio member (magic 070701 or 070702) at offset {0} of the archive")]
+    Magic(u64),
     /// Not a number.
-    #[error("the cpio header at offset {offset} of the archive holds something other than hexadecimal numbers")]
-    Number {
-        /// Where.
-        offset: u64,
-    },
+    #[error("the cpio header at offset {0} of the archive holds something other than hexadecimal numbers")]
+    Number(u64),
     /// A name without its end.
-    #[error("the cpio member at offset {offset} of the archive has a name that does not end")]
-    Name {
-        /// Where.
-        offset: u64,
-    },
+    #[error("the cpio member at offset {0} of the archive has a name that does not end")]
+    Name(u64),
     /// The end comes too early.
-    #[error("the archive ends in the middle of the member at offset {offset}; it is incomplete")]
-    Truncated {
-        /// Where that member begins.
-        offset: u64,
-    },
+    #[error("the archive ends in the middle of the member at offset {0}; it is incomplete")]
+    Truncated(u64),
     /// More content than the caller is ready to hold.
     #[error("a file of {size} bytes is larger than the {limit} bytes allowed here")]
     TooLarge {
@@ -161,7 +149,7 @@ impl<R: Skip> Reader<R> {
             match self.fill(&mut header)? {
                 0 => return Ok(None),
                 HEADER_LENGTH => {}
-                _ => return Err(CpioError::Truncated { offset }),
+                _ => return Err(CpioError::Truncated(offset)),
             }
             let header = Header::parse(&header, offset)?;
             if header.name_size == 0 || header.name_size > PATH_MAX {
@@ -172,9 +160,9 @@ impl<R: Skip> Reader<R> {
             }
             let mut name = vec![0; header.name_size as usize];
             if self.fill(&mut name)? != name.len() {
-                return Err(CpioError::Truncated { offset });
+                return Err(CpioError::Truncated(offset));
             }
-            let end = name.iter().position(|byte| *byte == 0).ok_or(CpioError::Name { offset })?;
+            let end = name.iter().position(|byte| *byte == 0).ok_or(CpioError::Name(offset))?;
             name.truncate(end);
             self.skip_padding()?;
             self.content_left = header.entry.size;
@@ -197,7 +185,7 @@ impl<R: Skip> Reader<R> {
         }
         let mut content = Vec::new();
         self.read_to_end(&mut content)?;
-        if content.len() as u64 == size { Ok(content) } else { Err(CpioError::Truncated { offset }) }
+        if content.len() as u64 == size { Ok(content) } else { Err(CpioError::Truncated(offset)) }
     }
 
     fn finish_content(&mut self) -> Result<(), CpioError> {
@@ -210,7 +198,7 @@ impl<R: Skip> Reader<R> {
     fn skip_exact(&mut self, count: u64, offset: u64) -> Result<(), CpioError> {
         let skipped = if count == 0 { 0 } else { self.inner.skip(count)? };
         self.position += skipped;
-        if skipped == count { Ok(()) } else { Err(CpioError::Truncated { offset }) }
+        if skipped == count { Ok(()) } else { Err(CpioError::Truncated(offset)) }
     }
 
     /// Padding that is missing at the very end hides nothing.
@@ -261,11 +249,11 @@ impl Header {
         let (magic, fields) = bytes.split_at(6);
         // 070702 differs by a checksum, at which neither the kernel nor coreos-installer looks.
         if magic != b"070701" && magic != b"070702" {
-            return Err(CpioError::Magic { offset });
+            return Err(CpioError::Magic(offset));
         }
         let mut numbers = [0_u32; 13];
         for (number, digits) in numbers.iter_mut().zip(fields.chunks(8)) {
-            *number = hexadecimal(digits).ok_or(CpioError::Number { offset })?;
+            *number = hexadecimal(digits).ok_or(CpioError::Number(offset))?;
         }
         let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, _] = numbers;
         let entry = Entry { name: Vec::new(), mode, size: u64::from(size), links, inode: (inode, major, minor) };

@@ -1,7 +1,5 @@
 //! Drives for cloud-init and for those who read the same files.
 
-use std::fmt;
-
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -135,17 +133,6 @@ fn mapping(file: &'static str, content: &[u8]) -> Result<serde_yaml::Mapping, Da
     serde_yaml::from_slice(content).map_err(|_| DataImageError::Document { file, reason })
 }
 
-impl fmt::Debug for ConfigDrive {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hostname, publisher, .. } = self;
-        f.debug_struct("ConfigDrive").field("hostname", hostname).field("publisher", publisher).finish_non_exhaustive()
-    }
-}
+debug_only!(ConfigDrive { hostname, publisher });
 
-impl fmt::Debug for NoCloud {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NoCloud").field("hostname", &self.hostname).finish_non_exhaustive()
-    }
-}
+debug_only!(NoCloud { hostname });

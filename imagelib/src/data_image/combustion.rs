@@ -5,7 +5,6 @@
 //! NetworkManager takes a keyfile from no one but root, so the script installs them for root alone, in both places.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bytes::Bytes;
 
@@ -85,10 +84,4 @@ impl Combustion {
     }
 }
 
-impl fmt::Debug for Combustion {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keyfiles, hostname, .. } = self;
-        f.debug_struct("Combustion").field("keyfiles", keyfiles).field("hostname", hostname).finish_non_exhaustive()
-    }
-}
+debug_only!(Combustion { keyfiles, hostname });

@@ -30,7 +30,7 @@ use crate::digest::Digest;
 use crate::disk::fat::{FatError, FatPath, NewFat};
 use crate::disk::guid::Guid;
 use crate::iso::author::{AuthorError, IsoPath, NewFile, NewIso};
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 
 /// The most that all files of a drive may have, in bytes: Ironic takes no larger config drives.
 const LARGEST: usize = 64 << 20;
@@ -51,10 +51,10 @@ pub enum DataImageError {
     #[error("{0:?} is on the drive already; give the file another name")]
     Duplicate(String),
     /// Nothing to deliver.
-    #[error("the drive would hold nothing: {0}")]
+    #[error("the drive would be empty: {0}")]
     Empty(&'static str),
     /// Too many bytes.
-    #[error("the files of the drive have {0} bytes, and 64 MiB are the most")]
+    #[error("the files of the drive have {0} bytes; the limit is 64 MiB")]
     TooLarge(usize),
     /// The image cannot be written.
     #[error(transparent)]
@@ -89,15 +89,7 @@ struct DataFile {
     mode: u16,
 }
 
-impl std::fmt::Debug for DataImage {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DataImage")
-            .field("label", &self.label)
-            .field("files", &self.files.keys())
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(DataImage { label });
 
 impl DataImage {
     /// The drive that a spec describes. The same spec gives the same drive.
@@ -134,7 +126,7 @@ impl DataImage {
     /// and no permissions.
     pub fn vfat(&self) -> Result<Vec<Segment>, DataImageError> {
         let files = self.files.iter().map(|(path, file)| {
-            let content = vec![Segment::Own(Content::Bytes(file.content.clone()))];
+            let content = vec![Segment::bytes(file.content.clone())];
             Ok((path.as_str().parse()?, content))
         });
         let files: BTreeMap<FatPath, Vec<Segment>> = files.collect::<Result<_, FatError>>()?;

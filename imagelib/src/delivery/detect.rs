@@ -31,7 +31,7 @@ impl Detected {
     #[must_use]
     pub fn or_chosen(mut self, chosen: Option<DeliveryProfile>) -> Self {
         if let Some(profile) = chosen.filter(|profile| *profile != self.profile) {
-            self.evidence.push(format!("chosen: {profile}, in place of {}, which was found", self.profile));
+            self.evidence.push(format!("chosen: {profile}, instead of the detected {}", self.profile));
             self.profile = profile;
         }
         self
@@ -77,10 +77,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     }
     // Flatcar's kernel brings the rest.
     if has_file(tree, "usr.squashfs") && !has_file(tree, "init") {
-        return found(
-            DeliveryProfile::Flatcar,
-            &[("usr.squashfs", "a whole system beside no init, as Flatcar has it")],
-        );
+        return found(DeliveryProfile::Flatcar, &[("usr.squashfs", "a whole system and no init, as in Flatcar")]);
     }
     if let Some(hooks) = dracut_hooks(tree) {
         let mut signs = vec![(hooks, "made by dracut")];
@@ -105,7 +102,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     if has_file(tree, "init_functions") && has_directory(tree, "hooks") {
         return found(
             DeliveryProfile::Unknown,
-            &[("init_functions", "made by mkinitcpio, which has no place for files from outside")],
+            &[("init_functions", "made by mkinitcpio, which has no place for additional files")],
         );
     }
     if release.is_some_and(|release| release.of_initramfs) {
@@ -115,7 +112,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
         );
     }
     if !has_network_manager(tree) && starts_networkd(tree) {
-        let meaning = "stays in its initramfs, and its network is run by systemd-networkd";
+        let meaning = "stays in its initramfs, and systemd-networkd runs its network";
         return found(DeliveryProfile::Networkd, &[("etc/systemd/system/*.wants/systemd-networkd.service", meaning)]);
     }
     if is_debian_installer(tree) {

@@ -36,28 +36,25 @@ use vocabulary::report::{DocumentPath, Report};
 pub enum DeliveryError {
     /// Nobody knows how.
     #[error(
-        "it is not known how the system in this initramfs takes files from outside; if you know its kind, say so as the \
-         base's delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
+        "dayone does not know how the system in this initramfs accepts files; if you know its kind, set the base's \
+         delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
     )]
     UnknownSystem,
     /// Something that only Ignition delivers, for a base that has no Ignition.
     #[error(
-        "{what} cannot be delivered: this base does not read an Ignition config; leave them out, or use a CoreOS base"
+        "dayone cannot deliver {0}: this base does not read an Ignition config; leave them out, or use a CoreOS base"
     )]
-    NeedsIgnition {
-        /// What it is.
-        what: &'static str,
-    },
+    NeedsIgnition(&'static str),
     /// Keyfiles, and nothing that reads them.
     #[error(
-        "the network of this base is run by systemd-networkd, which reads no NetworkManager keyfiles; give the network as \
-         units of systemd-networkd, or use a base with NetworkManager"
+        "systemd-networkd runs the network of this base, and does not read NetworkManager keyfiles; give the network \
+         as units of systemd-networkd, or use a base with NetworkManager"
     )]
     NeedsNetworkdUnits,
     /// The initramfs is not of the kind that the profile says.
     #[error(
-        "files cannot be added as the delivery profile '{profile}' does it: this initramfs has no {missing}; choose \
-         another profile, or leave it to be detected"
+        "dayone cannot add files with the delivery profile '{profile}': this initramfs has no {missing}; choose \
+         another profile, or let dayone detect it"
     )]
     OtherSystem {
         /// The profile.
@@ -129,25 +126,27 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
         DeliveryProfile::RootInInitramfs if !with_network_manager && is_debian_installer(tree) => report.warning(
             "debian-installer",
             path,
-            "is the Debian installer, which reads no keyfiles: its network stays as it is; give it by preseeding, such as \
-             netcfg/get_ipaddress=ADDRESS among the kernel arguments, or with a file /preseed.cfg",
+            "is the Debian installer, which does not read keyfiles: its network does not change; configure it by \
+             preseeding, for example with netcfg/get_ipaddress=ADDRESS among the kernel arguments or with a file \
+             /preseed.cfg",
         ),
         DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
             "no-network-manager",
             path,
-            "has no NetworkManager: nothing there reads keyfiles; use an initramfs with NetworkManager, or make sure \
-             that the root file system that follows has it",
+            "has no NetworkManager, so nothing in it reads keyfiles; use an initramfs with NetworkManager, or make \
+             sure that the root file system that follows has it",
         ),
         DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools if !with_network_manager => report.warning(
             "network-manager-assumed",
             path,
-            "is not the system that is booted, only its beginning: that the root file system after it has \
-             NetworkManager, which reads the keyfiles, cannot be seen here and is taken for granted",
+            "only starts the system: dayone cannot see whether the root file system has NetworkManager to read the \
+             keyfiles, and assumes that it has",
         ),
         DeliveryProfile::Flatcar => report.warning(
             "flatcar-untested",
             path,
-            "is of Flatcar, whose delivery profile follows its documentation and has not been tried on the real system",
+            "is Flatcar's: the delivery profile for it follows Flatcar's documentation, and is not tested on the real \
+             system",
         ),
         _ => {}
     }
@@ -161,7 +160,7 @@ fn needs_no_ignition(additions: &Additions, ignition: Option<&UserConfig>) -> Re
         (!additions.units.is_empty(), "systemd units"),
     ];
     match found.into_iter().find(|(present, _)| *present) {
-        Some((_, what)) => Err(DeliveryError::NeedsIgnition { what }),
+        Some((_, what)) => Err(DeliveryError::NeedsIgnition(what)),
         None => Ok(()),
     }
 }

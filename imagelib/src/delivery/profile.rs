@@ -1,8 +1,5 @@
 //! The kinds of system, as far as they differ in where they take their configuration from.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use vocabulary::network_files::NetworkFiles;
 
@@ -29,17 +26,6 @@ pub enum DeliveryProfile {
 }
 
 impl DeliveryProfile {
-    /// All of them, for those who choose.
-    pub const ALL: [Self; 7] = [
-        Self::Coreos,
-        Self::RootInInitramfs,
-        Self::Dracut,
-        Self::InitramfsTools,
-        Self::Networkd,
-        Self::Flatcar,
-        Self::Unknown,
-    ];
-
     /// In what form such a system takes its network configuration. Others of its form go there as well, but nothing is
     /// known to read them.
     pub fn network_files(self) -> NetworkFiles {
@@ -74,40 +60,22 @@ impl DeliveryProfile {
             _ => &[],
         }
     }
-
-    /// The name as text.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Coreos => "coreos",
-            Self::RootInInitramfs => "root-in-initramfs",
-            Self::Dracut => "dracut",
-            Self::InitramfsTools => "initramfs-tools",
-            Self::Networkd => "networkd",
-            Self::Flatcar => "flatcar",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// Why a text is not a delivery profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no delivery profile {0:?}; there are: coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar, \
+    "{0:?} is not a delivery profile; use coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar or \
      unknown"
 )]
 pub struct DeliveryProfileError(String);
 
-impl FromStr for DeliveryProfile {
-    type Err = DeliveryProfileError;
-
-    fn from_str(text: &str) -> Result<Self, DeliveryProfileError> {
-        let found = Self::ALL.into_iter().find(|profile| profile.as_str() == text);
-        found.ok_or_else(|| DeliveryProfileError(text.chars().take(64).collect()))
-    }
-}
-
-impl fmt::Display for DeliveryProfile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+named_variants!(DeliveryProfile, DeliveryProfileError {
+    Coreos => "coreos",
+    RootInInitramfs => "root-in-initramfs",
+    Dracut => "dracut",
+    InitramfsTools => "initramfs-tools",
+    Networkd => "networkd",
+    Flatcar => "flatcar",
+    Unknown => "unknown",
+});

@@ -10,7 +10,7 @@ use super::gpt::{Gpt, GptError, Partition, ResizedGpt};
 use super::guid::Guid;
 use super::mbr::{EFI_SYSTEM, Mbr, MbrPartition};
 use crate::digest::Digest;
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 
 /// The system area of ISO 9660, which is free for other uses: 32 KiB.
 const SYSTEM_AREA: u64 = 32 << 10;
@@ -41,7 +41,7 @@ pub fn gpt(size: u64, esp: &Range<u64>, identity: &Digest) -> Result<Hybrid, Gpt
     let total = (size + gpt.backup_size()).next_multiple_of(BLOCK);
     let ResizedGpt { mut patches, backup } = gpt.resized(total)?;
     patches.push(Mbr::new([Some(MbrPartition::protective(total)), None, None, None]).table());
-    let padding = Segment::Own(Content::Zeros(total - size - gpt.backup_size()));
+    let padding = Segment::zeros(total - size - gpt.backup_size());
     Ok(Hybrid { patches, appended: std::iter::once(padding).chain(backup).collect() })
 }
 

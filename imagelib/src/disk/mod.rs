@@ -4,7 +4,6 @@
 //! which large files are ranges of the base.
 
 pub mod fat;
-mod fields;
 pub mod gpt;
 pub mod guid;
 pub mod hybrid;

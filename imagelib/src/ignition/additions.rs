@@ -91,12 +91,7 @@ fn is_root(number: &u32) -> bool {
     *number == 0
 }
 
-impl fmt::Debug for ExtraFile {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExtraFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
+debug_only!(ExtraFile { path, mode });
 
 /// A systemd unit in `/etc/systemd/system`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -113,12 +108,7 @@ pub struct Unit {
     pub contents: Option<String>,
 }
 
-impl fmt::Debug for Unit {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unit").field("name", &self.name).field("enabled", &self.enabled).finish_non_exhaustive()
-    }
-}
+debug_only!(Unit { name, enabled });
 
 /// The absolute path of a file, in the one form that Ignition accepts: no `.`, `..`, empty component or
 /// control character.
@@ -181,11 +171,6 @@ impl FileMode {
     /// The bits.
     pub fn bits(self) -> u32 {
         self.0
-    }
-
-    /// Whether there is more than read, write and execute.
-    pub fn is_special(self) -> bool {
-        self.0 > 0o777
     }
 }
 

@@ -1,9 +1,7 @@
 //! The files that are added, and whether they fit beside each other and beside the user's.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
 use bytes::Bytes;
+use std::collections::BTreeMap;
 
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
@@ -28,12 +26,7 @@ pub struct AddedFile {
     pub contents: Bytes,
 }
 
-impl fmt::Debug for AddedFile {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AddedFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
+debug_only!(AddedFile { path, mode });
 
 /// The files among the additions, for systems that do without Ignition. No two have one path, and none is beneath
 /// another.

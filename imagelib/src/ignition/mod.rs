@@ -34,13 +34,13 @@ pub enum IgnitionError {
     #[error("the Ignition config has no ignition.version; write \"ignition\": {{\"version\": \"3.2.0\"}} or later")]
     VersionMissing,
     /// A version that is not supported.
-    #[error("the Ignition config is of spec {0}; 3.0.0 to 3.6.0 are supported (translate older configs)")]
+    #[error("the Ignition config has spec {0}; dayone supports 3.0.0 to 3.6.0 (translate older configs)")]
     Version(String),
     /// The user's config would throw away what is added to it.
     #[error("ignition.config.replace would replace the host's network, too; use ignition.config.merge instead")]
     Replace,
     /// A part with another shape than the spec gives it.
-    #[error("{0} in the Ignition config is not of the form that the spec gives it")]
+    #[error("{0} in the Ignition config does not have the form that the spec requires")]
     Shape(String),
     /// A path that Ignition would refuse.
     #[error("{0:?} in the Ignition config is not an absolute path without '.', '..' and double slashes")]
@@ -52,7 +52,7 @@ pub enum IgnitionError {
     #[error("{0:?} in the Ignition config is not the name of a systemd unit (such as network-check.service)")]
     Unit(String),
     /// Two things for one place.
-    #[error("{path} is written by dayone, and {by} has {other}, too; remove one of them")]
+    #[error("dayone writes {path}, and {by} has {other}, too; remove one of them")]
     Conflict {
         /// The path that both want.
         path: String,
@@ -62,7 +62,7 @@ pub enum IgnitionError {
         other: String,
     },
     /// Two units of one name.
-    #[error("the systemd unit {0} is there twice; remove one of them")]
+    #[error("the systemd unit {0} is defined twice; remove one of them")]
     UnitConflict(String),
     /// A mode that older specs cannot express.
     #[error(

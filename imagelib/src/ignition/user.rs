@@ -1,12 +1,11 @@
 //! The config that the user wrote.
 
-use std::collections::BTreeSet;
-use std::fmt;
-
 use ignition_config as spec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use super::order::ordered;
 use super::{AbsolutePath, IgnitionError, UnitName};
@@ -176,7 +175,7 @@ fn check_types(minor: u32, json: &[u8]) -> Result<(), IgnitionError> {
     }
     .map_err(|place| IgnitionError::Invalid {
         place,
-        problem: "a value is missing, there twice, or not of the type that the spec demands",
+        problem: "a value is missing, is duplicate, or does not have the type that the spec requires",
     })
 }
 

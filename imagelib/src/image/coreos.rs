@@ -2,6 +2,7 @@
 //! every boot table with it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
@@ -26,7 +27,7 @@ pub(super) fn plan(
     let CoreosBase { areas, live, .. } = system;
     let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
     if !areas.is_pristine() && !recipe.replace_embedded {
-        return Err(ImageError::Customised { found: customisation(areas) });
+        return Err(ImageError::Customised(customisation(areas)));
     }
     let Members { archive, embedded, report: delivery } = members(recipe, areas)?;
     let mut report = base.report();
@@ -36,7 +37,7 @@ pub(super) fn plan(
         (Format::Iso, _) => iso(recipe, system, &archive, &published)?,
         (Format::MinimalIso, live) => {
             let minimal = system.minimal.as_ref();
-            let minimal = minimal.map_err(|reason| ImageError::NoMinimalIso { reason: reason.clone() })?;
+            let minimal = minimal.map_err(|reason| ImageError::NoMinimalIso(reason.clone()))?;
             let rootfs = live.as_ref().and_then(|live| live.rootfs.as_ref());
             let url = match &recipe.rootfs {
                 Some(RootfsLocation::Url(url)) => Some(url),
@@ -78,7 +79,7 @@ fn iso(
 fn minimal_iso(
     recipe: &Recipe,
     base: &IsoBase,
-    (minimal, rootfs): (&MinimalIso, Option<&std::ops::Range<u64>>),
+    (minimal, rootfs): (&MinimalIso, Option<&Range<u64>>),
     rootfs_url: Option<&RootfsUrl>,
     archive: &Archive,
 ) -> Result<Plan, ImageError> {
@@ -126,9 +127,8 @@ fn what_changes(areas: &CoreosIso, arguments_differ: bool, edited: &[iso::edit::
     all
 }
 
-fn range_of(base: &IsoBase, range: &std::ops::Range<u64>) -> Result<Overlay, ImageError> {
-    let segment = Segment::Base { file: Role::Iso, offset: range.start, length: range.end.saturating_sub(range.start) };
-    Ok(Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), vec![segment])?)
+fn range_of(base: &IsoBase, range: &Range<u64>) -> Result<Overlay, ImageError> {
+    Ok(Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), vec![Segment::base(Role::Iso, range.clone())])?)
 }
 
 /// The archive as it is where it fits, and compressed where it does not.
@@ -167,8 +167,8 @@ fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {
     members.report.warning(
         "no-live-initrd-network",
         &DocumentPath::document("base"),
-        "is an older CoreOS whose initramfs does not read keyfiles: the network is configured from the booted system on, \
-         and an Ignition config that fetches parts over the network finds none",
+        "is an older CoreOS whose initramfs does not read keyfiles: only the booted system configures the network, and \
+         an Ignition config cannot fetch anything over the network before",
     );
     Ok(members)
 }

@@ -18,7 +18,7 @@ use crate::disk::fat::{FatEdit, FatPath};
 use crate::initramfs;
 use crate::iso::edit::{Edit, EditPlan};
 use crate::kernel_arguments::KernelArgumentEdits;
-use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
+use crate::overlay::{Overlay, Patch, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::source::Role;
 use vocabulary::report::{DocumentPath, Report};
@@ -170,7 +170,7 @@ fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>
     }
     for (initrd, titles) in sharers {
         let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("is loaded by other boot entries, too, which get what is added to it as well: {titles}");
+        let message = format!("is loaded by other boot entries, too, which therefore get the same additions: {titles}");
         report.warning("initrd-shared", &DocumentPath::document(initrd), message);
     }
     report
@@ -189,12 +189,8 @@ fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> 
 }
 
 fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
-    let base = initrd.extents.iter().map(|range| Segment::Base {
-        file: Role::Iso,
-        offset: range.start,
-        length: range.end.saturating_sub(range.start),
-    });
-    base.chain([Segment::Own(Content::Bytes(appendix.into()))]).collect()
+    let base = initrd.extents.iter().map(|range| Segment::base(Role::Iso, range.clone()));
+    base.chain([Segment::bytes(appendix)]).collect()
 }
 
 /// What is done to a medium.
@@ -243,7 +239,7 @@ fn changed_menus(
     let wanted = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
     let edited = wanted.apply_to(&configs)?;
     for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
-        let message = format!("stays as it is: {reason}");
+        let message = format!("does not change: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
     }
     let mut menus: Vec<(&str, Vec<u8>)> = Vec::new();
@@ -255,16 +251,17 @@ fn changed_menus(
                 None => menus.push((path, text)),
                 Some((_, known)) if *known == text => {}
                 Some((other, _)) => {
-                    return Err(ImageError::SharedMenu { paths: [(*other).to_owned(), path.clone()] });
+                    return Err(ImageError::SharedMenu([(*other).to_owned(), path.clone()]));
                 }
             },
             Some(esp) => edits.in_esp(esp, path, FatEdit::Write(text.into()))?,
         }
     }
-    edits.iso.extend(menus.into_iter().map(|(path, text)| Edit::Replace {
-        path: path.to_owned(),
-        content: vec![Segment::Own(Content::Bytes(text.into()))],
-    }));
+    edits.iso.extend(
+        menus
+            .into_iter()
+            .map(|(path, text)| Edit::Replace { path: path.to_owned(), content: vec![Segment::bytes(text)] }),
+    );
     Ok(())
 }
 
@@ -291,7 +288,7 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
     }
     checks.retain(|check| !edits.delete.contains(check));
     for check in &checks {
-        let message = format!("lose {check}: the medium was changed, and has no check sum to compare it with any more");
+        let message = format!("lose {check}: dayone changed the medium and removed the checksum that it verifies");
         report.warning("medium-check-removed", &DocumentPath::document("boot entries"), message);
     }
     edits.delete.extend(checks);
@@ -332,7 +329,7 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
     };
     let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
     if !stays_in_initramfs(recipe.delivery.unwrap_or(detected)) {
-        return refuse("its root file system is on the medium, which is not there when it boots from the network");
+        return refuse("its root file system is on the medium, which a network boot does not have");
     }
     let Members { archive, embedded, report: known } = members(recipe, initrd)?;
     let mut report = base.report();
@@ -340,7 +337,7 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
     let sizes = Sizes::from([(Role::Iso, base.size)]);
     let appendix = initramfs::appendix(initrd.size(), &archive);
     let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
-    let kernel = Segment::Base { file: Role::Iso, offset: kernel.extent.offset, length: kernel.extent.length };
+    let kernel = Segment::base(Role::Iso, kernel.extent.range());
     let changes = vec![Change::grown(FileName::Initrd.as_str(), initrd.size(), extended.size())];
     let files = BTreeMap::from([
         (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),

@@ -10,7 +10,6 @@ mod live;
 mod options;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 pub use changes::Change;
 
@@ -45,7 +44,7 @@ pub enum ImageError {
         found: BaseIdentity,
     },
     /// The base cannot become an image of this format.
-    #[error("this base gives no image of format '{format}': {reason}")]
+    #[error("dayone cannot make an image of format '{format}' from this base: {reason}")]
     Format {
         /// What was asked for.
         format: Format,
@@ -54,12 +53,10 @@ pub enum ImageError {
     },
     /// The base carries a configuration already.
     #[error(
-        "the base is customised already ({found}); use the pristine image, or allow what it carries to be replaced"
+        "the base already carries a configuration ({0}); use the image as it was published, or allow dayone to replace \
+         the configuration"
     )]
-    Customised {
-        /// What it carries.
-        found: String,
-    },
+    Customised(String),
     /// The base's system cannot get what is to be added.
     #[error(transparent)]
     Delivery(#[from] DeliveryError),
@@ -73,11 +70,8 @@ pub enum ImageError {
     #[error(transparent)]
     Growth(#[from] GrowthError),
     /// An ISO whose minimal one is not known.
-    #[error("this base gives no minimal ISO: {reason}")]
-    NoMinimalIso {
-        /// Why.
-        reason: String,
-    },
+    #[error("dayone cannot make a minimal ISO from this base: {0}")]
+    NoMinimalIso(String),
     /// Something that was asked for and would change nothing.
     #[error("{what} has no effect on this image: {reason}")]
     NoEffect {
@@ -91,8 +85,9 @@ pub enum ImageError {
     NotCustomisable(#[from] NotCustomisable),
     /// What firmware starts by default is nothing that can be changed.
     #[error(
-        "{firmware} machines start {} by default, which {}: a host that boots so gets no network configuration. Use \
-         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)",
+        "{firmware} machines start {} by default, which {}: a host that boots this way gets no network configuration. \
+         Use another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, \
+         boot_entry)",
         .path.place,
         .path.reason
     )]
@@ -104,8 +99,9 @@ pub enum ImageError {
     },
     /// What firmware starts by default has an initramfs that gets nothing, while others do.
     #[error(
-        "{firmware} machines load the initrd {path} by default, which cannot get the network configuration: {reason}. Use \
-         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)"
+        "{firmware} machines load the initrd {path} by default, which cannot get the network configuration: {reason}. \
+         Use another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, \
+         boot_entry)"
     )]
     DefaultInitrd {
         /// The firmware.
@@ -128,15 +124,12 @@ pub enum ImageError {
     BootConfig(#[from] BootConfigError),
     /// Two boot loaders read one file, each as a menu of its own.
     #[error(
-        "the boot menus {} and {} are one file on the ISO, which two boot loaders read in different ways: what one of \
-         them needs, the other would not understand",
-        .paths[0],
-        .paths[1]
+        "the boot menus {} and {} are the same file on the ISO, and two boot loaders read it in different ways: no \
+         change suits both of them",
+        .0[0],
+        .0[1]
     )]
-    SharedMenu {
-        /// The names of the file.
-        paths: [String; 2],
-    },
+    SharedMenu([String; 2]),
     /// The file system of an ISO cannot be changed so.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -179,26 +172,18 @@ pub enum FileName {
 impl FileName {
     /// Those that an image can be all about: it has one of them.
     pub const MAIN: [Self; 5] = [Self::BootIso, Self::BootDisk, Self::DataIso, Self::DataDisk, Self::Initrd];
-
-    /// The name as text. Letters, digits and a dot only: BMC firmware refuses more.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BootIso => "boot.iso",
-            Self::Kernel => "vmlinuz",
-            Self::Initrd => "initrd.img",
-            Self::Rootfs => "rootfs.img",
-            Self::BootDisk => "boot.img",
-            Self::DataIso => "data.iso",
-            Self::DataDisk => "data.img",
-        }
-    }
 }
 
-impl fmt::Display for FileName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+// Letters, digits and a dot only: BMC firmware refuses more.
+named_variants!(FileName {
+    BootIso => "boot.iso",
+    Kernel => "vmlinuz",
+    Initrd => "initrd.img",
+    Rootfs => "rootfs.img",
+    BootDisk => "boot.img",
+    DataIso => "data.iso",
+    DataDisk => "data.img",
+});
 
 /// The kernel argument by which a CoreOS live initramfs finds its root file system when there is no medium.
 const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ending, InitramfsError, walk};
+use super::{InitramfsError, walk};
 use crate::cpio::{CpioError, FileKind};
 use crate::source::Source;
 
@@ -38,9 +38,8 @@ where
         }
         Ok(())
     })?;
-    match (refused, walked.ending) {
-        (Some(error), _) => Err(error),
-        (None, Ending::Stopped { offset, reason }) => Err(InitramfsError::Unreadable { offset, reason }),
-        (None, Ending::Complete) => Ok(files),
+    match refused {
+        Some(error) => Err(error),
+        None => walked.outcome.complete().map(|()| files),
     }
 }

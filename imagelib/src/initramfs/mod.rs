@@ -16,9 +16,9 @@ use std::io;
 pub use area::read_embed_area;
 pub use survey::{Survey, survey};
 pub use tree::{Node, Placement, PlacementError, Tree};
-pub use walk::{Ending, Member, StopReason, Visit, Walk, walk};
+pub use walk::{Member, ReadOutcome, StopReason, Visit, Walk, walk};
 
-use crate::cpio::{Archive, CpioError};
+use crate::cpio::Archive;
 
 /// Why an initramfs cannot be used. Offsets are in bytes of the image.
 #[derive(Debug, thiserror::Error)]
@@ -28,13 +28,10 @@ pub enum InitramfsError {
     #[error("the image cannot be read: {0}")]
     Read(#[from] io::Error),
     /// Something else.
-    #[error("this is not an initramfs: at offset {offset} there is neither a cpio archive nor a known compression")]
-    NotAnInitramfs {
-        /// The first byte that is not zero.
-        offset: u64,
-    },
+    #[error("this is not an initramfs: at offset {0} there is neither a cpio archive nor a known compression")]
+    NotAnInitramfs(u64),
     /// All of it was needed, and only a part is readable.
-    #[error("the archives can be read only up to offset {offset}: {reason}")]
+    #[error("it can be read only up to offset {offset}: {reason}")]
     Unreadable {
         /// Where the member begins that cannot be read to its end.
         offset: u64,
@@ -59,18 +56,8 @@ pub enum InitramfsError {
 /// What to put directly behind an initramfs of `base_size` bytes so that the kernel unpacks `archive` over it: zeros
 /// up to the next multiple of 4, where alone the kernel recognises a raw archive, and the archive.
 pub fn appendix(base_size: u64, archive: &Archive) -> Vec<u8> {
-    let padding = base_size.wrapping_neg() % 4;
-    let mut bytes: Vec<u8> = (0..padding).map(|_| 0).collect();
-    bytes.extend(archive.to_bytes());
-    bytes
-}
-
-/// Whether an error of the archive comes from the reader beneath it.
-fn io_kind(error: &CpioError) -> Option<io::ErrorKind> {
-    match error {
-        CpioError::Io(error) => Some(error.kind()),
-        _ => None,
-    }
+    let padding: Vec<u8> = (0..base_size.wrapping_neg() % 4).map(|_| 0).collect();
+    [padding, archive.to_bytes()].concat()
 }
 
 #[cfg(test)]

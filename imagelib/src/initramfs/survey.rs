@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ending, InitramfsError, Member, Tree, walk};
+use super::{InitramfsError, Member, ReadOutcome, Tree, walk};
 use crate::cpio::{CpioError, FileKind, MemberPath};
 use crate::source::Source;
 
@@ -12,7 +12,7 @@ pub struct Survey {
     /// Its archives, as far as they could be read.
     pub members: Vec<Member>,
     /// How far it could be read.
-    pub ending: Ending,
+    pub outcome: ReadOutcome,
     /// Which files it unpacks to.
     pub tree: Tree,
     /// The contents of the regular files that were asked for and are there.
@@ -78,7 +78,7 @@ where
     }
     match too_large {
         Some(error) => Err(error),
-        None => Ok(Survey { members: walked.members, ending: walked.ending, tree, files }),
+        None => Ok(Survey { members: walked.members, outcome: walked.outcome, tree, files }),
     }
 }
 

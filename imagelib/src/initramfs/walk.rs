@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
+use super::InitramfsError;
 use super::cursor::Cursor;
-use super::{InitramfsError, io_kind};
 use crate::compression::{Compression, Decoder, Magic};
 use crate::cpio::{CpioError, Entry, FileKind, Reader, Skip};
 use crate::source::Source;
@@ -33,14 +33,14 @@ pub struct Walk {
     /// The archives, as far as they could be read.
     pub members: Vec<Member>,
     /// How it ended.
-    pub ending: Ending,
+    pub outcome: ReadOutcome,
     /// Whether it ends in a compressed stream that has no mark of its end ([`Decoder::is_open`]).
     pub open: bool,
 }
 
 /// How reading an initramfs ended.
 #[derive(Debug)]
-pub enum Ending {
+pub enum ReadOutcome {
     /// Every byte is accounted for.
     Complete,
     /// The entries before were visited, what comes after is not known.
@@ -52,7 +52,15 @@ pub enum Ending {
     },
 }
 
-impl Ending {
+impl ReadOutcome {
+    /// An error unless every byte could be read.
+    pub fn complete(self) -> Result<(), InitramfsError> {
+        match self {
+            Self::Complete => Ok(()),
+            Self::Stopped { offset, reason } => Err(InitramfsError::Unreadable { offset, reason }),
+        }
+    }
+
     /// Whether the kernel, too, stops here, so that nothing that is appended would be unpacked.
     pub fn stops_the_kernel(&self) -> bool {
         match self {
@@ -103,7 +111,7 @@ pub struct Visit<'e> {
 /// The content can be read from the reader that `visit` is given; what it leaves is passed over. An error
 /// that `visit` returns ends the walk there.
 ///
-/// Of the image, no more than a buffer is held at any time. That a part cannot be read is told in [`Walk::ending`];
+/// Of the image, no more than a buffer is held at any time. That a part cannot be read is told in [`Walk::outcome`];
 /// an error means that there is no initramfs, or that the source failed.
 pub fn walk<S, V>(source: &S, mut visit: V) -> Result<Walk, InitramfsError>
 where
@@ -117,14 +125,14 @@ where
     if let Some(error) = cursor.take_failure() {
         return Err(error.into());
     }
-    let ending = match stop? {
-        None => Ending::Complete,
+    let outcome = match stop? {
+        None => ReadOutcome::Complete,
         Some((offset, StopReason::UnknownMagic | StopReason::Misaligned)) if walker.members.is_empty() => {
-            return Err(InitramfsError::NotAnInitramfs { offset });
+            return Err(InitramfsError::NotAnInitramfs(offset));
         }
-        Some((offset, reason)) => Ending::Stopped { offset, reason },
+        Some((offset, reason)) => ReadOutcome::Stopped { offset, reason },
     };
-    Ok(Walk { members: walker.members, ending, open: walker.open })
+    Ok(Walk { members: walker.members, outcome, open: walker.open })
 }
 
 struct Walker<'v, V> {
@@ -184,7 +192,7 @@ where
             match reader.fill_buf().map_err(stop_of_stream)?.first() {
                 None => break,
                 Some(b'0') if position.is_multiple_of(4) => {}
-                Some(_) => return Err(StopReason::Damaged(CpioError::Magic { offset: position })),
+                Some(_) => return Err(StopReason::Damaged(CpioError::Magic(position))),
             }
             position = position.wrapping_add(self.archive(&mut reader)?);
         }
@@ -214,9 +222,9 @@ where
 }
 
 fn stop_of_archive(error: CpioError) -> StopReason {
-    match io_kind(&error) {
-        Some(io::ErrorKind::FileTooLarge) => StopReason::TooLarge,
-        _ => StopReason::Damaged(error),
+    match error {
+        CpioError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => StopReason::TooLarge,
+        error => StopReason::Damaged(error),
     }
 }
 

@@ -1,7 +1,10 @@
 //! The files of a directory.
 
-use super::record::{Record, iso_name, joliet_name};
+use super::record::{Naming, Record};
 use super::rock_ridge;
+use std::ops::Range;
+
+use super::fields::{read_bytes, u32_both};
 use super::{BLOCK, IsoError};
 use crate::source::Source;
 
@@ -15,8 +18,15 @@ const BLOCK_LENGTH: usize = 2048;
 pub struct Extent {
     /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Its length in bytes.
     pub length: u64,
+}
+
+impl Extent {
+    /// The same as a range of byte offsets.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.length)
+    }
 }
 
 /// What an entry of a directory is.
@@ -87,8 +97,7 @@ impl FileEntry {
         }
         let mut content = Vec::new();
         for Extent { offset, length } in self.extents.iter().copied() {
-            let part = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-            content.extend_from_slice(&part);
+            content.extend(read_bytes(source, offset, length)?);
         }
         Ok(content)
     }
@@ -104,20 +113,11 @@ pub(super) fn extent(source: &dyn Source, base: u64, block: u64, size: u32, reco
     Ok(Extent { offset, length })
 }
 
-/// How the names of a tree are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
-    Iso,
-    /// With the bytes of every record's system use that are somebody else's.
-    RockRidge(usize),
-    Joliet,
-}
-
 /// The entries of `directory`, without those of itself and its parent.
 pub(super) fn list(
     source: &dyn Source,
     base: u64,
-    names: Names,
+    names: Naming,
     directory: &FileEntry,
 ) -> Result<Vec<FileEntry>, IsoError> {
     let mut entries: Vec<FileEntry> = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn list(
         if record.is_self_or_parent() || record.is_associated() {
             return Ok(());
         }
-        let tree_name = if names == Names::Joliet { joliet_name(record.name) } else { iso_name(record.name) };
+        let tree_name = names.decode(record.name);
         match entries.last_mut().filter(|_| unfinished) {
             Some(last) if last.tree_name == tree_name => last.add(source, &record, base)?,
             Some(_) => {
@@ -140,7 +140,7 @@ pub(super) fn list(
     })?;
     if unfinished {
         let offset = entries.last().and_then(|entry| entry.records.last()).copied().unwrap_or_default();
-        return Err(IsoError::Record { offset, reason: "says that a file goes on, and it does not" });
+        return Err(IsoError::Record { offset, reason: "announces another extent of its file that does not follow" });
     }
     Ok(entries)
 }
@@ -149,27 +149,24 @@ pub(super) fn list(
 fn entry(
     source: &dyn Source,
     base: u64,
-    names: Names,
+    names: Naming,
     record: &Record<'_>,
     tree_name: String,
 ) -> Result<Option<FileEntry>, IsoError> {
     let mut entry = FileEntry::from_record(source, record, base, tree_name)?;
-    if let Names::RockRidge(skip) = names {
-        let system_use = record.system_use.get(skip..).unwrap_or_default();
-        let additions = rock_ridge::read(source, base, system_use, record.offset)?;
-        if additions.relocated_here {
-            return Ok(None);
-        }
-        if let Some(name) = additions.name {
-            entry.name = name;
-        }
-        if additions.symlink.is_some() {
-            entry.kind = EntryKind::Symlink;
-        }
-        if let Some(block) = additions.relocated_to {
-            entry.kind = EntryKind::Directory;
-            entry.extents = vec![moved_directory(source, base, block, record.offset)?];
-        }
+    let additions = rock_ridge::read(source, base, names, record)?;
+    if additions.relocated_here {
+        return Ok(None);
+    }
+    if let Some(name) = additions.name {
+        entry.name = name;
+    }
+    if additions.symlink.is_some() {
+        entry.kind = EntryKind::Symlink;
+    }
+    if let Some(block) = additions.relocated_to {
+        entry.kind = EntryKind::Directory;
+        entry.extents = vec![moved_directory(source, base, block, record.offset)?];
     }
     Ok(Some(entry))
 }
@@ -177,15 +174,14 @@ fn entry(
 /// The extent of a directory that is known only by its first block: its first record, its own, has the size.
 pub(super) fn moved_directory(source: &dyn Source, base: u64, block: u64, record: u64) -> Result<Extent, IsoError> {
     let Extent { offset, .. } = extent(source, base, block, 34, record)?;
-    let bytes = source.read_vec(offset, 34).map_err(|source| IsoError::Read { offset, source })?;
-    let size = super::fields::u32_both(&bytes, 10, offset, "size of a directory")?;
+    let size = u32_both(&read_bytes(source, offset, 34)?, 10, offset, "size of a directory")?;
     extent(source, base, block, size, record)
 }
 
 /// The system use of the directory's own record, which comes first.
 pub(super) fn own_system_use(source: &dyn Source, directory: &FileEntry) -> Result<Vec<u8>, IsoError> {
     let Some(Extent { offset, length }) = directory.extents.first().copied() else { return Ok(Vec::new()) };
-    let bytes = source.read_vec(offset, length.min(BLOCK)).map_err(|source| IsoError::Read { offset, source })?;
+    let bytes = read_bytes(source, offset, length.min(BLOCK))?;
     Ok(Record::parse(&bytes, offset)?.system_use.to_vec())
 }
 
@@ -201,8 +197,7 @@ fn each_record(
         if length > LARGEST_DIRECTORY {
             return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY });
         }
-        let bytes = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-        records(&bytes, offset, &mut each)?;
+        records(&read_bytes(source, offset, length)?, offset, &mut each)?;
     }
     Ok(())
 }

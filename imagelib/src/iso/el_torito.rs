@@ -2,9 +2,10 @@
 //! images that firmware starts from a CD.
 
 use super::directory::{EntryKind, Extent};
-use super::fields::{u16_le, u32_le};
+use super::fields::read_bytes;
 use super::volume::TreeKind;
 use super::{BLOCK, IsoError, Volume};
+use crate::fields::{u16_le, u32_le};
 use crate::source::Source;
 
 /// A catalog is as many records of this size as it has entries, and two for its beginning.
@@ -92,7 +93,7 @@ pub fn without_files(source: &dyn Source, volume: &Volume) -> Result<Option<Cata
     if offset.checked_add(BLOCK).is_none_or(|end| end > source.size()) {
         return Err(damaged("lies outside the image"));
     }
-    let block = source.read_vec(offset, BLOCK).map_err(|source| IsoError::Read { offset, source })?;
+    let block = read_bytes(source, offset, BLOCK)?;
     let mut records = block.chunks_exact(RECORD).zip((offset..).step_by(RECORD));
     let (validation, _) = records.next().ok_or(damaged("is empty"))?;
     if validation.first() != Some(&1) || validation.get(30..32) != Some(&[0x55, 0xaa]) {

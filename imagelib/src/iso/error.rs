@@ -15,11 +15,8 @@ pub enum IsoError {
         source: io::Error,
     },
     /// No volume descriptor where the first must be.
-    #[error("not an ISO 9660 image: there is no volume descriptor at offset {offset}")]
-    NotIso {
-        /// Where one must be.
-        offset: u64,
-    },
+    #[error("not an ISO 9660 image: there is no volume descriptor at offset {0}")]
+    NotIso(u64),
     /// The volume descriptors go on without an end, or have no primary one.
     #[error("the ISO image is damaged: its volume descriptors {0}")]
     Descriptors(&'static str),
@@ -75,11 +72,8 @@ pub enum IsoError {
         limit: u64,
     },
     /// Directories nested deeper than any real image nests them, or a directory that holds itself.
-    #[error("the ISO image is damaged: the directory at offset {offset} is nested in itself or too deep")]
-    Nesting {
-        /// Where the directory's records begin.
-        offset: u64,
-    },
+    #[error("the ISO image is damaged: the directory at offset {0} is nested in itself or too deep")]
+    Nesting(u64),
     /// A boot catalog that is none.
     #[error("the ISO image is damaged: its boot catalog at offset {offset} {reason}")]
     BootCatalog {
@@ -89,7 +83,7 @@ pub enum IsoError {
         reason: &'static str,
     },
     /// A file that is larger than what it is read for can be.
-    #[error("the file {name:?} in the ISO image has {size} bytes, where at most {limit} make sense")]
+    #[error("the file {name:?} in the ISO image has {size} bytes, more than the limit of {limit}")]
     FileTooLarge {
         /// Its name.
         name: String,

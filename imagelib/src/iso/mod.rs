@@ -6,12 +6,12 @@
 
 pub mod author;
 pub mod coreos;
-mod descriptor;
+pub(crate) mod descriptor;
 mod directory;
 pub mod edit;
 pub mod el_torito;
 mod error;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod mark;
 mod record;
 mod rock_ridge;

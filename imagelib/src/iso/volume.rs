@@ -1,7 +1,8 @@
 //! A volume: its descriptors and its trees of directories.
 
 use super::descriptor::{self, Descriptor};
-use super::directory::{self, FileEntry, Names};
+use super::directory::{self, FileEntry};
+use super::record::Naming;
 use super::walk::{Tree, Walk};
 use super::{IsoError, rock_ridge};
 use crate::source::Source;
@@ -43,14 +44,14 @@ impl Volume {
             return Err(IsoError::Incomplete { expected, actual: source.size() });
         }
         let own = directory::own_system_use(source, &found.primary_root)?;
-        let names = rock_ridge::skip(&own).map_or(Names::Iso, Names::RockRidge);
+        let names = rock_ridge::skip(&own).map_or(Naming::Iso, Naming::RockRidge);
         Ok(Self {
             base,
             descriptors: found.all,
             id: found.volume_id,
             space_size: found.space_size,
             primary: Tree { root: found.primary_root, names },
-            joliet: found.joliet_root.map(|root| Tree { root, names: Names::Joliet }),
+            joliet: found.joliet_root.map(|root| Tree { root, names: Naming::Joliet }),
             boot_catalog: found.boot_catalog,
             udf: found.udf,
         })
@@ -84,7 +85,7 @@ impl Volume {
 
     /// Whether the primary tree has Rock Ridge names.
     pub fn has_rock_ridge(&self) -> bool {
-        matches!(self.primary.names, Names::RockRidge(_))
+        matches!(self.primary.names, Naming::RockRidge(_))
     }
 
     /// Whether there is a Joliet tree.

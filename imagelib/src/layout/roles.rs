@@ -1,7 +1,6 @@
 //! What files are to a boot.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::Serialize;
 
@@ -19,15 +18,11 @@ pub enum BootRole {
     Rootfs,
 }
 
-impl fmt::Display for BootRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kernel => "kernel",
-            Self::Initrd => "initrd",
-            Self::Rootfs => "rootfs",
-        })
-    }
-}
+named_variants!(BootRole {
+    Kernel => "kernel",
+    Initrd => "initrd",
+    Rootfs => "rootfs",
+});
 
 /// Which files of a medium have which role: as its boot menus say, and where they say nothing, as its files are called.
 #[derive(Debug, Clone, Default)]

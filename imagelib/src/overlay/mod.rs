@@ -67,7 +67,22 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// How many bytes it stands for.
+    /// The bytes at `range` of a file of the base.
+    pub fn base(file: Role, range: Range<u64>) -> Self {
+        Self::Base { file, offset: range.start, length: range.end.saturating_sub(range.start) }
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        Self::Own(Content::Bytes(bytes.into()))
+    }
+
+    /// `length` zero bytes, which take no memory.
+    pub fn zeros(length: u64) -> Self {
+        Self::Own(Content::Zeros(length))
+    }
+
+    /// Its length in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Base { length, .. } => *length,
@@ -156,7 +171,7 @@ impl Overlay {
     /// Bytes in memory, over no base.
     pub fn literal(bytes: Bytes) -> Self {
         let size = bytes.len() as u64;
-        Self { segments: vec![Placed { start: 0, segment: Segment::Own(Content::Bytes(bytes)) }], size }
+        Self { segments: vec![Placed { start: 0, segment: Segment::bytes(bytes) }], size }
     }
 
     /// The files of the base that it has ranges of.
@@ -294,11 +309,11 @@ pub fn patched(file: Role, size: u64, mut patches: Vec<Patch>) -> Result<Vec<Seg
         let end = offset.checked_add(length).filter(|end| *end <= size);
         let end = end.ok_or(OverlayError::OutOfBase { file, offset, length, size })?;
         let gap = offset.checked_sub(position).ok_or(OverlayError::Overlap(offset))?;
-        segments.push(Segment::Base { file, offset: position, length: gap });
+        segments.push(Segment::base(file, position..position + gap));
         segments.push(Segment::Own(content));
         position = end;
     }
-    segments.push(Segment::Base { file, offset: position, length: size - position });
+    segments.push(Segment::base(file, position..size));
     Ok(segments)
 }
 

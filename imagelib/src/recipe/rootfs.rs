@@ -17,7 +17,7 @@ pub enum RootfsUrlError {
     #[error("the URL of the root file system must begin with http:// or https://")]
     Scheme,
     /// What would end the kernel argument, or change its meaning.
-    #[error("the URL of the root file system holds {0:?}; percent-encode it")]
+    #[error("the URL of the root file system contains {0:?}; percent-encode it")]
     Character(char),
     /// Too long.
     #[error("the URL of the root file system has {0} bytes; a kernel command line has room for at most {LONGEST}")]

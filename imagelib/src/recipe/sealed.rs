@@ -1,7 +1,5 @@
 //! The canonical form of a recipe, and the identity that follows from it.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -103,12 +101,7 @@ impl SealedRecipe {
     }
 }
 
-impl fmt::Debug for SealedRecipe {
-    /// Without the canonical form, which holds secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SealedRecipe").field("id", &self.id).field("recipe", &self.recipe).finish_non_exhaustive()
-    }
-}
+debug_only!(SealedRecipe { id, recipe });
 
 impl Recipe {
     /// Writes the canonical form and computes the identity.

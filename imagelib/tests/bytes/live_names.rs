@@ -138,8 +138,8 @@ fn a_file_that_shares_a_part_of_its_bytes_is_refused() {
     let error = planned(&base, &chosen("a")).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the initrd /live/a.img cannot be extended: it shares some of its bytes, and not all of them, with \
-         /live/unused.img in the ISO image, which a change of the one would tear apart"
+        "the initrd /live/a.img cannot be extended: it shares only some of its bytes with /live/unused.img in the ISO image, \
+         so a change of one would damage the other"
     );
     assert!(planned(&base, &chosen("b")).is_ok());
     // It is the default, too, so that the others do not make up for it.

@@ -73,9 +73,7 @@ impl LiveIso {
             initrds: self.initrds.iter().map(LiveInitrd::describe).collect(),
         }
     }
-}
 
-impl LiveIso {
     /// The release of NetworkManager in all of the initramfs images that can be read and have one.
     pub(in crate::base) fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
         let mut versions = self.initrds.iter().filter_map(LiveInitrd::network_manager_version);

@@ -1,5 +1,6 @@
 //! What the user should know about a live ISO before a host boots from an image of it.
 
+use super::defaults::place;
 use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable, paths};
 use crate::delivery;
 use vocabulary::report::{DocumentPath, Report};
@@ -42,10 +43,11 @@ pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
 pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Report {
     let mut report = Report::new();
     for view in entries.filter(|view| view.initrd.is_none()) {
-        let path =
-            DocumentPath::document(&format!("boot entry {:?} of {}", view.entry.title, view.configuration.path()));
-        let message =
-            format!("{}: what it starts gets no network configuration", paths::not_found(view.entry, view.linux));
+        let path = DocumentPath::document(&place(view.configuration, view.entry));
+        let message = format!(
+            "{}: the system that it starts gets no network configuration",
+            paths::not_found(view.entry, view.linux)
+        );
         report.warning("boot-entry-unreached", &path, message);
     }
     report

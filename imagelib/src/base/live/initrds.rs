@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::partitions::EspVolume;
 use crate::delivery::{self, Detected};
-use crate::initramfs::{self, Ending, InitramfsError, StopReason, Tree};
+use crate::initramfs::{self, InitramfsError, Tree};
 use crate::iso::IsoError;
 use crate::iso::edit::{Editor, NotEditable};
-use crate::overlay::{Content, Overlay, OverlaySource, Segment, Sizes};
+use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
 
 /// An initramfs on an ISO.
@@ -63,23 +63,9 @@ pub enum UnusableInitrd {
     /// How it lies on the ISO.
     #[error("{0}")]
     File(#[from] NotEditable),
-    /// Its bytes.
-    #[error("it can be read only up to offset {offset}: {reason}")]
-    Unreadable {
-        /// Where the archive begins that cannot be read, in bytes.
-        offset: u64,
-        /// Why not.
-        reason: String,
-    },
-    /// It is none.
+    /// It is not an initramfs, or cannot be read to its end: the message of an [`InitramfsError`].
     #[error("{0}")]
-    NotAnInitramfs(String),
-}
-
-impl UnusableInitrd {
-    fn stopped(offset: u64, reason: &StopReason) -> Self {
-        Self::Unreadable { offset, reason: reason.to_string() }
-    }
+    Initramfs(String),
 }
 
 /// The initramfs images found so far. Each is looked into once.
@@ -122,8 +108,8 @@ impl<'a> Collection<'a> {
         match file {
             NamedFile::Iso(path) => {
                 let file = self.editor.file(&path)?;
-                let range = file.extent.offset..file.extent.offset.saturating_add(file.extent.length);
-                Some(FoundFile { path: file.path, esp: None, extents: vec![range], editable: file.editable })
+                let extents = vec![file.extent.range()];
+                Some(FoundFile { path: file.path, esp: None, extents, editable: file.editable })
             }
             NamedFile::Esp(esp, path) => {
                 let file = self.esps.get(esp)?.fat.file(path.trim_start_matches('/'))?;
@@ -140,28 +126,25 @@ impl<'a> Collection<'a> {
     ) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
         let mut segments = Vec::new();
         for extents in files {
-            let mut size = 0_u64;
-            for Range { start, end } in extents {
-                let length = end.saturating_sub(*start);
-                segments.push(Segment::Base { file: Role::Iso, offset: *start, length });
-                size = size.saturating_add(length);
-            }
-            segments.push(Segment::Own(Content::Zeros(size.wrapping_neg() % 4)));
+            let ranges: Vec<Segment> = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
+            let size = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.length()));
+            segments.extend(ranges);
+            segments.push(Segment::zeros(size.wrapping_neg() % 4));
         }
         let sizes = Sizes::from([(Role::Iso, self.source.size())]);
         // The reader has seen to it that extents lie within the image.
         let Ok(joined) = Overlay::concatenated(&sizes, segments) else {
-            return Ok(Err(UnusableInitrd::NotAnInitramfs("it lies outside of the image".to_owned())));
+            return Ok(Err(UnusableInitrd::Initramfs("it lies outside of the image".to_owned())));
         };
         let joined = OverlaySource::new(&joined, (Role::Iso, self.source));
-        let survey = match initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT) {
-            Ok(survey) => survey,
-            Err(InitramfsError::Read(source)) => return Err(IsoError::Read { offset: 0, source }),
-            Err(error) => return Ok(Err(UnusableInitrd::NotAnInitramfs(error.to_string()))),
-        };
-        Ok(match survey.ending {
-            Ending::Stopped { offset, reason } => Err(UnusableInitrd::stopped(offset, &reason)),
-            Ending::Complete => Ok(Surveyed { detected: delivery::detect(&survey), tree: survey.tree }),
-        })
+        let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
+        let surveyed = surveyed.and_then(|survey| {
+            let detected = delivery::detect(&survey);
+            survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree })
+        });
+        match surveyed {
+            Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),
+            other => Ok(other.map_err(|error| UnusableInitrd::Initramfs(error.to_string()))),
+        }
     }
 }

@@ -40,12 +40,12 @@ pub enum NotCustomisable {
     NoLinux,
     /// Nothing but ways to boot that cannot be changed.
     #[error(
-        "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and dayone can add \
-         nothing to what it starts: {0}"
+        "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and dayone can \
+         add nothing to what it starts: {0}"
     )]
     Unreachable(String),
     /// Menus that name files which are not there, or by names that only the loader knows.
-    #[error("the initrds that its boot menus load were not found: {0}")]
+    #[error("dayone did not find the initrds that its boot menus load: {0}")]
     NoInitrd(String),
     /// Nothing that could be extended.
     #[error("its initrd {path} cannot be extended: {reason}")]
@@ -57,8 +57,8 @@ pub enum NotCustomisable {
     },
     /// An image of ours.
     #[error(
-        "it is an image that dayone has made, and what was added to its initrds and changed in its boot menus cannot be taken \
-         out again: use the ISO as it was published"
+        "dayone has already changed this image, and cannot undo the changes to its initrds and boot menus; use the ISO \
+         as it was published"
     )]
     Customised,
 }

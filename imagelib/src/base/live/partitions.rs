@@ -40,9 +40,9 @@ pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
     let catalog = el_torito::read(source, volume)?;
     for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
-        let (offset, length) = (entry.image.offset, entry.image.length);
+        let offset = entry.image.offset;
         places.push(match &entry.path {
-            Some(path) => (offset..offset.saturating_add(length), EspPlace::File { path: path.clone(), offset }),
+            Some(path) => (entry.image.range(), EspPlace::File { path: path.clone(), offset }),
             None => (offset..source.size(), EspPlace::Partition),
         });
     }

@@ -40,14 +40,10 @@ pub enum Firmware {
     Uefi,
 }
 
-impl fmt::Display for Firmware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bios => "BIOS",
-            Self::Uefi => "UEFI",
-        })
-    }
-}
+named_variants!(Firmware {
+    Bios => "BIOS",
+    Uefi => "UEFI",
+});
 
 /// A way to boot that leads past what can be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,11 +151,7 @@ impl Finder<'_> {
             let file = esp.fat.file(path.trim_start_matches('/'))?;
             Some(Program::at(self.source, &file.extents))
         };
-        let on_iso = || {
-            let extent = self.editor.file(path)?.extent;
-            let range = extent.offset..extent.offset.saturating_add(extent.length);
-            Some(Program::at(self.source, std::slice::from_ref(&range)))
-        };
+        let on_iso = || Some(Program::at(self.source, &[self.editor.file(path)?.extent.range()]));
         let own = beside.and_then(|esp| self.esps.get(esp)).and_then(in_esp);
         own.or_else(on_iso).or_else(|| self.esps.iter().find_map(in_esp))
     }
@@ -173,8 +165,8 @@ impl Finder<'_> {
             std::iter::once((first, Some(Firmware::Bios))).chain(entries.map(|entry| (entry, None)))
         {
             if !entry.no_emulation {
-                let reason = "is the image of a floppy or a hard disk that the BIOS emulates (El Torito), and dayone does not \
-                              change the boot menu in it";
+                let reason = "is the image of a floppy or a hard disk that the BIOS emulates (El Torito), and dayone \
+                              does not change the boot menu in it";
                 paths.add(boot_image(entry), reason.to_owned(), default_of);
             }
         }
@@ -236,8 +228,8 @@ impl Finder<'_> {
         }
         for (path, _) in &images {
             let default_of = default_image.as_ref().filter(|default| *default == path).map(|_| Firmware::Uefi);
-            let reason = "is a unified kernel image, with its initrd and its kernel arguments inside it, and an entry of its \
-                          own in the menu of systemd-boot";
+            let reason = "is a unified kernel image with its own initrd and kernel arguments, and has its own entry in \
+                          the menu of systemd-boot";
             paths.add(at(path), reason.to_owned(), default_of);
         }
     }
@@ -255,8 +247,8 @@ impl Finder<'_> {
         };
         let defaults: Vec<Default> = menus.filter(|menu| !is_loopback(menu)).map(|menu| defaults::of(menu)).collect();
         if defaults.is_empty() {
-            let reason =
-                "is a boot loader whose menu dayone did not find: it reads those of ISOLINUX, GRUB and systemd-boot";
+            let reason = "is a boot loader whose menu dayone did not find; dayone reads the menus of ISOLINUX, GRUB and \
+                 systemd-boot";
             paths.add(loader(), reason.to_owned(), Some(firmware));
             if let Some(path) = paths.unreached.get_mut(&loader()) {
                 path.unknown = true;

@@ -12,9 +12,9 @@ use std::ops::Range;
 use ::gpt::GptConfig;
 
 use super::SECTOR;
-use super::fields::{array, put, u32_at, u64_at};
 use super::guid::Guid;
-use crate::overlay::{Content, Patch, Segment};
+use crate::fields::{array, put, u32_le, u64_le};
+use crate::overlay::{Patch, Segment};
 use crate::source::Source;
 
 pub use partition::Partition;
@@ -47,8 +47,8 @@ pub enum GptError {
     Damaged(&'static str),
     /// Entries of a size that none can have, or too many.
     #[error(
-        "the partition table (GPT) has {count} entries of {size} bytes; multiples of {ENTRY}, together up to \
-         {MAX_ENTRIES}, are supported"
+        "the partition table (GPT) has {count} entries of {size} bytes; dayone supports sizes that are multiples of \
+         {ENTRY}, and up to {MAX_ENTRIES} bytes in all"
     )]
     Entries {
         /// How many.
@@ -57,11 +57,8 @@ pub enum GptError {
         size: u32,
     },
     /// A disk that ends before its table does.
-    #[error("a disk of {size} bytes has no room for its partition table (GPT)")]
-    TooSmall {
-        /// The disk's size.
-        size: u64,
-    },
+    #[error("a disk of {0} bytes has no room for its partition table (GPT)")]
+    TooSmall(u64),
     /// The crate that lays out new tables refused one.
     #[error("the partition table (GPT) cannot be laid out: {0}")]
     Layout(#[from] ::gpt::GptError),
@@ -106,27 +103,27 @@ impl Gpt {
         if array(&header, 0) != Some(SIGNATURE) {
             return Ok(None);
         }
-        let length = u32_at(&header, 12).and_then(|length| usize::try_from(length).ok());
+        let length = u32_le(&header, 12).and_then(|length| usize::try_from(length).ok());
         let length = length.filter(|length| (HEADER..=header.len()).contains(length));
-        header.truncate(length.ok_or(GptError::Damaged("header has a length that none can have"))?);
-        let checksum = u32_at(&header, 16);
+        header.truncate(length.ok_or(GptError::Damaged("header has an impossible length"))?);
+        let checksum = u32_le(&header, 16);
         if checksum != Some(header_checksum(&header)) {
             return Err(GptError::Checksum("header"));
         }
-        if u64_at(&header, 24) != Some(1) {
-            return Err(GptError::Damaged("header does not know where it stands"));
+        if u64_le(&header, 24) != Some(1) {
+            return Err(GptError::Damaged("header gives another place than its own"));
         }
-        let (count, size) = (u32_at(&header, 80).unwrap_or(0), u32_at(&header, 84).unwrap_or(0));
+        let (count, size) = (u32_le(&header, 80).unwrap_or(0), u32_le(&header, 84).unwrap_or(0));
         let length = count.checked_mul(size).filter(|length| (1..=MAX_ENTRIES).contains(length));
         let (Some(length), true, Ok(entry_size)) = (length, size.is_multiple_of(ENTRY_SIZE), usize::try_from(size))
         else {
             return Err(GptError::Entries { count, size });
         };
-        let start = u64_at(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
+        let start = u64_le(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
         let within = |start: &u64| start.checked_add(u64::from(length)).is_some_and(|end| end <= source.size());
         let start = start.filter(within).ok_or(GptError::Damaged("entries lie outside the disk"))?;
         let entries = source.read_vec(start, u64::from(length))?;
-        if u32_at(&header, 88) != Some(crc32fast::hash(&entries)) {
+        if u32_le(&header, 88) != Some(crc32fast::hash(&entries)) {
             return Err(GptError::Checksum("entries"));
         }
         Ok(Some(Self { header, entries, entry_size }))
@@ -168,7 +165,7 @@ impl Gpt {
 
     /// Where the backup header stands, in sectors.
     pub fn backup_sector(&self) -> u64 {
-        u64_at(&self.header, 32).unwrap_or(0)
+        u64_le(&self.header, 32).unwrap_or(0)
     }
 
     /// How many bytes the backup takes at the end of the disk.
@@ -188,7 +185,7 @@ impl Gpt {
     /// placed. The backup is part of this size and the end of it. Partitions that reach into it are left so: other
     /// tools make such, and systems take them.
     pub fn resized(&self, size: u64) -> Result<ResizedGpt, GptError> {
-        let too_small = || GptError::TooSmall { size };
+        let too_small = || GptError::TooSmall(size);
         let last = (size / SECTOR).checked_sub(1).filter(|_| size.is_multiple_of(SECTOR)).ok_or_else(too_small)?;
         let backup_entries = last.checked_sub(self.entries_sectors()).ok_or_else(too_small)?;
         let [_, primary_entries] = self.sectors();
@@ -209,7 +206,7 @@ impl Gpt {
         let used = self.used_entries().to_vec();
         let sectors = |bytes: Vec<u8>, sectors: u64| {
             let padding = (sectors * SECTOR).saturating_sub(bytes.len() as u64);
-            [Segment::Own(Content::Bytes(bytes.into())), Segment::Own(Content::Zeros(padding))]
+            [Segment::bytes(bytes), Segment::zeros(padding)]
         };
         let backup = [sectors(used.clone(), self.entries_sectors()), sectors(backup_header, 1)];
         let patches = vec![Patch::bytes(SECTOR, primary), Patch::bytes(primary_entries.start * SECTOR, used)];
@@ -217,7 +214,7 @@ impl Gpt {
     }
 
     fn entries_start(&self) -> u64 {
-        u64_at(&self.header, 72).unwrap_or(0)
+        u64_le(&self.header, 72).unwrap_or(0)
     }
 
     fn entries_sectors(&self) -> u64 {

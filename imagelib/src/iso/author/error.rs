@@ -16,7 +16,7 @@ pub enum AuthorError {
     #[error("{0:?} cannot be both a file and a directory of the ISO image")]
     FileAndDirectory(String),
     /// A file whose size a directory record cannot say.
-    #[error("the file {path:?} of {size} bytes cannot be on an ISO image: 4 GiB - 1 is the most")]
+    #[error("the file {path:?} of {size} bytes cannot be on an ISO image: the limit is 4 GiB - 1")]
     FileTooLarge {
         /// Its path.
         path: String,
@@ -41,7 +41,7 @@ pub enum AuthorError {
     #[error("the ISO image has no file {0:?} to boot from")]
     NoBootFile(String),
     /// Nothing to start.
-    #[error("the ISO image is to be bootable and names nothing to boot; give a loader for BIOS, for UEFI, or both")]
+    #[error("the ISO image has nothing to boot; give a loader for BIOS, for UEFI, or both")]
     NothingToBoot,
     /// A loader that cannot be told where it stands.
     #[error("{path:?} cannot be the BIOS boot loader of the ISO image: {reason}")]
@@ -52,6 +52,6 @@ pub enum AuthorError {
         reason: &'static str,
     },
     /// Code that is not what the first sector can hold.
-    #[error("the boot code for the first sector has {0} bytes, and 432 is the most (use isohdpfx.bin of ISOLINUX)")]
+    #[error("the boot code for the first sector has {0} bytes; the limit is 432 (use isohdpfx.bin of ISOLINUX)")]
     BootCode(usize),
 }

@@ -29,7 +29,7 @@ pub use error::AuthorError;
 pub use path::IsoPath;
 
 use super::BLOCK;
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 use directory::Directories;
 use tree::Tree;
 
@@ -69,7 +69,7 @@ pub struct NewFile {
 impl NewFile {
     /// A file of bytes in memory.
     pub fn literal(mode: u16, bytes: impl Into<Bytes>) -> Self {
-        Self { content: vec![Segment::Own(Content::Bytes(bytes.into()))], mode }
+        Self { content: vec![Segment::bytes(bytes)], mode }
     }
 
     /// How many bytes it has.
@@ -210,7 +210,7 @@ impl Image {
 
     fn bytes(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.segments(vec![Segment::Own(Content::Bytes(bytes.into()))]);
+            self.segments(vec![Segment::bytes(bytes)]);
         }
     }
 
@@ -226,7 +226,7 @@ impl Image {
 
     fn fill(&mut self, end: u64) {
         if end > self.size {
-            self.segments(vec![Segment::Own(Content::Zeros(end - self.size))]);
+            self.segments(vec![Segment::zeros(end - self.size)]);
         }
     }
 }

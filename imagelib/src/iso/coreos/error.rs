@@ -1,24 +1,14 @@
 //! Why a CoreOS live ISO cannot be customised.
 
-use std::io;
-
 use crate::iso::IsoError;
 
 /// Why a CoreOS live ISO, or what shall go into it, does not fit. Offsets and sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoreosIsoError {
-    /// The image is damaged as an ISO.
+    /// The ISO is damaged or cannot be read.
     #[error(transparent)]
     Iso(#[from] IsoError),
-    /// An area could not be read.
-    #[error("the ISO image cannot be read at offset {offset}: {source}")]
-    Read {
-        /// Where.
-        offset: u64,
-        /// Why.
-        source: io::Error,
-    },
     /// One of the files that describe the image is not as it should be.
     #[error("/{path} in the ISO image is damaged: {error}")]
     Json {
@@ -56,7 +46,7 @@ pub enum CoreosIsoError {
         second: u64,
     },
     /// An Ignition area of a size that none has.
-    #[error("the area for an initramfs in the ISO image has {size} bytes, where at most {limit} make sense")]
+    #[error("the area for an initramfs in the ISO image has {size} bytes, more than the limit of {limit}")]
     IgnitionSize {
         /// The size.
         size: u64,
@@ -67,7 +57,7 @@ pub enum CoreosIsoError {
     #[error("the areas for kernel arguments in the ISO image {0}")]
     KernelArgumentAreas(&'static str),
     /// An area for kernel arguments of a size that none has.
-    #[error("the areas for kernel arguments in the ISO image have {size} bytes; 2 to {limit} make sense")]
+    #[error("the areas for kernel arguments in the ISO image have {size} bytes; dayone supports 2 to {limit}")]
     KernelArgumentSize {
         /// The size.
         size: u64,
@@ -79,7 +69,7 @@ pub enum CoreosIsoError {
     NoKernelArgumentAreas,
     /// An archive that is larger than the area for it.
     #[error(
-        "what shall be embedded has {size} bytes, and the ISO image has room for {capacity}; \
+        "the archive to embed has {size} bytes, and the ISO image has room for {capacity}; \
          shorten the Ignition config, or let it fetch its larger parts"
     )]
     ArchiveTooLarge {

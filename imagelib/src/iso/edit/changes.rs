@@ -1,7 +1,5 @@
 //! What became of an image, for people to read.
 
-use std::fmt;
-
 use serde::Serialize;
 
 /// One change to the base image.
@@ -66,27 +64,22 @@ pub enum ChangeKind {
     ChecksumRemoved,
 }
 
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FileRewritten => "new content in place",
-            Self::FileMoved => "new content at the end of the image",
-            Self::BytesPatched => "bytes changed in place",
-            Self::FileAdded => "new file",
-            Self::DirectoryAdded => "new directory",
-            Self::DirectoryMoved => "moved to the end of the image, to have room for new entries",
-            Self::PathTableRewritten => "rewritten, because directories are new or have moved",
-            Self::VolumeGrown => "volume size raised to the size of the image",
-            Self::BootImageMoved => "points to the new place of a boot image",
-            Self::PartitionTableUpdated => "describes the new size of the image",
-            Self::PartitionKept => {
-                "cannot grow, because another partition follows: from it alone, without the rest of the medium, what \
-                 has moved to the end of the image cannot be read"
-            }
-            Self::MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
-            Self::Marked => "note that dayone has changed the image",
-            Self::ChecksumUpdated => "checksum of a changed file updated",
-            Self::ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
-        })
-    }
-}
+named_variants!(ChangeKind {
+    FileRewritten => "new content in place",
+    FileMoved => "new content at the end of the image",
+    BytesPatched => "bytes changed in place",
+    FileAdded => "new file",
+    DirectoryAdded => "new directory",
+    DirectoryMoved => "moved to the end of the image, to have room for new entries",
+    PathTableRewritten => "rewritten, because directories are new or have moved",
+    VolumeGrown => "volume size raised to the size of the image",
+    BootImageMoved => "points to the new place of a boot image",
+    PartitionTableUpdated => "describes the new size of the image",
+    PartitionKept =>
+        "cannot grow, because another partition follows it: a system that mounts only this partition cannot read what \
+         has moved to the end of the image",
+    MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
+    Marked => "note that dayone has changed the image",
+    ChecksumUpdated => "checksum of a changed file updated",
+    ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
+});

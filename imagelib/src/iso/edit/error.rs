@@ -19,25 +19,19 @@ pub enum OpenError {
 #[non_exhaustive]
 pub enum NotEditable {
     /// UDF structures beside those of ISO 9660.
-    #[error("the ISO image is a UDF file system as well, and the directories of that one would not follow")]
+    #[error("the ISO image is also a UDF file system, whose directories dayone cannot update")]
     UdfBridge,
     /// A volume that goes on on another disc.
     #[error("the ISO image is one of a set of {0} discs, which belong together")]
     SeveralDiscs(u16),
     /// More directories than are kept in memory.
-    #[error("the directories of the ISO image take more than {limit} bytes, which is more than is kept in memory")]
-    DirectoriesTooLarge {
-        /// The bound.
-        limit: u64,
-    },
+    #[error("the directories of the ISO image take more than {0} bytes, more than dayone keeps in memory")]
+    DirectoriesTooLarge(u64),
     /// A directory that two trees have in common.
-    #[error("two directory trees of the ISO image share the directory at offset {offset}")]
-    SharedDirectory {
-        /// Where its records begin.
-        offset: u64,
-    },
+    #[error("two directory trees of the ISO image share the directory at offset {0}")]
+    SharedDirectory(u64),
     /// A partition table that firmware would not accept either.
-    #[error("the ISO image has a partition table that cannot be kept: {0}")]
+    #[error("dayone cannot keep the partition table of the ISO image: {0}")]
     Gpt(String),
     /// A file of several extents: one of 4 GiB or more.
     #[error("it is stored in several extents, as files of 4 GiB and more are")]
@@ -49,40 +43,28 @@ pub enum NotEditable {
     #[error("it has an extended attribute record")]
     ExtendedAttributes,
     /// Content of which a part belongs to another file as well.
-    #[error(
-        "it shares some of its bytes, and not all of them, with {other} in the ISO image, which a change of the one \
-         would tear apart"
-    )]
-    PartlyShared {
-        /// The path of the other file.
-        other: String,
-    },
+    #[error("it shares only some of its bytes with {0} in the ISO image, so a change of one would damage the other")]
+    PartlyShared(String),
     /// A boot loader that has its own place on the medium, and often its checksum, written into it.
-    #[error("it is a boot loader into which its place on the medium is written (boot-info-table or grub2-boot-info)")]
+    #[error("it is a boot loader that contains its own place on the medium (boot-info-table or grub2-boot-info)")]
     BootLoader,
     /// The boot catalog of El Torito, which says where the boot loaders are.
-    #[error("it is the boot catalog, which follows from the boot loaders")]
+    #[error("it is the boot catalog, which dayone updates by itself")]
     BootCatalog,
     /// Structures that stand on the same bytes.
-    #[error("what stands at offset {offset} of the ISO image belongs to something else, too")]
-    Overlap {
-        /// Where.
-        offset: u64,
-    },
+    #[error("two structures of the ISO image share the bytes at offset {0}")]
+    Overlap(u64),
     /// A directory whose place is also known to the one that it was moved away from.
-    #[error("it takes part in the relocation of a directory that is nested too deep for ISO 9660, and has no room")]
+    #[error("it has no room, and belongs to a relocated directory (one nested too deep for ISO 9660)")]
     RelocatedDirectory,
     /// A path table that does not fit the directories.
-    #[error("the path table at offset {offset} does not fit the directories")]
-    PathTable {
-        /// Where it begins.
-        offset: u64,
-    },
+    #[error("the path table at offset {0} does not fit the directories")]
+    PathTable(u64),
     /// A directory without the records of itself and its parent.
-    #[error("it has no records of itself and of its parent")]
+    #[error("it has no records for itself and its parent")]
     DirectoryHead,
     /// Rock Ridge entries behind bytes of somebody else's.
-    #[error("its system use fields belong to something else than Rock Ridge, too")]
+    #[error("its system use fields hold something besides Rock Ridge")]
     SystemUse,
 }
 
@@ -91,23 +73,14 @@ pub enum NotEditable {
 #[non_exhaustive]
 pub enum EditError {
     /// No such file.
-    #[error("there is no file {path:?} in the ISO image")]
-    NotFound {
-        /// The path asked for.
-        path: String,
-    },
+    #[error("there is no file {0:?} in the ISO image")]
+    NotFound(String),
     /// Something else than a file.
-    #[error("{path:?} in the ISO image is not a file")]
-    NotAFile {
-        /// The path asked for.
-        path: String,
-    },
+    #[error("{0:?} in the ISO image is not a file")]
+    NotAFile(String),
     /// Something stands there already.
-    #[error("{path:?} is in the ISO image already")]
-    Exists {
-        /// The path asked for.
-        path: String,
-    },
+    #[error("{0:?} is in the ISO image already")]
+    Exists(String),
     /// A path that no file can have.
     #[error("{path:?} is not a path for a file in an ISO image: {reason}")]
     Path {
@@ -117,11 +90,8 @@ pub enum EditError {
         reason: &'static str,
     },
     /// Two edits of one file, under the same name or under two.
-    #[error("the file {path:?} in the ISO image is edited twice")]
-    Twice {
-        /// The path of the second edit.
-        path: String,
-    },
+    #[error("the file {0:?} in the ISO image is edited twice")]
+    Twice(String),
     /// A file that cannot be edited.
     #[error("{path:?} in the ISO image cannot be edited: {reason}")]
     File {

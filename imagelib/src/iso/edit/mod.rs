@@ -50,7 +50,7 @@ use checksums::Hashes;
 use draft::Draft;
 use tree::Image;
 
-/// An edit of an image. Names in paths match as [`Volume::find`] has it; a symbolic link of Rock Ridge stands for the
+/// An edit of an image. Naming in paths match as [`Volume::find`] has it; a symbolic link of Rock Ridge stands for the
 /// file it leads to.
 #[derive(Debug, Clone)]
 pub enum Edit {

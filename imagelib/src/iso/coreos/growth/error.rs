@@ -12,7 +12,7 @@ pub enum NotGrowable {
     #[error(transparent)]
     Image(#[from] NotEditable),
     /// An HFS+ volume beside the ISO 9660 one, whose files are the same bytes.
-    #[error("the ISO image is an HFS+ file system as well, and the directories of that one would not follow")]
+    #[error("the ISO image is also an HFS+ file system, whose directories dayone cannot update")]
     HfsPlus,
     /// An area in the middle of what a boot loader or firmware loads.
     #[error("it lies in /{0}, of which firmware loads a length that is written into it")]
@@ -39,8 +39,8 @@ pub enum NotGrowable {
 pub enum GrowthError {
     /// It does not fit in the Ignition area.
     #[error(
-        "what shall be embedded has {size} bytes, the ISO image has room for {capacity}, and its area cannot be made \
-         larger: {reason}; shorten the Ignition config, or let it fetch its larger parts"
+        "the archive to embed has {size} bytes, the ISO image has room for {capacity}, and dayone cannot enlarge its \
+         area: {reason}; shorten the Ignition config, or let it fetch its larger parts"
     )]
     Ignition {
         /// How much it is.
@@ -52,8 +52,8 @@ pub enum GrowthError {
     },
     /// The command line does not fit in the areas for it.
     #[error(
-        "the kernel arguments have {size} bytes in all, the ISO image has room for {capacity}, and its areas cannot be \
-         made larger: {reason}"
+        "the kernel arguments have {size} bytes in all, the ISO image has room for {capacity}, and dayone cannot \
+         enlarge its areas: {reason}"
     )]
     KernelArguments {
         /// How long the command line is.
@@ -65,8 +65,7 @@ pub enum GrowthError {
     },
     /// A command line that a kernel would cut off.
     #[error(
-        "the kernel arguments have {size} bytes in all; {limit} is the most that boot loader and kernel take: leave \
-         some out"
+        "the kernel arguments have {size} bytes in all; boot loader and kernel accept at most {limit}: leave some out"
     )]
     KernelArgumentsTooLong {
         /// How long the command line is.

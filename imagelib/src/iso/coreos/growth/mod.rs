@@ -21,9 +21,10 @@ use self::arguments::ArgumentFiles;
 use self::ignition::IgnitionFile;
 use super::{CoreosIso, CoreosIsoError};
 use crate::iso::edit::{Change, Edit, Editor, OpenError};
+use crate::iso::fields::read_bytes;
 use crate::iso::{BLOCK, Extent, IsoError, Volume};
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
+use crate::overlay::{Overlay, Patch, Segment, Sizes};
 use crate::source::{Role, Source};
 
 /// An entry of an Apple partition map begins so, and says at byte 48 what is in the partition. Entries follow each other
@@ -62,12 +63,11 @@ impl Growth {
     /// Finds out which areas of an image can be made larger.
     pub fn probe(source: &dyn Source, volume: &Volume, areas: &CoreosIso) -> Result<Self, IsoError> {
         let size = source.size();
-        let read = |offset, length| source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source });
         let none = |reason: NotGrowable| {
             let (ignition, kernel_arguments) = (Err(reason.clone()), Err(reason));
             Ok(Self { size, editor: None, ignition, kernel_arguments, headers: Vec::new() })
         };
-        if has_hfs(&read(0, SYSTEM_AREA)?) {
+        if has_hfs(&read_bytes(source, 0, SYSTEM_AREA)?) {
             return none(NotGrowable::HfsPlus);
         }
         let editor = match Editor::open(source, volume) {
@@ -77,7 +77,7 @@ impl Growth {
         };
         let mut headers = Vec::new();
         for (offset, magic) in HEADERS {
-            if read(offset, 8)? == magic {
+            if read_bytes(source, offset, 8)? == magic {
                 headers.push(Patch::zeros(offset, 8));
             }
         }
@@ -173,5 +173,5 @@ fn describe((path, extent): &Described, name: &'static str, json: &impl Serializ
     let blocks = extent.length.next_multiple_of(BLOCK).max(BLOCK);
     let longer = usize::try_from(blocks + 1).unwrap_or_default().max(text.len());
     text.resize(longer, b' ');
-    Ok(Edit::Replace { path: path.clone(), content: vec![Segment::Own(Content::Bytes(text.into()))] })
+    Ok(Edit::Replace { path: path.clone(), content: vec![Segment::bytes(text)] })
 }

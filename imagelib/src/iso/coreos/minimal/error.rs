@@ -22,7 +22,7 @@ pub enum MinimalIsoError {
     #[error("/coreos/miniso.dat in the ISO image is damaged: it {0}")]
     Damaged(&'static str),
     /// A description of a version that did not exist when this was written.
-    #[error("/coreos/miniso.dat in the ISO image has version {0}, and only version 1 is known: update dayone")]
+    #[error("/coreos/miniso.dat in the ISO image has version {0}, and this dayone knows only version 1: update dayone")]
     Version(u64),
     /// What lies between the files of the minimal ISO cannot be unpacked.
     #[error("/coreos/miniso.dat in the ISO image is damaged: {0}")]
@@ -36,7 +36,7 @@ pub enum MinimalIsoError {
     /// It has been put together, and is not what it should be.
     #[error(
         "the minimal ISO has the SHA-256 {found}, and /coreos/miniso.dat says {expected}: the ISO image was changed \
-         where nothing may be embedded; download it again"
+         outside its embed areas; download it again"
     )]
     Digest {
         /// What is recorded.

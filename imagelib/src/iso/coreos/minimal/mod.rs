@@ -38,7 +38,7 @@ const MEDIUM_ARGUMENT: &str = "coreos.liveiso";
 const ZEROS: usize = 2048;
 
 const NOT_COREOS: MinimalIsoError =
-    MinimalIsoError::Damaged("describes an ISO that is no CoreOS live ISO with /coreos/kargs.json");
+    MinimalIsoError::Damaged("describes something other than a CoreOS live ISO with /coreos/kargs.json");
 
 /// The minimal ISO that goes with a full one.
 #[derive(Debug, Clone)]

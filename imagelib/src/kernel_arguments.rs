@@ -1,6 +1,6 @@
 //! Kernel command lines, and changes to them.
 //!
-//! Arguments are separated by white space outside double quotes, as the kernel's own parser (`lib/cmdline.c`) has it.
+//! White space outside double quotes separates arguments, as in the kernel's own parser (`lib/cmdline.c`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,25 +10,25 @@ use utoipa::ToSchema;
 
 use vocabulary::checked_text;
 
-/// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
+/// Why a kernel command line, or a change to one, is invalid. Values may be secrets, so messages show only keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelArgumentError {
-    /// A text that is not one argument.
+    /// The text is not one argument.
     #[error("the kernel argument {key:?} {reason}")]
     Argument {
         /// What stands before the first `=`.
         key: String,
-        /// What is wrong.
+        /// What is wrong, as the rest of a sentence.
         reason: &'static str,
     },
-    /// A text that is not a command line.
+    /// The text is not a command line, for this reason.
     #[error("the kernel command line {0}")]
     CommandLine(&'static str),
-    /// Not of the form `KEY=OLD=NEW`.
+    /// The text does not have the form `KEY=OLD=NEW`. With its key.
     #[error("the replacement of the kernel argument {0:?} is not of the form KEY=OLD=NEW")]
     Replacement(String),
-    /// An argument to be deleted or replaced that is not there.
+    /// The command line lacks an argument to delete or replace.
     #[error("the command line has no kernel argument {key:?} with the given value; {available}")]
     Missing {
         /// What stands before the first `=`.
@@ -42,7 +42,7 @@ fn key_of(argument: &str) -> String {
     argument.split('=').next().unwrap_or_default().chars().take(64).collect()
 }
 
-/// One argument that can be added to a command line and reach the kernel as it is, whichever boot loader carries it.
+/// An argument that reaches the kernel unchanged through every boot loader.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KernelArgument(String);
@@ -83,7 +83,7 @@ impl fmt::Debug for KernelArgument {
     }
 }
 
-/// An argument's change of value, written `KEY=OLD=NEW`.
+/// A change of an argument's value, written `KEY=OLD=NEW`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Replacement(String);
@@ -120,7 +120,7 @@ impl fmt::Debug for Replacement {
     }
 }
 
-/// A kernel command line: one line without control characters, its quotes in pairs.
+/// A kernel command line: one line without control characters, with quotes in pairs.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KernelArguments(Vec<String>);
 
@@ -135,18 +135,18 @@ impl KernelArguments {
         self.0.is_empty()
     }
 
-    /// Adds an argument behind the others, even one that is there already: some, such as `console`, count each time.
+    /// Appends an argument, even if the line already has it: some arguments, such as `console`, count each time.
     pub fn append(&mut self, argument: &KernelArgument) {
         self.0.push(argument.0.clone());
     }
 
-    /// These arguments without those of a key, whatever their values.
+    /// These arguments without all arguments of a key.
     #[must_use]
     pub fn without(&self, key: &str) -> Self {
         Self(self.0.iter().filter(|argument| key_of(argument) != key).cloned().collect())
     }
 
-    /// Removes every copy of an argument.
+    /// Removes every copy of an argument, given with its value. An error if there is none.
     pub fn delete(&mut self, argument: &str) -> Result<(), KernelArgumentError> {
         let argument = argument.trim();
         self.must_have(argument)?;
@@ -154,7 +154,7 @@ impl KernelArguments {
         Ok(())
     }
 
-    /// Changes the value of every copy of an argument.
+    /// Changes the value of every copy of an argument. An error if there is none.
     pub fn replace(&mut self, replacement: &Replacement) -> Result<(), KernelArgumentError> {
         let (old, new) = replacement.old_and_new();
         self.must_have(old)?;
@@ -195,16 +195,16 @@ impl fmt::Debug for KernelArguments {
     }
 }
 
-/// Changes to kernel arguments, made in this order.
+/// Changes to kernel arguments, in this order.
 // It is the order in which `coreos-installer iso kargs modify` makes them.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(as = KernelArguments)]
 pub struct KernelArgumentEdits {
-    /// Arguments to remove, as they stand there.
+    /// Arguments to remove, with their values.
     #[schema(example = json!(["mitigations=auto,nosmt"]))]
     pub delete: Vec<String>,
-    /// Arguments to add behind the others.
+    /// Arguments to append.
     #[schema(value_type = Vec<String>, example = json!(["console=ttyS0,115200n8"]))]
     pub append: Vec<KernelArgument>,
     /// Values to change: `KEY=OLD=NEW`.
@@ -224,12 +224,12 @@ impl fmt::Debug for KernelArgumentEdits {
 }
 
 impl KernelArgumentEdits {
-    /// Whether nothing is to be changed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.delete.is_empty() && self.append.is_empty() && self.replace.is_empty()
     }
 
-    /// The changes that make `new` of `old`, as sets: what is only in `old` goes, what is only in `new` is added behind.
+    /// The changes from `old` to `new` as sets: deletes what only `old` has, and appends what only `new` has.
     pub fn between(old: &KernelArguments, new: &KernelArguments) -> Result<Self, KernelArgumentError> {
         let only_in = |one: &KernelArguments, other: &KernelArguments| -> Vec<String> {
             one.0.iter().filter(|argument| !other.0.contains(argument)).cloned().collect()
@@ -238,7 +238,7 @@ impl KernelArgumentEdits {
         Ok(Self { delete: only_in(old, new), append, replace: Vec::new() })
     }
 
-    /// The command line `arguments` with these changes.
+    /// Applies the changes to `arguments`. An error if an argument to delete or replace is missing.
     pub fn apply_to(&self, arguments: &KernelArguments) -> Result<KernelArguments, KernelArgumentError> {
         let mut edited = arguments.clone();
         self.delete.iter().try_for_each(|argument| edited.delete(argument))?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::change::{Slot, kernel_words};
-use super::entry::{BootEntry, Boots, Places};
+use super::entry::{BootEntry, Boots, Spans};
 use super::error::NotEditable;
 use super::text::{Directive, first_word, line_end, lines, lossy, slice};
 use super::{DefaultEntry, Parsed};
@@ -56,9 +56,9 @@ fn boots(text: &[u8], linux: &Directive, options: &[Directive], initrds: &[Direc
         let end = last.line.span.end;
         Slot::behind(end, format!("{}initrd{}", line_end(text, end), gap(text, last)))
     });
-    let places = Places { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
+    let spans = Spans { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
     let initrds = initrds.iter().map(|line| lossy(text, &line.value)).collect();
-    Boots::linux(lossy(text, &linux.value), initrds, places)
+    Boots::linux(lossy(text, &linux.value), initrds, spans)
 }
 
 /// The white space between key and value.

@@ -1,4 +1,4 @@
-//! Data images: drives that are authored whole, over no base.
+//! Data images: drives without a base.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn spec(recipe: &Recipe, drive: &DataDrive) -> DataSpec {
     }
 }
 
-/// What the recipe holds and the drive would not, and why not: it must not get lost in silence.
+/// A part of the recipe that the drive has no place for, and the reason. dayone must not drop it silently.
 fn misplaced(recipe: &Recipe, drive: &DataDrive) -> Option<(&'static str, &'static str)> {
     let additions = &recipe.additions;
     let reason = match drive.kind {

@@ -1,5 +1,5 @@
-//! Images over a kernel and an initramfs: the initramfs grows by one archive, the other files stay as they are. Where the
-//! base has boot loaders, media are made around them.
+//! Images over a kernel and an initramfs: the initramfs grows by one archive, and the other files do not change. With the
+//! base's boot loaders, dayone makes media around them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::overlay::{Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use vocabulary::report::DocumentPath;
 
-/// The volume identifier of an ISO that is made around a kernel.
+/// The volume identifier of an ISO around a kernel.
 const LABEL: &str = "DAYONE";
 
 pub(super) fn plan(
@@ -100,7 +100,7 @@ fn medium(
     })
 }
 
-/// The initramfs that lies at `initrd` in a file of the base, with `archive` as one more member behind it.
+/// The initramfs at `initrd` in a file of the base, with `archive` appended.
 pub(super) fn grown(file: Role, initrd: Range<u64>, archive: &Archive) -> Vec<Segment> {
     let base = Segment::base(file, initrd);
     let appendix = initramfs::appendix(base.length(), archive);

@@ -110,10 +110,11 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
                             "dayone cannot make an image of format 'data' from this base: a data image has no base"
                         }
                         (Format::MinimalIso, _) if name.starts_with("CoreOS") => {
-                            "gives no minimal ISO: it has no /coreos/miniso.dat"
+                            "a minimal ISO from this base: it has no /coreos/miniso.dat"
                         }
                         (Format::MinimalIso, _) => {
-                            "dayone cannot make an image of format 'minimal-iso' from this base: only a CoreOS live ISO can become a minimal ISO"
+                            "dayone cannot make an image of format 'minimal-iso' from this base: only a CoreOS live ISO can \
+                             become a minimal ISO"
                         }
                         _ => "dayone cannot make an image of format",
                     };

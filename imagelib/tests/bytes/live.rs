@@ -144,7 +144,8 @@ fn a_good_initramfs_grows_beside_one_that_cannot_be_read_and_one_that_is_not_the
 
     let image = planned(&base, &recipe(&base)).unwrap();
     let warnings = codes(&image);
-    let expected = ["taken for granted", "/live/rescue.img: gets no network configuration", "\"gone\" of /isolinux"];
+    let expected =
+        ["and assumes that it has", "/live/rescue.img: gets no network configuration", "\"gone\" of /isolinux"];
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     for text in expected {
         assert!(warnings.iter().any(|warning| warning.contains(text)), "{text}: {warnings:?}");
@@ -217,7 +218,7 @@ fn only_chosen_entries_change_and_what_they_share_is_said() {
         ..recipe(&base)
     };
     let image = planned(&base, &choose("two")).unwrap();
-    assert!(codes(&image).iter().any(|warning| warning.ends_with("as well: \"one\"")), "{:?}", codes(&image));
+    assert!(codes(&image).iter().any(|warning| warning.ends_with("same additions: \"one\"")), "{:?}", codes(&image));
     assert_eq!(image.kernel_arguments.as_deref(), Some("b x=y"));
     let output = output(&base, &image);
     assert_eq!(file(&output, "/isolinux/isolinux.cfg"), menu.replace("img b", "img b x=y").as_bytes());

@@ -149,7 +149,10 @@ fn a_file_that_shares_a_part_of_its_bytes_is_refused() {
     let mut base = media(&[0, 1, 2, 3], &[0, 1, 2]);
     link(&mut base, "/live/unused.img", "/EFI/BOOT/grub.cfg", 3);
     let error = planned(&base, &recipe(&base)).unwrap_err().to_string();
-    assert!(error.starts_with("\"/EFI/BOOT/grub.cfg\" in the ISO image cannot be edited: it shares some"), "{error}");
+    assert!(
+        error.starts_with("\"/EFI/BOOT/grub.cfg\" in the ISO image cannot be edited: it shares only some"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -166,5 +169,5 @@ fn a_file_that_two_loaders_read_as_different_menus_is_refused() {
     link(&mut base, "/boot/grub/grub.cfg", "/isolinux/isolinux.cfg", 0);
     let error = planned(&base, &recipe(&base)).unwrap_err();
     assert!(matches!(&error, ImageError::SharedMenu { .. }), "{error}");
-    assert!(error.to_string().contains("/boot/grub/grub.cfg and /isolinux/isolinux.cfg are one file"), "{error}");
+    assert!(error.to_string().contains("/boot/grub/grub.cfg and /isolinux/isolinux.cfg are the same file"), "{error}");
 }

@@ -190,8 +190,8 @@ fn a_base_of_several_files_says_what_is_missing() {
     let bios = [loader, core];
     let without_kernel = Files::from([(Role::Initrd, initramfs(&[])), grub.clone()]);
     for (files, format, reason) in [
-        (without_kernel.clone(), Format::Iso, "'iso': it has no kernel"),
-        (without_kernel, Format::Usb, "'usb': it has no kernel"),
+        (without_kernel.clone(), Format::Iso, "'iso' from this base: it has no kernel"),
+        (without_kernel, Format::Usb, "'usb' from this base: it has no kernel"),
         (kernel_and(&[]), Format::Iso, "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH"),
         (kernel_and(&[]), Format::Usb, "it has no boot loader for UEFI machines"),
         (kernel_and(&bios), Format::Usb, "the only ones that boot this format; give esp:PATH"),

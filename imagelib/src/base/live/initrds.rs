@@ -13,18 +13,18 @@ use crate::source::{Role, Source};
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
-    /// Its path on its file system: of several names, the one that a menu gives it first.
+    /// Its path on its file system. If it has several names, the first one that a menu uses.
     pub path: String,
-    /// The EFI system partition that it is in; none: the ISO file system.
+    /// The index of its EFI system partition; `None` for the ISO file system.
     pub(crate) esp: Option<usize>,
-    /// Its bytes, as ranges of the ISO: one on the ISO file system, perhaps more on FAT.
+    /// Its bytes, as ranges of the ISO. A file on FAT may have several.
     pub(crate) extents: Vec<Range<u64>>,
-    /// What it is, or why it cannot be extended.
+    /// What dayone has found in it, or why dayone cannot extend it.
     pub state: Result<Surveyed, UnusableInitrd>,
 }
 
 impl LiveInitrd {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.extents.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
@@ -39,7 +39,7 @@ pub(super) enum NamedFile {
     Esp(usize, String),
 }
 
-/// A file that was found, and its bytes.
+/// A file that a boot menu names, and where its bytes are.
 struct FoundFile {
     path: String,
     esp: Option<usize>,
@@ -47,12 +47,12 @@ struct FoundFile {
     editable: Result<(), NotEditable>,
 }
 
-/// An initramfs that was looked into.
+/// An initramfs that dayone has read.
 #[derive(Debug, Clone)]
 pub struct Surveyed {
-    /// What it was found to be.
+    /// The system that it starts.
     pub detected: Detected,
-    /// What it unpacks to, with those that are loaded before it.
+    /// The file system that it unpacks to, together with the initramfs images that the menu loads before it.
     pub(crate) tree: Tree,
 }
 
@@ -60,7 +60,7 @@ pub struct Surveyed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnusableInitrd {
-    /// How it lies on the ISO.
+    /// Its file cannot be edited.
     #[error("{0}")]
     File(#[from] NotEditable),
     /// It is not an initramfs, or cannot be read to its end: the message of an [`InitramfsError`].
@@ -68,7 +68,7 @@ pub enum UnusableInitrd {
     Initramfs(String),
 }
 
-/// The initramfs images found so far. Each is looked into once.
+/// The initramfs images found so far. Each is read once.
 pub(super) struct Collection<'a> {
     source: &'a dyn Source,
     editor: &'a Editor,
@@ -85,12 +85,12 @@ impl<'a> Collection<'a> {
         self.found
     }
 
-    /// The initramfs that an entry loads last, behind which files can be added. None where one of those that it loads was
-    /// not found.
+    /// Returns the index of the last initramfs that an entry loads, to which dayone can append. `None` if one of the files is
+    /// missing.
     pub(super) fn add(&mut self, files: impl Iterator<Item = Option<NamedFile>>) -> Result<Option<usize>, IsoError> {
         let files = files.map(|file| self.find(file?)).collect::<Option<Vec<_>>>();
         let Some((last, before)) = files.as_deref().and_then(<[_]>::split_last) else { return Ok(None) };
-        // By where it lies, and not by its name: one file may have several.
+        // One file may have several names, so its place identifies it.
         let known = self.found.iter().position(|known| known.esp == last.esp && known.extents == last.extents);
         if known.is_some() {
             return Ok(known);
@@ -119,7 +119,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// What the kernel unpacks these files to, which the boot loader puts behind each other, each at a multiple of 4.
+    /// Reads what the kernel unpacks from these files. The boot loader puts each at a multiple of 4 behind the one before.
     fn survey<'f>(
         &self,
         files: impl Iterator<Item = &'f [Range<u64>]>,
@@ -132,7 +132,7 @@ impl<'a> Collection<'a> {
             segments.push(Segment::zeros(size.wrapping_neg() % 4));
         }
         let sizes = Sizes::from([(Role::Iso, self.source.size())]);
-        // The reader has seen to it that extents lie within the image.
+        // The readers of ISO and FAT have checked that all extents lie within the image.
         let Ok(joined) = Overlay::concatenated(&sizes, segments) else {
             return Ok(Err(UnusableInitrd::Initramfs("it lies outside of the image".to_owned())));
         };

@@ -2,7 +2,7 @@
 
 use super::directory::Directories;
 use super::names::Form;
-use super::{AuthorError, NewIso, Places};
+use super::{AuthorError, BlockMap, NewIso};
 use crate::fields::both_endian;
 
 const LENGTH: usize = 2048;
@@ -29,7 +29,7 @@ pub(super) fn check(iso: &NewIso) -> Result<(), AuthorError> {
 }
 
 /// The descriptor of one tree: primary (§8.4), or supplementary with Joliet's escape sequence (§8.5).
-pub(super) fn volume(iso: &NewIso, places: &Places, directories: &Directories<'_>) -> Vec<u8> {
+pub(super) fn volume(iso: &NewIso, places: &BlockMap, directories: &Directories<'_>) -> Vec<u8> {
     let joliet = directories.form == Form::Joliet;
     let text = |text: &str, length: usize| if joliet { ucs_2(text, length) } else { ascii(text, length) };
     let [table_l, table_m] = match places.path_tables {

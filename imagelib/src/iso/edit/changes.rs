@@ -1,4 +1,4 @@
-//! What became of an image, for people to read.
+//! The changes to an image, for people to read.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 pub struct Change {
     /// A path (`/boot/grub/grub.cfg`), or the name of a structure.
     pub subject: String,
-    /// What happened to it.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// Its size before, in bytes, where it has one.
+    /// Its size before, in bytes, if it existed and has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_size: Option<u64>,
-    /// Its size after, in bytes, where it has one.
+    /// Its size after, in bytes, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_size: Option<u64>,
 }
@@ -27,40 +27,40 @@ impl Change {
     }
 }
 
-/// What happened to something in the base image.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// A file has other content, in the blocks that it had.
+    /// A file has new content at its old place.
     FileRewritten,
-    /// A file has other content, at the end of the image.
+    /// A file has new content at the end of the image.
     FileMoved,
-    /// Some bytes are others; the size is the same.
+    /// Some bytes changed, but not the size.
     BytesPatched,
     /// A file is new.
     FileAdded,
     /// A directory is new.
     DirectoryAdded,
-    /// A directory had no room for its new entries and stands at the end of the image now.
+    /// A directory had no room for its new entries, and is now at the end of the image.
     DirectoryMoved,
-    /// A table of all directories names new or moved ones.
+    /// A path table lists new or moved directories.
     PathTableRewritten,
-    /// The volume is as long as the image again.
+    /// The size of the volume was raised to the size of the image.
     VolumeGrown,
-    /// The boot catalog points to where a boot image stands now.
+    /// The boot catalog points to the new place of a boot image.
     BootImageMoved,
     /// A partition table describes the image's new size.
     PartitionTableUpdated,
-    /// The partition of a volume ends where it did, because another follows: it does not hold the files that moved.
+    /// The partition of a volume did not grow, because another partition follows it. It does not contain the files that moved.
     PartitionKept,
-    /// The checksum of the whole medium, which boot menus offer to test, would be wrong and is gone.
+    /// The checksum of the whole medium, which boot menus can verify, was removed because it would be wrong.
     MediumChecksumRemoved,
-    /// A note says that dayone has changed the image.
+    /// A note tells that dayone has changed the image.
     Marked,
-    /// The line of a file that has changed has its new checksum.
+    /// A list of checksums has the new checksum of a changed file.
     ChecksumUpdated,
-    /// The line of a file that has changed is gone, because its new checksum is not known.
+    /// A list of checksums lost the line of a changed file, because the new checksum is not known.
     ChecksumRemoved,
 }
 

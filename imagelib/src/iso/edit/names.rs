@@ -1,4 +1,4 @@
-//! Naming in the forms of the trees.
+//! Names in the conventions of each tree.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What distinguishes drives: who reads them, and in what file system.
+//! The kinds of drives and their file systems.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,7 +19,7 @@ pub enum DataKind {
     Combustion,
 }
 
-/// Not a kind of drive.
+/// A text that is not the name of a [`DataKind`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a kind of data drive; use config-2, cidata or combustion")]
 pub struct UnknownDataKind(String);
@@ -31,7 +31,7 @@ named_variants!(DataKind, UnknownDataKind {
 });
 
 impl DataKind {
-    /// In what form its readers take a host's network.
+    /// The form in which its readers accept a host's network.
     pub fn network_files(self) -> NetworkFiles {
         match self {
             Self::ConfigDrive => NetworkFiles::NetworkData,
@@ -52,7 +52,7 @@ pub enum FileSystem {
     Vfat,
 }
 
-/// Not a file system of drives.
+/// A text that is not the name of a [`FileSystem`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a file system for a data drive; use iso or vfat")]
 pub struct UnknownFileSystem(String);

@@ -1,4 +1,4 @@
-//! One pass over a base initramfs that answers what later steps ask about it.
+//! One pass over an initramfs that collects what later steps need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +9,22 @@ use crate::source::Source;
 /// What is in an initramfs.
 #[derive(Debug)]
 pub struct Survey {
-    /// Its archives, as far as they could be read.
+    /// Its archives, up to the first that cannot be read.
     pub members: Vec<Member>,
     /// How far it could be read.
     pub outcome: ReadOutcome,
-    /// Which files it unpacks to.
+    /// The file system that it unpacks to.
     pub tree: Tree,
-    /// The contents of the regular files that were asked for and are there.
+    /// The contents of the wanted regular files that exist.
     pub files: BTreeMap<MemberPath, Vec<u8>>,
 }
 
-/// Reads all of an initramfs once: its tree, and the contents of the regular files named in `wanted`, each of at most
-/// `limit` bytes. Of two copies of a path the last one counts.
+/// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
+/// occurs twice, the last one counts.
 ///
-/// A file is found under the name that its entry has, and under the one that it comes to through symbolic links that
-/// the image had by then; not through links that follow it. Nor is a hard link's content found that stands before the
-/// link (dracut and GNU cpio put it behind the last one).
+/// A file is found under the name of its entry, and under the path that this name leads to through earlier symbolic links.
+/// It is not found through later links. The content of a hard link is found only if it comes with the last of its names, as
+/// dracut and GNU cpio write it.
 pub fn survey<S>(source: &S, wanted: &[MemberPath], limit: u64) -> Result<Survey, InitramfsError>
 where
     S: Source + ?Sized,

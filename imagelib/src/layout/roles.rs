@@ -1,4 +1,4 @@
-//! What files are to a boot.
+//! The roles of files in a boot.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::base::{Base, IsoSystem};
 
-/// What a file is to a boot.
+/// The role of a file in a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootRole {
@@ -24,7 +24,7 @@ named_variants!(BootRole {
     Rootfs => "rootfs",
 });
 
-/// Which files of a medium have which role: as its boot menus say, and where they say nothing, as its files are called.
+/// The roles of the files on a medium: from its boot menus, or else from the names of the files.
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
     /// Paths in lower case.

@@ -1,8 +1,8 @@
 //! The GUID partition table (UEFI 2.10 §5.3).
 //!
-//! The table of a foreign disk is kept as it is, wherever it has its entries and however many: an ISO image's is not
-//! laid out as a disk's. What changes is given as patches. The crate gpt would lay it out anew; it lays out the tables of
-//! new disks (docs/adr/0005).
+//! The module keeps the table of a foreign disk as it is, wherever its entries are and however many it has, and describes
+//! changes as patches: the table of an ISO image differs from that of a disk. The crate `gpt` would make a new table, so it
+//! only lays out the tables of new disks (docs/adr/0005).
 
 mod partition;
 
@@ -32,40 +32,40 @@ const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
 /// The smallest disk that has room for a new table, its backup and a sector between them, in bytes.
 const SMALLEST_DISK: usize = 68 * 512;
 
-/// Why a disk's GPT cannot be used. Offsets are in bytes from the beginning of the disk.
+/// Why a disk's GPT cannot be used or made. Sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GptError {
-    /// The disk's bytes could not be read.
+    /// Reading the disk failed.
     #[error("the partition table (GPT) cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// A checksum that is not that of the bytes.
+    /// The checksum of the header or of the entries is wrong.
     #[error("the partition table (GPT) is damaged: the checksum of its {0} is wrong")]
     Checksum(&'static str),
-    /// A number that makes no sense.
+    /// A number in the table is invalid.
     #[error("the partition table (GPT) is damaged: its {0}")]
     Damaged(&'static str),
-    /// Entries of a size that none can have, or too many.
+    /// The entries have an unsupported size, or there are too many.
     #[error(
         "the partition table (GPT) has {count} entries of {size} bytes; dayone supports sizes that are multiples of \
          {ENTRY}, and up to {MAX_ENTRIES} bytes in all"
     )]
     Entries {
-        /// How many.
+        /// The number of entries.
         count: u32,
-        /// How long each is.
+        /// The size of each entry.
         size: u32,
     },
-    /// A disk that ends before its table does.
+    /// The disk is too small for its table. With the disk's size.
     #[error("a disk of {0} bytes has no room for its partition table (GPT)")]
     TooSmall(u64),
-    /// The crate that lays out new tables refused one.
+    /// The crate `gpt` could not lay out a new table.
     #[error("the partition table (GPT) cannot be laid out: {0}")]
     Layout(#[from] ::gpt::GptError),
-    /// More partitions than entries.
+    /// There are more partitions than entries.
     #[error("there is room for {NEW_ENTRIES} partitions, not for {0}")]
     TooMany(usize),
-    /// A partition that lies on top of a table or of another partition.
+    /// A partition overlaps a table or another partition.
     #[error("there is no room for a partition from sector {first} to sector {last}")]
     NoRoom {
         /// Its first sector.
@@ -80,11 +80,11 @@ pub enum GptError {
 pub struct Gpt {
     header: Vec<u8>,
     entries: Vec<u8>,
-    /// How long an entry is. What it has beyond the fields that are known stays as it is.
+    /// The size of an entry in bytes. Bytes after the known fields do not change.
     entry_size: usize,
 }
 
-/// What gives a disk's GPT a new size.
+/// The changes that adapt a GPT to a new size of its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizedGpt {
     /// Changes to the primary header and its entries.
@@ -94,7 +94,7 @@ pub struct ResizedGpt {
 }
 
 impl Gpt {
-    /// The primary table of a disk with sectors of 512 bytes; none where there is none.
+    /// Reads the primary table of a disk with sectors of 512 bytes. `None` if the disk has no GPT.
     pub fn read(source: &dyn Source) -> Result<Option<Self>, GptError> {
         if source.size() < 2 * SECTOR {
             return Ok(None);
@@ -129,7 +129,7 @@ impl Gpt {
         Ok(Some(Self { header, entries, entry_size }))
     }
 
-    /// The table of a disk that has none, around partitions that do not overlap. Their order gives them their numbers.
+    /// A new table with these partitions, which must not overlap. Their order determines their numbers.
     pub fn new(disk: Guid, partitions: &[Partition]) -> Result<Self, GptError> {
         let mut sorted: Vec<&Partition> = partitions.iter().collect();
         sorted.sort_by_key(|partition| partition.first);
@@ -168,12 +168,12 @@ impl Gpt {
         u64_le(&self.header, 32).unwrap_or(0)
     }
 
-    /// How many bytes the backup takes at the end of the disk.
+    /// The size of the backup at the end of the disk, in bytes.
     pub fn backup_size(&self) -> u64 {
         (self.entries_sectors() + 1) * SECTOR
     }
 
-    /// Lays the partition of this number from its first to its last sector. One that there is not stays so.
+    /// Moves a partition to these sectors, the last included. Does nothing if there is no partition with this number.
     pub fn place(&mut self, index: usize, first: u64, last: u64) {
         if let Some(entry) = self.entries.chunks_exact_mut(self.entry_size).nth(index) {
             put(entry, 32, &first.to_le_bytes());
@@ -181,9 +181,8 @@ impl Gpt {
         }
     }
 
-    /// What makes it the table of a disk of `size` bytes, a multiple of 512, with the partitions as they have been
-    /// placed. The backup is part of this size and the end of it. Partitions that reach into it are left so: other
-    /// tools make such, and systems take them.
+    /// The changes that make it the table of a disk of `size` bytes, a multiple of 512. The size includes the backup at the
+    /// end. Partitions may reach into the backup: other tools make such tables, and systems accept them.
     pub fn resized(&self, size: u64) -> Result<ResizedGpt, GptError> {
         let too_small = || GptError::TooSmall(size);
         let last = (size / SECTOR).checked_sub(1).filter(|_| size.is_multiple_of(SECTOR)).ok_or_else(too_small)?;

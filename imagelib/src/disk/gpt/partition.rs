@@ -9,13 +9,13 @@ use crate::fields::{array, u64_le};
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// What it is for.
+    /// Its type.
     pub kind: Guid,
-    /// Which it is.
+    /// Its unique id.
     pub id: Guid,
     /// Its first sector.
     pub first: u64,
-    /// Its last sector, which is part of it.
+    /// Its last sector, included.
     pub last: u64,
     /// Its name.
     pub name: String,

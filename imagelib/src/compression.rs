@@ -1,34 +1,32 @@
-//! The compressions of initramfs members: told by their first bytes, written deterministically, read in bounds.
+//! The compressions of initramfs members: recognised by their first bytes, written deterministically, read with limits.
 
 mod lz4;
 
-use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 
 use liblzma::stream::{Check, LzmaOptions, Stream};
 
 use crate::cpio::Skip;
 
-/// Why bytes cannot be compressed or decompressed.
+/// Why compressing or decompressing fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompressionError {
-    /// Not what the magic promised, or cut off.
+    /// The stream is damaged or incomplete.
     #[error("the {0} stream is damaged or incomplete: {1}")]
     Damaged(Compression, #[source] io::Error),
-    /// More than the caller is ready to hold.
+    /// The content is larger than the caller's limit, in bytes.
     #[error("the {0} stream unpacks to more than the {1} bytes allowed here")]
     TooLarge(Compression, u64),
-    /// Something stands behind the stream.
-    #[error("there are bytes behind the end of the {0} stream")]
+    /// Bytes follow the end of the stream.
+    #[error("bytes follow the end of the {0} stream")]
     Trailing(Compression),
     /// The encoder failed.
     #[error("compressing with {0} failed: {1}")]
     Encoder(Compression, #[source] io::Error),
 }
 
-/// How much memory an xz or zstd stream may ask for. `xz -9` asks for 65 MiB, zstd for 128 MiB at most unless told
-/// otherwise (`--long=28` and more).
+/// The most memory that an xz or lzma stream may need, in bytes. `xz -9` needs 65 MiB. zstd's own limit is also 128 MiB.
 const DECODER_MEMORY: u64 = 128 << 20;
 
 /// A compression that dayone reads and writes.
@@ -47,17 +45,17 @@ pub enum Compression {
     Lz4,
 }
 
-/// A compression that the kernel may know (`lib/decompress.c`).
+/// A compression that the kernel may support (`lib/decompress.c`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Magic {
-    /// One that dayone reads, too.
+    /// A compression that dayone reads.
     Known(Compression),
-    /// One that it does not, by name.
+    /// A compression that dayone does not read, by name.
     Unknown(&'static str),
 }
 
 impl Magic {
-    /// Tells the compression by the first two bytes, as the kernel does.
+    /// Recognises the compression by the first two bytes, as the kernel does.
     pub fn sniff(bytes: &[u8]) -> Option<Self> {
         Some(match bytes {
             [0x1f, 0x8b | 0x9e, ..] => Self::Known(Compression::Gzip),
@@ -72,21 +70,17 @@ impl Magic {
     }
 }
 
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gzip => "gzip",
-            Self::Xz => "xz",
-            Self::Zstd => "zstd",
-            Self::Lzma => "lzma",
-            Self::Lz4 => "lz4",
-        })
-    }
-}
+named_variants!(Compression {
+    Gzip => "gzip",
+    Xz => "xz",
+    Zstd => "zstd",
+    Lzma => "lzma",
+    Lz4 => "lz4",
+});
 
 impl Compression {
-    /// Compresses to one stream that the kernel reads. The same bytes give the same stream, with one version of the
-    /// compressor: gzip without a time and a name, xz with CRC32 (the only check the kernel knows).
+    /// Compresses to one stream that the kernel reads. With the same version of the compressor, the same bytes give the same
+    /// stream: gzip has no time and no name, and xz has CRC32, the only check that the kernel supports.
     pub fn compress(self, bytes: &[u8]) -> Result<Vec<u8>, CompressionError> {
         let compressed = match self {
             Self::Gzip => {
@@ -122,7 +116,7 @@ fn with_liblzma(stream: Result<Stream, liblzma::stream::Error>, bytes: &[u8]) ->
     encoder.finish()
 }
 
-/// Reads one compressed stream. After its end the underlying reader stands exactly behind it.
+/// Reads one compressed stream. At its end, the inner reader is positioned exactly behind it.
 pub struct Decoder<R: BufRead>(Inner<R>);
 
 enum Inner<R: BufRead> {
@@ -133,7 +127,7 @@ enum Inner<R: BufRead> {
 }
 
 impl<R: BufRead> Decoder<R> {
-    /// Decompresses from where `reader` stands.
+    /// Decompresses from the position of `reader` on.
     pub fn new(compression: Compression, reader: R) -> io::Result<Self> {
         Ok(Self(match compression {
             Compression::Gzip => Inner::Gzip(flate2::bufread::GzDecoder::new(reader)),
@@ -150,13 +144,13 @@ impl<R: BufRead> Decoder<R> {
         }))
     }
 
-    /// Whether the stream, read to its end, has no mark there. The kernel reads on behind it unless zeros follow, at
-    /// least four.
+    /// Whether the stream, read to its end, has no end mark. The kernel then continues to read unless at least four zeros
+    /// follow.
     pub fn is_open(&self) -> bool {
         matches!(&self.0, Inner::Lz4(decoder) if decoder.is_open())
     }
 
-    /// What was read from.
+    /// Returns the inner reader.
     pub fn into_inner(self) -> R {
         match self.0 {
             Inner::Gzip(decoder) => decoder.into_inner(),

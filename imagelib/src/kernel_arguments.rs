@@ -1,6 +1,6 @@
 //! Kernel command lines, and changes to them.
 //!
-//! Arguments are separated by white space outside double quotes, as the kernel's own parser (`lib/cmdline.c`) has it.
+//! White space outside double quotes separates arguments, as in the kernel's own parser (`lib/cmdline.c`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,34 +10,31 @@ use utoipa::ToSchema;
 
 use vocabulary::checked_text;
 
-/// Why a kernel command line, or a change to one, cannot work. Values may be secrets: only keys are shown.
+/// Why a kernel command line, or a change to one, is invalid. Values may be secrets, so messages show only keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelArgumentError {
-    /// A text that is not one argument.
+    /// The text is not one argument.
     #[error("the kernel argument {key:?} {reason}")]
     Argument {
         /// What stands before the first `=`.
         key: String,
-        /// What is wrong.
+        /// What is wrong, as the rest of a sentence.
         reason: &'static str,
     },
-    /// A text that is not a command line.
+    /// The text is not a command line, for this reason.
     #[error("the kernel command line {0}")]
     CommandLine(&'static str),
-    /// Not of the form `KEY=OLD=NEW`.
-    #[error("the replacement of the kernel argument {key:?} is not of the form KEY=OLD=NEW")]
-    Replacement {
-        /// What stands before the first `=`.
-        key: String,
-    },
-    /// An argument to be deleted or replaced that is not there.
-    #[error("the kernel argument {key:?} is not there with the value given; {there}")]
+    /// The text does not have the form `KEY=OLD=NEW`. With its key.
+    #[error("the replacement of the kernel argument {0:?} is not of the form KEY=OLD=NEW")]
+    Replacement(String),
+    /// The command line lacks an argument to delete or replace.
+    #[error("the command line has no kernel argument {key:?} with the given value; {available}")]
     Missing {
         /// What stands before the first `=`.
         key: String,
-        /// The keys that are there.
-        there: String,
+        /// The keys of all arguments, as a sentence.
+        available: String,
     },
 }
 
@@ -45,7 +42,7 @@ fn key_of(argument: &str) -> String {
     argument.split('=').next().unwrap_or_default().chars().take(64).collect()
 }
 
-/// One argument that can be added to a command line and reach the kernel as it is, whichever boot loader carries it.
+/// An argument that reaches the kernel unchanged through every boot loader.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KernelArgument(String);
@@ -66,14 +63,14 @@ impl FromStr for KernelArgument {
             return refuse("is empty");
         }
         if tokens != [text] {
-            return refuse("holds a space; give arguments one by one, or put the value into double quotes");
+            return refuse("contains a space; give arguments one by one, or put the value into double quotes");
         }
         // GRUB and ISOLINUX read the argument from a configuration file, GRUB as a script.
         if text.starts_with('#') {
             return refuse("begins with '#', which begins a comment in the boot loaders' configuration");
         }
         if text.contains(['{', '}', '|', '&', '$', ';', '<', '>', '\\', '\'']) {
-            return refuse("holds one of { } | & $ ; < > \\ ', which GRUB does not pass on as it is");
+            return refuse("contains one of { } | & $ ; < > \\ ', which GRUB would change");
         }
         Ok(Self(text.to_owned()))
     }
@@ -86,13 +83,20 @@ impl fmt::Debug for KernelArgument {
     }
 }
 
-/// An argument's change of value, written `KEY=OLD=NEW`.
+/// A change of an argument's value, written `KEY=OLD=NEW`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Replacement {
-    old: String,
-    new: KernelArgument,
-    text: String,
+pub struct Replacement(String);
+
+checked_text!(Replacement, KernelArgumentError);
+
+impl Replacement {
+    /// The argument before and after the change: `KEY=OLD` and `KEY=NEW`.
+    fn old_and_new(&self) -> (&str, String) {
+        let (old, value) = self.0.rsplit_once('=').unwrap_or_default();
+        let key = old.split('=').next().unwrap_or_default();
+        (old, format!("{key}={value}"))
+    }
 }
 
 impl FromStr for Replacement {
@@ -102,34 +106,21 @@ impl FromStr for Replacement {
         let parts: Vec<&str> = text.split('=').collect();
         match parts.as_slice() {
             [key, old, new] if !key.is_empty() && !old.is_empty() && !new.is_empty() => {
-                Ok(Self { old: format!("{key}={old}"), new: format!("{key}={new}").parse()?, text: text.to_owned() })
+                format!("{key}={new}").parse::<KernelArgument>()?;
+                Ok(Self(text.to_owned()))
             }
-            _ => Err(KernelArgumentError::Replacement { key: key_of(text) }),
+            _ => Err(KernelArgumentError::Replacement(key_of(text))),
         }
-    }
-}
-
-impl TryFrom<String> for Replacement {
-    type Error = KernelArgumentError;
-
-    fn try_from(text: String) -> Result<Self, KernelArgumentError> {
-        text.parse()
-    }
-}
-
-impl From<Replacement> for String {
-    fn from(replacement: Replacement) -> Self {
-        replacement.text
     }
 }
 
 impl fmt::Debug for Replacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Replacement({:?})", key_of(&self.old))
+        write!(f, "Replacement({:?})", key_of(&self.0))
     }
 }
 
-/// A kernel command line: one line without control characters, its quotes in pairs.
+/// A kernel command line: one line without control characters, with quotes in pairs.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KernelArguments(Vec<String>);
 
@@ -144,18 +135,18 @@ impl KernelArguments {
         self.0.is_empty()
     }
 
-    /// Adds an argument behind the others, even one that is there already: some, such as `console`, count each time.
+    /// Appends an argument, even if the line already has it: some arguments, such as `console`, count each time.
     pub fn append(&mut self, argument: &KernelArgument) {
         self.0.push(argument.0.clone());
     }
 
-    /// These arguments without those of a key, whatever their values.
+    /// These arguments without all arguments of a key.
     #[must_use]
     pub fn without(&self, key: &str) -> Self {
         Self(self.0.iter().filter(|argument| key_of(argument) != key).cloned().collect())
     }
 
-    /// Removes every copy of an argument.
+    /// Removes every copy of an argument, given with its value. An error if there is none.
     pub fn delete(&mut self, argument: &str) -> Result<(), KernelArgumentError> {
         let argument = argument.trim();
         self.must_have(argument)?;
@@ -163,11 +154,12 @@ impl KernelArguments {
         Ok(())
     }
 
-    /// Changes the value of every copy of an argument.
+    /// Changes the value of every copy of an argument. An error if there is none.
     pub fn replace(&mut self, replacement: &Replacement) -> Result<(), KernelArgumentError> {
-        self.must_have(&replacement.old)?;
-        for argument in self.0.iter_mut().filter(|argument| **argument == replacement.old) {
-            argument.clone_from(&replacement.new.0);
+        let (old, new) = replacement.old_and_new();
+        self.must_have(old)?;
+        for argument in self.0.iter_mut().filter(|argument| *argument == old) {
+            argument.clone_from(&new);
         }
         Ok(())
     }
@@ -177,8 +169,9 @@ impl KernelArguments {
             return Ok(());
         }
         let keys: Vec<String> = self.iter().map(key_of).collect();
-        let there = if keys.is_empty() { "there are none".to_owned() } else { format!("there are {}", keys.join(" ")) };
-        Err(KernelArgumentError::Missing { key: key_of(argument), there })
+        let available =
+            if keys.is_empty() { "it is empty".to_owned() } else { format!("its arguments are {}", keys.join(" ")) };
+        Err(KernelArgumentError::Missing { key: key_of(argument), available })
     }
 }
 
@@ -202,16 +195,16 @@ impl fmt::Debug for KernelArguments {
     }
 }
 
-/// Changes to kernel arguments, made in this order.
+/// Changes to kernel arguments, in this order.
 // It is the order in which `coreos-installer iso kargs modify` makes them.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schema(as = KernelArguments)]
 pub struct KernelArgumentEdits {
-    /// Arguments to remove, as they stand there.
+    /// Arguments to remove, with their values.
     #[schema(example = json!(["mitigations=auto,nosmt"]))]
     pub delete: Vec<String>,
-    /// Arguments to add behind the others.
+    /// Arguments to append.
     #[schema(value_type = Vec<String>, example = json!(["console=ttyS0,115200n8"]))]
     pub append: Vec<KernelArgument>,
     /// Values to change: `KEY=OLD=NEW`.
@@ -231,12 +224,12 @@ impl fmt::Debug for KernelArgumentEdits {
 }
 
 impl KernelArgumentEdits {
-    /// Whether nothing is to be changed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.delete.is_empty() && self.append.is_empty() && self.replace.is_empty()
     }
 
-    /// The changes that make `new` of `old`, as sets: what is only in `old` goes, what is only in `new` is added behind.
+    /// The changes from `old` to `new` as sets: deletes what only `old` has, and appends what only `new` has.
     pub fn between(old: &KernelArguments, new: &KernelArguments) -> Result<Self, KernelArgumentError> {
         let only_in = |one: &KernelArguments, other: &KernelArguments| -> Vec<String> {
             one.0.iter().filter(|argument| !other.0.contains(argument)).cloned().collect()
@@ -245,7 +238,7 @@ impl KernelArgumentEdits {
         Ok(Self { delete: only_in(old, new), append, replace: Vec::new() })
     }
 
-    /// The command line `arguments` with these changes.
+    /// Applies the changes to `arguments`. An error if an argument to delete or replace is missing.
     pub fn apply_to(&self, arguments: &KernelArguments) -> Result<KernelArguments, KernelArgumentError> {
         let mut edited = arguments.clone();
         self.delete.iter().try_for_each(|argument| edited.delete(argument))?;
@@ -257,7 +250,7 @@ impl KernelArgumentEdits {
 
 fn tokens(line: &str) -> Result<Vec<&str>, KernelArgumentError> {
     if line.chars().any(char::is_control) {
-        return Err(KernelArgumentError::CommandLine("holds a line break, a tab or another control character"));
+        return Err(KernelArgumentError::CommandLine("contains a line break, a tab or another control character"));
     }
     let mut quoted = false;
     let parts = line.split(|c: char| {
@@ -266,7 +259,7 @@ fn tokens(line: &str) -> Result<Vec<&str>, KernelArgumentError> {
     });
     let tokens = parts.filter(|part| !part.is_empty()).collect();
     if quoted {
-        return Err(KernelArgumentError::CommandLine("holds a double quote that is not closed"));
+        return Err(KernelArgumentError::CommandLine("contains a double quote that is not closed"));
     }
     Ok(tokens)
 }
@@ -307,11 +300,11 @@ mod tests {
         let error = arguments.delete("foo").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the kernel argument \"foo\" is not there with the value given; there are foobar foo xfoo"
+            "the command line has no kernel argument \"foo\" with the given value; its arguments are foobar foo xfoo"
         );
         assert!(arguments.replace(&"foo=2=3".parse().unwrap()).is_err());
         assert_eq!(arguments, line("foobar foo=1 xfoo"));
-        assert_eq!(line("").delete("a").unwrap_err().to_string().split("; ").last(), Some("there are none"));
+        assert_eq!(line("").delete("a").unwrap_err().to_string().split("; ").last(), Some("it is empty"));
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! Bytes of boot images: an ISO, an initramfs or a disk with something added to it, without a copy of it.
+//! Adds files and kernel arguments to ISO images, initramfs images and disks without copying them.
 //!
-//! An image is an [`overlay`]: a list of ranges of files that do not change, and a few KiB of bytes of its own. To make one
-//! costs what is added costs; to serve one is to read at an offset, by any number of readers. The same inputs give the same
-//! bytes. There is no HTTP and no asynchronous work here, and neither a clock nor the environment is read.
+//! An image is an [`overlay`]: a list of ranges of files that never change, with a few KiB of new bytes in between. Making
+//! an image costs what its new bytes cost. Serving it means reading at offsets, which any number of readers can do at once.
+//! The same inputs give the same bytes. The crate has no HTTP and no asynchronous code, writes no files, and reads neither
+//! the clock nor the environment.
 //!
-//! # A walk-through
+//! # Walk-through
 //!
-//! A base is anything that can be read at an offset ([`source::Source`]). With patches it is an image:
+//! A base is anything that can be read at an offset ([`source::Source`]): bytes in memory, a file, another overlay. Patch it,
+//! and read the result at any offset:
 //!
 //! ```
 //! use imagelib::overlay::{Overlay, Patch};
@@ -22,17 +24,46 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is to be patched, the other modules say:
+//! Appending to an initramfs works the same way. The kernel unpacks one archive after the other:
 //!
-//! - [`iso`] reads ISO 9660 with byte offsets; [`iso::edit`] adds and replaces files (`examples/edit_iso.rs`),
-//!   [`iso::coreos`] fills the embed areas of CoreOS' images, [`iso::author`] makes new images.
-//! - [`cpio`] and [`initramfs`] append archives to an initramfs as the kernel reads them; [`disk`] edits GPT, MBR and FAT.
-//! - [`boot_config`] finds and changes the boot entries of SYSLINUX, GRUB and systemd-boot; [`delivery`] knows which system
-//!   an initramfs starts, and where that looks for its files.
+//! ```
+//! use imagelib::cpio::Archive;
+//! use imagelib::initramfs::appendix;
+//! use imagelib::overlay::{Overlay, Segment, Sizes};
+//! use imagelib::source::Role;
 //!
-//! And from the top: [`base::Base::probe`] says what a base is, a [`recipe::Recipe`] is the canonical form of all that goes
-//! into an image, and [`image::Image::plan`] makes the overlays of both. [`layout`] says which file of an image a byte
-//! belongs to.
+//! let initrd_size = 1000;
+//! let mut archive = Archive::new();
+//! archive.file("etc/hostname".parse()?, 0o644, "node-1\n")?;
+//!
+//! let segments = vec![
+//!     Segment::base(Role::Initrd, 0..initrd_size),
+//!     Segment::bytes(appendix(initrd_size, &archive)),
+//! ];
+//! let image = Overlay::concatenated(&Sizes::from([(Role::Initrd, initrd_size)]), segments)?;
+//! assert!(image.size() > initrd_size && image.patch_size() < 500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! To add a file to an ISO, see `examples/edit_iso.rs`: [`iso::Volume::open`] reads the ISO, [`iso::edit::Editor`] plans the
+//! patches, and an [`overlay::Overlay`] is the new ISO.
+//!
+//! # Modules
+//!
+//! These modules find out what to patch:
+//!
+//! - [`iso`] reads ISO 9660 with byte offsets. [`iso::edit`] adds and replaces files, [`iso::coreos`] fills the embed areas of
+//!   CoreOS live ISOs, and [`iso::author`] makes new ISOs.
+//! - [`cpio`] and [`initramfs`] read and write archives as the kernel reads them. [`disk`] edits GPT, MBR and FAT.
+//! - [`boot_config`] finds and changes the boot entries of SYSLINUX, GRUB and systemd-boot.
+//! - [`delivery`] finds out which system an initramfs starts, and where that system looks for its files.
+//!
+//! These modules make whole images from them: [`base::Base::probe`] examines a base, a [`recipe::Recipe`] is the canonical
+//! form of everything that goes into an image, and [`image::Image::plan`] makes the overlays. [`layout`] tells which file of
+//! an image a byte belongs to.
+
+#[macro_use]
+mod macros;
 
 pub mod base;
 mod base64_text;
@@ -43,6 +74,7 @@ pub mod cpio;
 pub mod data_image;
 pub mod delivery;
 pub mod disk;
+mod fields;
 pub mod ignition;
 pub mod image;
 pub mod initramfs;

@@ -1,12 +1,9 @@
-//! Kinds of images.
-
-use std::fmt;
-use std::str::FromStr;
+//! Formats of images.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What kind of image is made.
+/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -22,36 +19,15 @@ pub enum Format {
     Data,
 }
 
-/// Not a kind of image.
+/// A text that is not the name of a [`Format`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of iso, minimal-iso, initrd, usb and data")]
+#[error("{0:?} is not an image format; use iso, minimal-iso, initrd, usb or data")]
 pub struct UnknownFormat(String);
 
-impl Format {
-    pub(crate) const ALL: [Self; 5] = [Self::Iso, Self::MinimalIso, Self::Initrd, Self::Usb, Self::Data];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Iso => "iso",
-            Self::MinimalIso => "minimal-iso",
-            Self::Initrd => "initrd",
-            Self::Usb => "usb",
-            Self::Data => "data",
-        }
-    }
-}
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-
-    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        Self::ALL.into_iter().find(|format| format.as_str() == text).ok_or_else(|| UnknownFormat(text.to_owned()))
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+named_variants!(Format, UnknownFormat {
+    Iso => "iso",
+    MinimalIso => "minimal-iso",
+    Initrd => "initrd",
+    Usb => "usb",
+    Data => "data",
+});

@@ -14,14 +14,14 @@ use crate::source::Source;
 use vocabulary::network_files::NetworkManagerVersion;
 use vocabulary::report::{DocumentPath, Report};
 
-/// From this length on, CD-ROM emulation of older Linux USB gadgets, which BMCs are built from, cuts an image off:
-/// 1,152,000 blocks of 2048 bytes (`drivers/usb/gadget/function/storage_common.c`).
+/// The size in bytes from which BMCs with an older Linux cut an emulated CD-ROM off: 1,152,000 blocks of 2048 bytes
+/// (`drivers/usb/gadget/function/storage_common.c`).
 pub const CUT_OFF_BY_CD_EMULATION: u64 = 1_152_000 * 2048;
 
-/// The code of the finding that an ISO boots from no disk.
+/// The code of the finding about an ISO without a partition table.
 pub(crate) const NOT_HYBRID: &str = "not-hybrid";
 
-/// What ISO 9660 leaves to others at its beginning, in bytes (ECMA-119 §6.2.1).
+/// The size in bytes of the system area at the beginning of an ISO, which other formats may use (ECMA-119 §6.2.1).
 const SYSTEM_AREA: u64 = 32 << 10;
 
 /// A bootable ISO.
@@ -31,7 +31,7 @@ pub struct IsoBase {
     pub volume_id: String,
     /// Length in bytes.
     pub size: u64,
-    /// Whether it boots from a BMC that shows it to the host as a disk, too.
+    /// Whether it also boots from a BMC that presents it as a disk.
     pub disk: DiskTable,
     /// The system on it.
     pub system: IsoSystem,
@@ -40,52 +40,53 @@ pub struct IsoBase {
 /// Whether an ISO boots as a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskTable {
-    /// It does: it has a partition table.
+    /// The ISO has a partition table.
     Present,
-    /// It does not, and would with one that names its EFI system partition, which is this range.
+    /// The ISO has no partition table, but dayone can add one that names its EFI system partition.
     Possible {
-        /// In bytes.
+        /// The EFI system partition, as a range of bytes of the ISO.
         esp: Range<u64>,
     },
-    /// It cannot be made to.
+    /// dayone cannot add a partition table, for this reason.
     Impossible(&'static str),
 }
 
-/// The system on an ISO, as far as it matters for what can be done with the image.
+/// What dayone can do with the system on an ISO.
 #[derive(Debug, Clone)]
 pub enum IsoSystem {
-    /// A CoreOS live system: it has embed areas.
+    /// A CoreOS live system with embed areas.
     Coreos(Box<CoreosBase>),
-    /// Any other live system, or installer: its boot menus and its initramfs images can be changed.
+    /// Another live system or installer, whose boot menus and initramfs images dayone can change.
     Live(LiveIso),
-    /// One that cannot be customised.
+    /// A system that dayone cannot customise, with the reason.
     Other(NotCustomisable),
 }
 
-/// What a CoreOS live ISO is made into images with.
+/// What dayone needs to make images from a CoreOS live ISO.
 #[derive(Debug, Clone)]
 pub struct CoreosBase {
     /// The embed areas.
     pub areas: CoreosIso,
-    /// What makes them larger.
+    /// How to enlarge the embed areas.
     pub growth: Growth,
-    /// The ISO without its root file system, or why there is none.
+    /// The ISO without its root file system, or why dayone cannot make one.
     pub minimal: Result<MinimalIso, String>,
-    /// The files that boot the same system over the network.
+    /// The files for network boot, if the ISO has them.
     pub live: Option<LiveFiles>,
-    /// The release of NetworkManager in its initramfs, as far as it shows and has been looked for.
+    /// The release of NetworkManager in its initramfs, if [`Base::find_network_manager`](super::Base::find_network_manager)
+    /// has found it.
     pub network_manager_version: Option<NetworkManagerVersion>,
 }
 
-/// Where on a CoreOS ISO the files for network boot lie: ranges of the ISO, so that they need no copy.
+/// The files for network boot on a CoreOS ISO, as ranges of bytes of the ISO.
 #[derive(Debug, Clone)]
 pub struct LiveFiles {
     /// The kernel.
-    pub kernel: std::ops::Range<u64>,
+    pub kernel: Range<u64>,
     /// The initramfs.
-    pub initrd: std::ops::Range<u64>,
+    pub initrd: Range<u64>,
     /// The root file system.
-    pub rootfs: Option<std::ops::Range<u64>>,
+    pub rootfs: Option<Range<u64>>,
 }
 
 impl IsoBase {
@@ -102,18 +103,19 @@ impl IsoBase {
         Ok(Self { volume_id: volume.id().to_owned(), size: source.size(), disk, system })
     }
 
-    /// Whether it has a partition table, so that it also boots from a BMC that shows it to the host as a disk.
+    /// Whether the ISO has a partition table, and so also boots from a BMC that presents it as a disk.
     pub fn is_hybrid(&self) -> bool {
         self.disk == DiskTable::Present
     }
 
-    /// What the user should know about this base before a host boots from it.
+    /// Warnings about the ISO itself, whatever is added to it.
     pub fn report(&self) -> Report {
         let mut report = Report::new();
         let path = DocumentPath::document("base");
         if self.size >= CUT_OFF_BY_CD_EMULATION {
             let message = format!(
-                "has {} bytes: BMCs with an older Linux that emulate a CD-ROM cut images off at {CUT_OFF_BY_CD_EMULATION}",
+                "has {} bytes: BMCs with an older Linux that emulate a CD-ROM cut images off at \
+                 {CUT_OFF_BY_CD_EMULATION}",
                 self.size
             );
             report.warning("cut-off-by-cd-emulation", &path, message);
@@ -127,7 +129,7 @@ impl IsoBase {
         match &self.disk {
             DiskTable::Present => {}
             DiskTable::Possible { .. } => {
-                let message = format!("has no partition table: {as_disk}; format 'usb' lays one over it");
+                let message = format!("has no partition table: {as_disk}; use the format 'usb', which adds one");
                 report.warning(NOT_HYBRID, &path, message);
             }
             DiskTable::Impossible(_) => report.warning(NOT_HYBRID, &path, format!("has no partition table: {as_disk}")),
@@ -165,19 +167,18 @@ impl DiskTable {
         }
         let catalog = el_torito::read(source, volume)?;
         let uefi = catalog.as_ref().and_then(|catalog| catalog.first(Platform::Uefi));
-        // Where the catalog says too little of its length, the file does.
-        let esp = uefi.map(|entry| entry.image.offset..entry.image.offset.saturating_add(entry.image.length));
+        // If the catalog does not give the whole length of the image, its file does.
         let none = Self::Impossible("it has neither a partition table nor an EFI system partition to name in one");
-        Ok(esp.map_or(none, |esp| Self::Possible { esp }))
+        Ok(uefi.map_or(none, |entry| Self::Possible { esp: entry.image.range() }))
     }
 }
 
 impl CoreosBase {
-    /// That there is no minimal ISO, or that its description is damaged, is no reason to refuse the full one.
+    /// A missing or damaged description of the minimal ISO is no reason to refuse the full ISO.
     fn probe(source: &dyn Source, volume: &Volume, areas: CoreosIso) -> Result<Self, BaseError> {
         let growth = Growth::probe(source, volume, &areas)?;
         let minimal = match MinimalIso::probe(source, volume) {
-            Ok(minimal) => minimal.ok_or_else(|| "it has no /coreos/miniso.dat, as ISOs from before 2022".to_owned()),
+            Ok(minimal) => minimal.ok_or_else(|| "it has no /coreos/miniso.dat, which ISOs have since 2022".to_owned()),
             Err(error) => Err(error.to_string()),
         };
         Ok(Self { areas, growth, minimal, live: LiveFiles::find(source, volume)?, network_manager_version: None })
@@ -189,10 +190,10 @@ impl CoreosBase {
         }
     }
 
-    /// Looks for NetworkManager in the initramfs, which is read to its end. One that cannot be read does not tell.
+    /// Looks for NetworkManager in the initramfs, which it reads to the end. Read errors leave the release unknown.
     pub(super) fn find_network_manager(&mut self, source: &dyn Source) {
-        let Some(Range { start, end }) = self.live.as_ref().map(|live| live.initrd.clone()) else { return };
-        let segment = Segment::Base { file: Role::Iso, offset: start, length: end.saturating_sub(start) };
+        let Some(live) = &self.live else { return };
+        let segment = Segment::base(Role::Iso, live.initrd.clone());
         let Ok(initrd) = Overlay::concatenated(&Sizes::from([(Role::Iso, source.size())]), vec![segment]) else {
             return;
         };
@@ -217,9 +218,8 @@ impl LiveFiles {
     }
 }
 
-/// The one range of the image that holds a file; a file in several extents is one range only where they follow each
-/// other.
-fn contiguous(entry: &FileEntry) -> Option<std::ops::Range<u64>> {
+/// The range of the image that holds a file. `None` if the file has several extents that do not follow each other.
+fn contiguous(entry: &FileEntry) -> Option<Range<u64>> {
     let first = entry.extents.first()?;
     let mut end = first.offset;
     for extent in &entry.extents {

@@ -4,12 +4,12 @@ use super::{BaseError, BootLoaders, DATA_HAS_NO_BASE, Format, ONLY_COREOS_IS_MIN
 use crate::boot_medium::{Esp, SYSTEMD_BOOT_ON_ISO};
 use crate::cpio::MemberPath;
 use crate::delivery::{self, DeliveryProfile, Detected};
-use crate::initramfs::{self, Ending, Tree};
+use crate::initramfs::{self, Tree};
 use crate::overlay::Sizes;
 use crate::source::{Source, Sources};
 use vocabulary::network_files::NetworkManagerVersion;
 
-/// What carries a CoreOS live system's configuration once somebody has put it there.
+/// The paths in the initramfs of a CoreOS live system that exist only after customisation.
 const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network"];
 
 /// A kernel and an initramfs.
@@ -17,24 +17,24 @@ const COREOS_CONFIGURATION: [&str; 2] = ["config.ign", "etc/coreos-firstboot-net
 pub struct KernelInitrdBase {
     /// Length of the initramfs in bytes.
     pub initrd_size: u64,
-    /// Length of the kernel in bytes. Without one, images of this base are initramfs images, which something else starts.
+    /// Length of the kernel in bytes. `None` if something else starts the initramfs.
     pub kernel_size: Option<u64>,
     /// Length of the root file system in bytes.
     pub rootfs_size: Option<u64>,
-    /// Where its system takes its configuration from.
+    /// Where its system takes its configuration from, as detected.
     pub profile: DeliveryProfile,
-    /// How that shows, as lines for a person to read.
+    /// The signs of the profile, as lines for people to read.
     pub evidence: Vec<String>,
-    /// Whether NetworkManager is in the initramfs. Without it, keyfiles have no effect, unless a root file system that
-    /// is fetched later brings it.
+    /// Whether NetworkManager is in the initramfs. Without it, keyfiles take effect only if the root file system that the
+    /// system fetches later has NetworkManager.
     pub has_network_manager: bool,
-    /// Its release, as far as it shows.
+    /// The release of NetworkManager in the initramfs, if known.
     pub network_manager_version: Option<NetworkManagerVersion>,
-    /// Whether the initramfs already carries a configuration that somebody put there.
+    /// Whether the initramfs is customised already.
     pub customised: bool,
-    /// The file system that it unpacks to, which decides where members can be added.
+    /// The file system that the initramfs unpacks to, which decides where dayone can add files.
     pub tree: Tree,
-    /// What starts the kernel from a medium.
+    /// The boot loaders for media around the kernel.
     pub loaders: Box<BootLoaders>,
 }
 
@@ -45,10 +45,9 @@ impl KernelInitrdBase {
             check_kernel(kernel)?;
         }
         let survey = initramfs::survey(initrd, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT)?;
-        if let Ending::Stopped { offset, reason } = survey.ending {
-            return Err(BaseError::UnreadableInitramfs { offset, reason });
-        }
         let Detected { profile, evidence } = delivery::detect(&survey);
+        // Behind a part that cannot be read, an archive may be lost, or meet symbolic links that dayone does not know.
+        survey.outcome.complete()?;
         let tree = survey.tree;
         let has = |path: &str| path.parse::<MemberPath>().is_ok_and(|path| tree.resolve(&path).is_some());
         Ok(Self {
@@ -71,7 +70,7 @@ impl KernelInitrdBase {
         Format::ALL.into_iter().filter(|format| self.check_format(*format).is_ok()).collect()
     }
 
-    /// Why there is no image of a format.
+    /// An error with the reason if dayone cannot make an image of the format.
     pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
         let BootLoaders { esp, bios } = self.loaders.as_ref();
         match format {
@@ -83,7 +82,7 @@ impl KernelInitrdBase {
                      for 'initrd'",
             ),
             Format::Iso | Format::Usb if esp.as_ref().is_some_and(Esp::starts_unified_kernel_image) => Err(
-                "its ESP starts a unified kernel image, which boots its own kernel and its own initrd in place of these; give \
+                "its ESP starts a unified kernel image, which boots its own kernel and initrd instead of these; give \
                  an ESP with a boot loader",
             ),
             Format::Iso if esp.as_ref().is_some_and(Esp::starts_systemd_boot) => Err(SYSTEMD_BOOT_ON_ISO),
@@ -105,8 +104,8 @@ impl KernelInitrdBase {
     }
 }
 
-/// A kernel is served as it is. What is looked for is that files have not been mixed up: an initramfs or an ISO in the
-/// kernel's place would only show on the host.
+/// dayone serves the kernel unchanged. It only checks that nobody swapped the files, which would otherwise show up only when
+/// the host boots.
 fn check_kernel(kernel: &dyn Source) -> Result<(), BaseError> {
     let read = |error| BaseError::Read(Role::Kernel, error);
     if kernel.size() == 0 {
@@ -116,7 +115,7 @@ fn check_kernel(kernel: &dyn Source) -> Result<(), BaseError> {
     let count = kernel.read_at(0, &mut start).map_err(read)?;
     let start = start.get(..count).unwrap_or_default();
     if start.starts_with(b"07070") {
-        return Err(BaseError::Kernel("it is a cpio archive, as an initramfs is; are kernel and initrd mixed up?"));
+        return Err(BaseError::Kernel("it is a cpio archive, like an initramfs; did you swap kernel and initrd?"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Boot loaders that are handed over with a kernel and an initramfs, for media that start them.
+//! The user's boot loaders, for media around a kernel and an initramfs.
 
 use bytes::Bytes;
 
@@ -6,18 +6,18 @@ use super::BaseError;
 use crate::boot_medium::{BiosLoader, Esp};
 use crate::source::{Role, Sources};
 
-/// The most that a part of a BIOS boot loader may have, in bytes.
+/// The largest part of a BIOS boot loader, in bytes.
 const LARGEST_PART: u64 = 512 << 10;
 
 /// The parts of a BIOS boot loader.
 const BIOS_PARTS: [Role; 3] = [Role::BiosLoader, Role::BiosLoaderCore, Role::BiosBootCode];
 
-/// What starts the kernel.
+/// The boot loaders that start a kernel.
 #[derive(Debug, Clone, Default)]
 pub struct BootLoaders {
-    /// On UEFI machines.
+    /// For UEFI machines.
     pub esp: Option<Esp>,
-    /// On BIOS machines.
+    /// For BIOS machines.
     pub bios: Option<BiosLoader>,
 }
 

@@ -1,4 +1,4 @@
-//! A base image: opened, understood and digested once, and never changed.
+//! Base images: what they are, and which images dayone can make from them.
 
 mod format;
 mod iso;
@@ -22,76 +22,67 @@ pub use loaders::BootLoaders;
 use crate::boot_medium::{BootMediumError, EspError};
 pub use crate::delivery::DeliveryProfile;
 use crate::digest::Digest;
-use crate::initramfs::{InitramfsError, StopReason};
+use crate::initramfs::InitramfsError;
 use crate::iso::IsoError;
 use crate::iso::coreos::CoreosIsoError;
 use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError};
 pub use crate::source::Role;
-use crate::source::Sources;
+use crate::source::{Source, Sources};
 use vocabulary::network_files::NetworkManagerVersion;
 
-/// Why there is no minimal ISO of anything else.
-const ONLY_COREOS_IS_MINIMAL: &str = "only a CoreOS live ISO becomes one";
-/// Why there is no data image of a base.
+/// Why other bases than CoreOS live ISOs have no minimal ISO.
+const ONLY_COREOS_IS_MINIMAL: &str = "only a CoreOS live ISO can become a minimal ISO";
+/// Why no base has a data image.
 const DATA_HAS_NO_BASE: &str = "a data image has no base";
 
-/// Why something is not a base image.
+/// Why files cannot be a base.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaseError {
-    /// Nothing that could be a base.
-    #[error("a base is an ISO, or has an initrd")]
+    /// There is neither an ISO nor an initrd.
+    #[error("a base needs an ISO or an initrd")]
     NoFiles,
-    /// Could not be read.
+    /// A file cannot be read.
     #[error("the {0} cannot be read: {1}")]
     Read(Role, #[source] io::Error),
-    /// Not an ISO 9660 image.
+    /// The ISO is not an ISO 9660 image, or is damaged.
     #[error(transparent)]
     Iso(#[from] IsoError),
-    /// A CoreOS image whose embed areas are not what they should be.
+    /// The embed areas of a CoreOS live ISO are damaged.
     #[error(transparent)]
     Coreos(#[from] CoreosIsoError),
-    /// Not an initramfs.
-    #[error("the initrd is no initramfs: {0}")]
+    /// The initrd is not an initramfs, or cannot be read to its end.
+    #[error("the initrd cannot be used: {0}")]
     Initramfs(#[from] InitramfsError),
-    /// An initramfs that cannot be read to its end: either the kernel could not either, so that what is added behind it
-    /// would be lost, or dayone cannot know which of its directories are symbolic links.
-    #[error("the initrd can be read only up to offset {offset}: {reason}")]
-    UnreadableInitramfs {
-        /// Where the archive begins that cannot be read, in bytes.
-        offset: u64,
-        /// Why not.
-        reason: StopReason,
-    },
-    /// The ESP is none, or starts nothing.
+    /// The ESP is not an EFI system partition, or has nothing to start.
     #[error(transparent)]
     Esp(#[from] EspError),
-    /// A part of a BIOS boot loader that is none.
+    /// The BIOS boot loader is unknown or incomplete.
     #[error(transparent)]
     BootLoader(BootMediumError),
-    /// A file that is too long for a boot loader.
+    /// A part of a boot loader is too large.
     #[error("the {role} has {size} bytes; no boot loader has more than {limit}")]
     BootLoaderTooLarge {
-        /// What it is said to be.
+        /// The part.
         role: Role,
         /// Its length in bytes.
         size: u64,
-        /// The bound.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// Nothing that a boot loader would start.
+    /// The kernel is not a kernel.
     #[error("the kernel is not a bootable kernel image: {0}")]
     Kernel(&'static str),
 }
 
-/// The identity of a base: a digest over the digests of its files. Two bases with the same bytes are the same base,
-/// whatever they are called and wherever they lie.
+/// The identity of a base: a SHA-256 over the digests of its files. Two bases with the same bytes have the same identity,
+/// whatever their names and paths are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BaseIdentity(Digest);
 
 impl BaseIdentity {
-    /// The identity of the base that consists of files with these digests.
+    /// Computes the identity of the base that consists of files with these SHA-256 digests.
     pub fn of(files: &BTreeMap<Role, Digest>) -> Self {
         let mut hasher = Sha256::new_with_prefix(b"dayone base 1\0");
         for (role, digest) in files {
@@ -109,20 +100,19 @@ impl fmt::Display for BaseIdentity {
     }
 }
 
-/// A base that has been understood.
+/// A base that dayone has examined.
 #[derive(Debug, Clone)]
 pub enum Base {
     /// A bootable ISO.
     Iso(IsoBase),
     /// A kernel and an initramfs.
     KernelInitrd(KernelInitrdBase),
-    /// No files at all: data images are made from nothing else than their recipe.
+    /// No files: a data image has only its recipe.
     Nothing,
 }
 
 impl Base {
-    /// Looks into the files of a base and finds out what it is: an ISO, or a kernel and an initramfs with what they
-    /// need.
+    /// Examines the files of a base. With a [`Role::Iso`] the base is that ISO; otherwise it needs a [`Role::Initrd`].
     pub fn probe(files: &dyn Sources) -> Result<Self, BaseError> {
         match (files.source(Role::Iso), files.source(Role::Initrd)) {
             (Some(iso), _) => IsoBase::probe(iso).map(Self::Iso),
@@ -131,7 +121,7 @@ impl Base {
         }
     }
 
-    /// The kind of its system, as far as it shows.
+    /// The delivery profile of its system, as detected.
     pub fn profile(&self) -> DeliveryProfile {
         match self {
             Self::Iso(base) => match &base.system {
@@ -144,7 +134,8 @@ impl Base {
         }
     }
 
-    /// What somebody changed of the kernel arguments since the base was published. Bases that do not tell have none.
+    /// The changes to the kernel arguments since the base was published. Only CoreOS live ISOs record them; for other bases
+    /// the result is empty.
     pub fn changed_kernel_arguments(&self) -> Result<KernelArgumentEdits, KernelArgumentError> {
         let areas = match self {
             Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }) => coreos.areas.kernel_arguments(),
@@ -154,28 +145,31 @@ impl Base {
         KernelArgumentEdits::between(areas.default(), areas.current())
     }
 
-    /// Reads what probing has only looked into: the minimal ISO of a CoreOS live ISO, of some hundred MB, whose checksum
-    /// is in the base. One that does not match it is no format of this base any more.
+    /// Verifies the minimal ISO of a CoreOS live ISO, which [`probe`](Self::probe) does not read: some hundred MB. If it does
+    /// not match the checksum in the base, the base loses that format.
     pub fn verify(&mut self, files: &dyn Sources) {
-        if let (Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }), Some(iso)) =
-            (self, files.source(Role::Iso))
-        {
+        if let Some((coreos, iso)) = self.coreos(files) {
             coreos.verify(iso);
         }
     }
 
-    /// Looks for NetworkManager where probing has not: in the initramfs of a CoreOS live ISO, of some hundred MB when it is
-    /// unpacked.
+    fn coreos<'s>(&mut self, files: &'s dyn Sources) -> Option<(&mut CoreosBase, &'s dyn Source)> {
+        match self {
+            Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }) => Some((coreos, files.source(Role::Iso)?)),
+            _ => None,
+        }
+    }
+
+    /// Looks for NetworkManager in the initramfs of a CoreOS live ISO, which [`probe`](Self::probe) does not unpack: some
+    /// hundred MB.
     pub fn find_network_manager(&mut self, files: &dyn Sources) {
-        if let (Self::Iso(IsoBase { system: IsoSystem::Coreos(coreos), .. }), Some(iso)) =
-            (self, files.source(Role::Iso))
-        {
+        if let Some((coreos, iso)) = self.coreos(files) {
             coreos.find_network_manager(iso);
         }
     }
 
-    /// The release of NetworkManager in its initramfs, as far as it shows; of several, the one that all of them have. Of a
-    /// CoreOS live ISO it is known once it was looked for.
+    /// The release of NetworkManager in its initramfs, if known. If there are several initramfs images, all must have the same
+    /// release. For a CoreOS live ISO, call [`find_network_manager`](Self::find_network_manager) first.
     pub fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
         match self {
             Self::Iso(base) => match &base.system {
@@ -188,7 +182,7 @@ impl Base {
         }
     }
 
-    /// Whether the system of an image of this format fetches its root file system over the network.
+    /// Whether the system fetches its root file system over the network if it boots an image of this format.
     pub fn fetches_rootfs(&self, format: Format) -> bool {
         match self {
             Self::Iso(_) => format == Format::MinimalIso,
@@ -199,18 +193,18 @@ impl Base {
         }
     }
 
-    /// Whether what the system fetches so is a file of the image, from beside which it comes where nothing else is said.
+    /// Whether an image of this format has a root file system beside it that the system can fetch.
     pub fn has_rootfs_to_fetch(&self, format: Format) -> bool {
-        let there = match self {
+        let has_rootfs = match self {
             Self::Iso(_) => true,
             Self::Nothing => false,
             Self::KernelInitrd(base) => base.rootfs_size.is_some(),
         };
-        there && self.fetches_rootfs(format)
+        has_rootfs && self.fetches_rootfs(format)
     }
 
-    /// Why the kind of this base gives no image of a format. Whether a base of that kind is sound, and has all that it
-    /// needs, shows when the image is planned.
+    /// An error with the reason if bases of this kind have no images of the format. Planning the image finds out whether
+    /// this base has everything that the format needs.
     pub(crate) fn check_format(&self, format: Format) -> Result<(), &'static str> {
         match (self, format) {
             (Self::KernelInitrd(base), format) => base.check_format(format),

@@ -1,50 +1,49 @@
-//! Changes to a text by byte ranges: whatever lies outside them stays as it is.
+//! Changes to a text by byte ranges. All other bytes stay as they are.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::text::{lossy, slice};
 
-/// Bytes to be put in place of others.
+/// New bytes for a range of a text.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) span: Range<usize>,
     pub(super) text: Vec<u8>,
 }
 
-/// The part `range` of `text` with `changes`, which lie in it.
+/// The part `range` of `text` with `changes`, which all lie within it.
 ///
-/// Two entries that share a command ask for the same change, which is made once. Of changes at one place the first comes
-/// first.
+/// If two entries share a command, both ask for the same change; it is made once. Changes at the same place keep their order.
 pub(super) fn apply(text: &[u8], range: Range<usize>, mut changes: Vec<Change>) -> Vec<u8> {
     changes.sort_by_key(|change| (change.span.start, change.span.end));
     let mut output = Vec::with_capacity(range.len() + changes.iter().map(|change| change.text.len()).sum::<usize>());
     let mut at = range.start;
-    let mut made: Vec<Change> = Vec::new();
+    let mut applied: Vec<Change> = Vec::new();
     for change in changes {
-        if made.last().is_some_and(|last| last.span != change.span) {
-            made.clear();
+        if applied.last().is_some_and(|last| last.span != change.span) {
+            applied.clear();
         }
-        if made.contains(&change) {
+        if applied.contains(&change) {
             continue;
         }
         output.extend_from_slice(slice(text, &(at..change.span.start)));
         output.extend_from_slice(&change.text);
         at = change.span.end;
-        made.push(change);
+        applied.push(change);
     }
     output.extend_from_slice(slice(text, &(at..range.end)));
     output
 }
 
-/// A kernel argument where it stands in a configuration.
+/// A kernel argument and its place in a configuration.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// The argument as written, quotes and all.
+    /// The argument as written, with its quotes.
     pub(super) span: Range<usize>,
-    /// What goes when it is deleted: with the white space before it, if another word stands there.
+    /// What to delete with it: also the white space before it, if another word precedes it.
     pub(super) cut: Range<usize>,
-    /// What the kernel is given.
+    /// The argument as the kernel gets it.
     pub(super) text: String,
 }
 
@@ -56,7 +55,8 @@ impl fmt::Debug for Word {
 }
 
 impl Word {
-    /// Whether what follows is not for the live system: for `init`, or in Debian's installer for the installed system.
+    /// Whether the arguments that follow are not for the live system, but for `init` or, in Debian's installer, for the
+    /// installed system.
     pub(super) fn is_separator(&self) -> bool {
         matches!(self.text.as_str(), "--" | "---")
     }
@@ -70,7 +70,7 @@ impl Word {
     }
 }
 
-/// Where more can be written, and what must stand around it.
+/// A place for new words, and the text that must surround them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) at: Range<usize>,
@@ -80,13 +80,13 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Behind the byte before `at`, each with `before` in front.
+    /// At `at`, with `before` in front of each word.
     pub(super) fn behind(at: usize, before: impl Into<String>) -> Self {
         let before = before.into();
         Self { at: at..at, between: before.clone(), before, after: "" }
     }
 
-    /// On a line of its own, which begins with `before`.
+    /// On a new line, which begins with `before`.
     pub(super) fn line(at: usize, before: String) -> Self {
         Self { at: at..at, before, between: " ".to_owned(), after: "" }
     }
@@ -109,8 +109,8 @@ impl Slot {
     }
 }
 
-/// The kernel arguments in a range: parted by white space outside double quotes, as `next_arg` of the kernel's
-/// `lib/cmdline.c` has it.
+/// The kernel arguments in a range, separated by white space outside double quotes, as in `next_arg` of the kernel's
+/// `lib/cmdline.c`.
 pub(super) fn kernel_words(text: &[u8], range: Range<usize>) -> Vec<Word> {
     let mut quoted = false;
     let mut end = range.start;

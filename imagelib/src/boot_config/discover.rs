@@ -4,34 +4,34 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{BootConfig, Loader};
 
-/// The longest file that is read as a configuration.
+/// The size in bytes of the largest file that dayone reads as a configuration.
 pub const MAX_CONFIG_SIZE: usize = 1 << 20;
 
-/// How many files are read at most.
+/// The largest number of configurations that dayone reads on one file system.
 pub const MAX_CONFIGS: usize = 256;
 
-/// A configuration that a medium has.
+/// A configuration on a medium.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Its path, as the medium writes it.
+    /// Its path, in the medium's own spelling.
     pub path: String,
-    /// What its relative paths are relative to; see [`BootConfig::resolve`].
+    /// The directory that its relative paths start from; see [`BootConfig::resolve`].
     pub directory: String,
-    /// Its loader reads it together with all others of the same number: one that it begins with, and what that includes.
+    /// The loader reads all configurations with the same number together: the first one and what it includes.
     pub group: usize,
-    /// What it says.
+    /// Its content.
     pub config: BootConfig,
 }
 
-/// The boot configurations among the `paths` of a medium, or of the EFI system partition in it: those with the names that
-/// boot loaders look for, and what these include, as far as it lies on the same medium.
+/// Finds the boot configurations among the `paths` of a file system: the names that boot loaders look for, and what these
+/// files include from the same file system.
 ///
-/// Paths begin with `/`. `read` gives a file's content, or nothing if the file is longer than [`MAX_CONFIG_SIZE`].
+/// Paths begin with `/`. `read` returns a file's content, or `None` if the file is larger than [`MAX_CONFIG_SIZE`].
 pub fn discover<'a>(
     paths: impl IntoIterator<Item = &'a str>,
     mut read: impl FnMut(&str) -> Option<Vec<u8>>,
 ) -> Vec<Found> {
-    // Firmware and loaders often know a medium without Rock Ridge, or as FAT.
+    // Firmware and loaders often see a medium without Rock Ridge, or as FAT, and then ignore case.
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for path in paths {
         names.entry(path.to_ascii_lowercase()).or_insert(path);
@@ -59,12 +59,12 @@ pub fn discover<'a>(
         }
         found.push(Found { path: path.to_owned(), directory, group, config });
     }
-    know_labels(&mut found);
+    set_labels(&mut found);
     found
 }
 
-/// SYSLINUX takes `DEFAULT` for a label where any of the files that it reads has that label.
-fn know_labels(found: &mut [Found]) {
+/// SYSLINUX takes the value of `DEFAULT` for a label if any of the files that it reads has that label.
+fn set_labels(found: &mut [Found]) {
     let mut labels: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for Found { group, config, .. } in found.iter().filter(|found| found.config.loader() == Loader::Syslinux) {
         let own = config.labels().map(str::to_owned);
@@ -72,7 +72,7 @@ fn know_labels(found: &mut [Found]) {
     }
     for Found { group, config, .. } in found {
         if let Some(labels) = labels.get(group).filter(|labels| !labels.is_empty()) {
-            config.know_labels(labels);
+            config.set_labels(labels);
         }
     }
 }
@@ -81,7 +81,7 @@ fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// By the names under which the loaders look for them; `name` is in lower case.
+/// The loader that reads a file of this name, which is in lower case.
 fn loader_of(name: &str) -> Option<Loader> {
     let directory = directory_of(name);
     let file = name.rsplit('/').next()?;

@@ -1,4 +1,4 @@
-//! Changes to configurations, and whether they say what they should afterwards.
+//! Changes to configurations, which are read again to make sure that they have the intended effect.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,18 +13,18 @@ use crate::kernel_arguments::{KernelArgumentEdits, KernelArgumentError, KernelAr
 /// `COMMAND_LINE_SIZE` of x86 and arm64, and the length of SYSLINUX's command line, without the byte that ends it.
 const MAX_COMMAND_LINE: usize = 2047;
 
-/// Which entries are meant.
+/// The entries to change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// All that boot Linux with an initrd.
+    /// All entries that boot Linux with an initrd.
     #[default]
     All,
-    /// Those with one of these titles or ids.
+    /// The entries with these titles or ids.
     Titles(BTreeSet<String>),
 }
 
 impl Selection {
-    /// Whether an entry is meant.
+    /// Whether the selection contains an entry.
     pub fn has(&self, entry: &BootEntry) -> bool {
         match self {
             Self::All => true,
@@ -35,23 +35,23 @@ impl Selection {
     }
 }
 
-/// What is to be changed in the configurations of one medium.
+/// Changes to the configurations of one medium.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// In which entries.
+    /// The entries to change.
     pub selection: Selection,
-    /// Their kernel arguments. One that is deleted or replaced must be in one entry at least, and need not be in all.
+    /// Changes to their kernel arguments. An argument to delete or replace must be in at least one entry.
     pub arguments: KernelArgumentEdits,
-    /// Initrds that they load behind those that they have, where they do not yet.
+    /// Initrds to load in addition to those that the entries already load.
     pub initrds: Vec<BootPath>,
 }
 
-/// What came of it.
+/// The changed configurations.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// The new text of each configuration, in the order given; `None` where nothing changed.
+    /// The new text of each configuration, in the given order; `None` if it does not change.
     pub texts: Vec<Option<Vec<u8>>>,
-    /// The entries that stay as they are although they were meant.
+    /// The selected entries that dayone cannot change.
     pub skipped: Vec<Skipped>,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Edited {
     }
 }
 
-/// An entry that stays as it is.
+/// A selected entry that dayone cannot change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// Its title.
@@ -73,7 +73,7 @@ pub struct Skipped {
 }
 
 impl Edits {
-    /// Changes the configurations of one medium, all or none.
+    /// Changes the configurations of one medium. On an error, none of them changes.
     pub fn apply_to(&self, configs: &[&BootConfig]) -> Result<Edited, BootConfigError> {
         let skipped = self.skipped(configs)?;
         let mut found: Vec<Result<(), KernelArgumentError>> = Vec::new();
@@ -82,10 +82,10 @@ impl Edits {
         Ok(Edited { texts, skipped })
     }
 
-    /// Checks that there is something to be changed.
+    /// The selected entries that cannot be changed. An error if a selected entry does not exist, or none can be changed.
     fn skipped(&self, configs: &[&BootConfig]) -> Result<Vec<Skipped>, BootConfigError> {
         let entries = || configs.iter().flat_map(|config| config.entries());
-        let there = || {
+        let available = || {
             let titles: BTreeSet<String> = entries().map(|entry| format!("{:?}", entry.title)).collect();
             if titles.is_empty() { "none".to_owned() } else { titles.into_iter().collect::<Vec<_>>().join(", ") }
         };
@@ -102,7 +102,9 @@ impl Edits {
                 let one = Selection::Titles(BTreeSet::from([wanted.clone()]));
                 let mut named = entries().filter(|entry| one.has(entry)).peekable();
                 match named.peek().map(|entry| entry.boots.clone()) {
-                    None => return Err(BootConfigError::UnknownTitle { wanted: wanted.clone(), there: there() }),
+                    None => {
+                        return Err(BootConfigError::UnknownTitle { wanted: wanted.clone(), available: available() });
+                    }
                     Some(Boots::Other(reason)) if !named.any(|entry| is_linux(&entry)) => {
                         return Err(BootConfigError::NotEditable { title: wanted.clone(), reason });
                     }
@@ -112,7 +114,7 @@ impl Edits {
         }
         let target = entries().filter(is_linux).find(|entry| self.selection.has(entry));
         if target.is_none() && !(self.arguments.is_empty() && self.initrds.is_empty()) {
-            return Err(BootConfigError::NothingToEdit { there: there() });
+            return Err(BootConfigError::NothingToEdit(available()));
         }
         Ok(skipped)
     }
@@ -149,7 +151,7 @@ impl Edits {
         Ok(Some(edited.text))
     }
 
-    /// As [`KernelArgumentEdits::apply_to`] does it, but what is not in this entry may be in another.
+    /// Like [`KernelArgumentEdits::apply_to`], but an argument that this entry lacks may be in another one.
     fn edited_arguments(
         &self,
         arguments: &KernelArguments,
@@ -184,15 +186,15 @@ impl Edits {
         edited: &KernelArguments,
         wanted: &mut Wanted<'a>,
     ) -> Vec<Change> {
-        let places = &linux.places;
+        let spans = &linux.spans;
         let mut changes = Vec::new();
-        // First, because in SYSLINUX's `initrd=` they may go to the place where the arguments follow.
+        // Initrds come first, because SYSLINUX's `initrd=` may be at the same place as the new arguments.
         if !wanted.new_initrds.is_empty() {
-            changes.extend(places.initrd_slots.iter().map(|slot| slot.filled(&wanted.new_initrds)));
+            changes.extend(spans.initrd_slots.iter().map(|slot| slot.filled(&wanted.new_initrds)));
         }
         let mut after = edited.iter();
         let mut separator = None;
-        for word in &places.words {
+        for word in &spans.words {
             if word.is_separator() {
                 separator.get_or_insert(wanted.arguments.len());
             }
@@ -211,7 +213,7 @@ impl Edits {
         let appended: Vec<&str> = after.collect();
         if !appended.is_empty() {
             let written: Vec<_> = appended.iter().map(|argument| loader.written(argument)).collect();
-            changes.push(places.argument_slot.filled(&written));
+            changes.push(spans.argument_slot.filled(&written));
             let read_back = appended.iter().map(|argument| loader.read_back(argument).into());
             let at = separator.unwrap_or(wanted.arguments.len());
             wanted.arguments.splice(at..at, read_back);
@@ -220,7 +222,7 @@ impl Edits {
     }
 }
 
-/// What an entry should say afterwards.
+/// What an entry should contain after the change.
 #[derive(Default)]
 struct Wanted<'a> {
     initrds: &'a [String],
@@ -228,9 +230,9 @@ struct Wanted<'a> {
     arguments: Vec<Cow<'a, str>>,
 }
 
-/// Changes to what an entry shares become changes to a copy.
+/// Turns changes to text that the entry shares with others into a changed copy for this entry alone.
 fn copied(text: &[u8], linux: &LinuxBoot, changes: Vec<Change>) -> Vec<Change> {
-    let Some(inherited) = &linux.places.inherited else { return changes };
+    let Some(inherited) = &linux.spans.inherited else { return changes };
     let from = &inherited.from;
     let (shared, mut own): (Vec<Change>, Vec<Change>) =
         changes.into_iter().partition(|change| from.start <= change.span.start && change.span.end <= from.end);
@@ -241,7 +243,7 @@ fn copied(text: &[u8], linux: &LinuxBoot, changes: Vec<Change>) -> Vec<Change> {
     own
 }
 
-/// What the kernel gets besides its arguments: `BOOT_IMAGE=`, and `initrd=` where the loader passes it on.
+/// Checks the length of the command line, with `BOOT_IMAGE=` and, if the loader passes it on, `initrd=`.
 fn check_length(
     loader: Loader,
     entry: &BootEntry,
@@ -258,7 +260,8 @@ fn check_length(
     Ok(())
 }
 
-/// A change that is not read back as it was meant would be seen only on a machine that does not boot.
+/// Checks that the changed configuration reads as intended. Otherwise a mistake would show up only on a host that does not
+/// boot.
 fn check_reading(edited: &BootConfig, expected: &[Wanted<'_>]) -> Result<(), BootConfigError> {
     let mut found = edited.entries.iter().filter_map(|entry| match &entry.boots {
         Boots::Linux(linux) => Some(linux),

@@ -1,4 +1,4 @@
-//! A menu's entry: what it boots, and where in the text that stands.
+//! Entries of boot menus, with the byte ranges that they were read from.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -13,17 +13,16 @@ pub struct BootEntry {
     pub title: String,
     /// What the configuration calls it: SYSLINUX's label, GRUB's `--id`.
     pub id: Option<String>,
-    /// Whether it is no entry of the menu, but a command line that SYSLINUX boots when nobody chooses one: `DEFAULT` or
-    /// `ONTIMEOUT` with a kernel in place of a label.
+    /// Whether it is not in the menu, but a command line that SYSLINUX boots by default: `DEFAULT` or `ONTIMEOUT` with a
+    /// kernel instead of a label.
     pub implicit: bool,
-    /// The lines it takes, counted from 1.
+    /// Its lines, counted from 1.
     pub lines: RangeInclusive<usize>,
     /// What it boots.
     pub boots: Boots,
-    /// The path, as written, of the program that it starts where that is not a Linux kernel with an initrd: an EFI
-    /// program, or a kernel without an initrd.
+    /// The path, as written, of the EFI program or of the kernel without an initrd, if it starts one.
     pub program: Option<String>,
-    /// The device, such as GRUB's `(loop)`, that it loads kernel and initrds from, where that is certainly not the medium.
+    /// The device that it loads kernel and initrds from, such as GRUB's `(loop)`, if that is certainly not the medium.
     pub device: Option<String>,
 }
 
@@ -32,7 +31,7 @@ pub struct BootEntry {
 pub enum Boots {
     /// A kernel with an initrd.
     Linux(LinuxBoot),
-    /// Something that has no arguments or no initrd to be changed.
+    /// Something that dayone cannot change, with the reason.
     Other(NotEditable),
 }
 
@@ -43,43 +42,41 @@ pub struct LinuxBoot {
     pub kernel: String,
     /// The initrds' paths, as written.
     pub initrds: Vec<String>,
-    /// What the kernel is given, without the loader's own `initrd=`. GRUB's quotes are taken off and its variables kept.
+    /// The kernel's arguments, without the loader's own `initrd=`. GRUB's quotes are removed, its variables are kept.
     pub arguments: KernelArguments,
-    pub(super) places: Places,
+    pub(super) spans: Spans,
 }
 
-/// Where the parts of a [`LinuxBoot`] stand.
+/// The places of the parts of a [`LinuxBoot`] in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Places {
-    /// The arguments, one for one.
+pub(super) struct Spans {
+    /// The arguments, in the order of [`LinuxBoot::arguments`].
     pub(super) words: Vec<Word>,
     pub(super) argument_slot: Slot,
-    /// More than one where a script decides which initrds are loaded.
+    /// Several if a script decides which initrds to load.
     pub(super) initrd_slots: Vec<Slot>,
     pub(super) inherited: Option<Inherited>,
 }
 
-/// Arguments that an entry shares with others: they are changed in a copy that it alone has.
+/// Arguments that an entry shares with others. dayone changes them in a copy for this entry alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Inherited {
-    /// What is shared.
+    /// The shared text.
     pub(super) from: Range<usize>,
-    /// Where the copy goes.
+    /// Where to insert the copy.
     pub(super) to: usize,
-    /// What stands before the copy.
+    /// The text before the copy.
     pub(super) before: String,
 }
 
 impl Boots {
-    pub(super) fn linux(kernel: String, initrds: Vec<String>, places: Places) -> Self {
+    pub(super) fn linux(kernel: String, initrds: Vec<String>, spans: Spans) -> Self {
         if initrds.is_empty() {
             return Self::Other(NotEditable::NoInitrd);
         }
-        let texts: Vec<&str> = places.words.iter().map(|word| word.text.as_str()).collect();
+        let texts: Vec<&str> = spans.words.iter().map(|word| word.text.as_str()).collect();
         match texts.join(" ").parse::<KernelArguments>() {
-            Ok(arguments) if arguments.iter().eq(texts) => {
-                Self::Linux(LinuxBoot { kernel, initrds, arguments, places })
-            }
+            Ok(arguments) if arguments.iter().eq(texts) => Self::Linux(LinuxBoot { kernel, initrds, arguments, spans }),
             Ok(_) => Self::Other(NotEditable::Quotes),
             Err(error) => Self::Other(NotEditable::Arguments(error)),
         }

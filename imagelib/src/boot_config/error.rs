@@ -1,42 +1,42 @@
-//! Why a configuration cannot be changed as wished.
+//! Errors about changes to configurations.
 
 use super::Loader;
 use crate::kernel_arguments::KernelArgumentError;
 
-/// Why an entry stays as it is.
+/// Why dayone cannot change an entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotEditable {
-    /// Another system, another loader, a reboot.
-    #[error("it boots no Linux kernel")]
+    /// It boots something other than Linux: another system, another loader, a reboot.
+    #[error("it does not boot a Linux kernel")]
     NoKernel,
-    /// A memory test, mostly.
+    /// It boots a kernel without an initrd, usually a memory test.
     #[error("it boots a kernel without an initrd")]
     NoInitrd,
-    /// One file that may hold, and sign, kernel, arguments and initrd.
-    #[error("it boots an EFI program; a unified kernel image, for one, has its arguments and its initrd in itself")]
+    /// It boots an EFI program, which may contain kernel, arguments and initrd in one signed file.
+    #[error("it boots an EFI program; a unified kernel image, for example, contains its own arguments and initrd")]
     EfiProgram,
-    /// Arguments that are no command line.
+    /// Its arguments are not a valid command line.
     #[error("{0}")]
     Arguments(KernelArgumentError),
-    /// Quotes that the loader does not pass on, so that the kernel sees other arguments than are written there.
-    #[error("its kernel arguments are quoted in a way in which the boot loader does not pass them on")]
+    /// The loader removes quotes, so the kernel gets other arguments than those in the configuration.
+    #[error("the boot loader does not pass its kernel arguments on with the quotes that they have")]
     Quotes,
 }
 
-/// Why configurations cannot be changed as wished. Arguments' values may be secrets: only keys are shown.
+/// Why dayone cannot make a change to configurations. The values of arguments may be secrets, so messages show only keys.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootConfigError {
-    /// Entries are wished that no configuration has.
-    #[error("no boot menu has the entry {wanted:?}; there are {there}")]
+    /// A selected entry does not exist.
+    #[error("no boot menu has the entry {wanted:?}; available entries: {available}")]
     UnknownTitle {
-        /// The first that was not found.
+        /// The title or id that no entry has.
         wanted: String,
-        /// The titles that there are.
-        there: String,
+        /// The titles of all entries.
+        available: String,
     },
-    /// An entry that was named and must stay as it is.
+    /// A selected entry cannot be changed.
     #[error("the boot entry {title:?} cannot be changed: {reason}")]
     NotEditable {
         /// Its title.
@@ -44,46 +44,40 @@ pub enum BootConfigError {
         /// Why.
         reason: NotEditable,
     },
-    /// There is nothing to boot that takes arguments or an initrd.
-    #[error("no boot menu has an entry that boots a Linux kernel with an initrd; there are {there}")]
-    NothingToEdit {
-        /// The titles that there are.
-        there: String,
-    },
-    /// Something to be deleted or replaced that no chosen entry has.
-    #[error("in no chosen boot entry: {0}")]
+    /// No selected entry boots Linux with an initrd. With the titles of all entries.
+    #[error("no boot menu has an entry that boots a Linux kernel with an initrd; available entries: {0}")]
+    NothingToEdit(String),
+    /// No selected entry has an argument to delete or replace.
+    #[error("in the chosen boot entries: {0}")]
     Missing(#[from] KernelArgumentError),
-    /// Once written, the configuration would not say what it should.
+    /// The loader would change an argument or an initrd on the way to the kernel.
     #[error(
-        "the kernel argument {key:?} cannot be given through {loader}, whose quoting or own options would change it; \
+        "{loader} would change the kernel argument {key:?}, because of its quoting or its own options; \
          write a value with spaces as KEY=\"VALUE\""
     )]
     NotPassedOn {
         /// What stands before the first `=`.
         key: String,
-        /// Who would not pass it on.
+        /// The loader.
         loader: Loader,
     },
-    /// Longer than what the kernel, or the loader, takes.
+    /// A command line would be too long for the kernel or the loader.
     #[error(
-        "the kernel command line of the boot entry {title:?} would have {length} bytes, and boot loader and kernel \
-         take {limit}; give fewer or shorter arguments"
+        "the kernel command line of the boot entry {title:?} would have {length} bytes, but boot loader and kernel \
+         accept at most {limit}; give fewer or shorter arguments"
     )]
     TooLong {
-        /// The entry.
+        /// The entry's title.
         title: String,
-        /// What it would have.
+        /// The length that it would have, in bytes.
         length: usize,
-        /// What it may have.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A path that would not be read as one in every configuration.
+    /// A path that some boot loaders would read differently.
     #[error(
-        "{path:?} cannot be an initrd's path in a boot configuration; it begins with '/' and holds only letters, \
-         digits and . _ - + / ~"
+        "{0:?} cannot be the path of an initrd in a boot configuration; use a path that begins with '/' and has only \
+         letters, digits and . _ - + / ~"
     )]
-    Path {
-        /// What was given.
-        path: String,
-    },
+    Path(String),
 }

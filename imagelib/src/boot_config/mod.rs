@@ -1,9 +1,9 @@
-//! Boot loaders' configurations: which entries boot Linux, and their arguments and initrds changed.
+//! Reads boot loader configurations, and changes the arguments and initrds of the entries that boot Linux.
 //!
-//! A configuration is read into entries that know which bytes they were read from, so that what is not changed stays as
-//! it is, byte by byte: line ends, tabs, comments, quotes. What is not understood is left alone.
+//! Each entry knows which bytes it was read from, so everything that does not change stays the same byte by byte: line ends,
+//! tabs, comments, quotes. The readers skip what they do not understand.
 //!
-//! [`discover`] finds the configurations of a medium, [`Edits::apply_to`] changes them.
+//! [`discover`] finds the configurations of a medium, and [`Edits::apply_to`] changes them.
 
 mod change;
 mod discover;
@@ -18,22 +18,20 @@ mod systemd_boot;
 mod tests;
 mod text;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt;
-
 pub use discover::{Found, MAX_CONFIG_SIZE, MAX_CONFIGS, discover};
 pub use edit::{Edited, Edits, Selection, Skipped};
 pub use entry::{BootEntry, Boots, LinuxBoot};
 pub use error::{BootConfigError, NotEditable};
 pub use path::BootPath;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use grub::Variables;
 
-/// No menu that people choose from has more entries; the rest of such a configuration is not read.
+/// The largest number of entries that dayone reads from a configuration.
 const MAX_ENTRIES: usize = 1024;
 
-/// Who reads a configuration.
+/// The boot loader that reads a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Loader {
@@ -41,22 +39,18 @@ pub enum Loader {
     Syslinux,
     /// GRUB 2: `grub.cfg`.
     Grub,
-    /// systemd-boot and all that reads Boot Loader Specification type 1 entries: `loader/entries/*.conf`.
+    /// systemd-boot and other readers of type 1 entries of the Boot Loader Specification: `loader/entries/*.conf`.
     SystemdBoot,
 }
 
-impl fmt::Display for Loader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Syslinux => "SYSLINUX",
-            Self::Grub => "GRUB",
-            Self::SystemdBoot => "systemd-boot",
-        })
-    }
-}
+named_variants!(Loader {
+    Syslinux => "SYSLINUX",
+    Grub => "GRUB",
+    SystemdBoot => "systemd-boot",
+});
 
 impl Loader {
-    /// An argument as it is written into a configuration.
+    /// An argument as the configuration must write it.
     fn written(self, argument: &str) -> Cow<'_, str> {
         match self {
             Self::Grub => grub::written(argument),
@@ -64,7 +58,7 @@ impl Loader {
         }
     }
 
-    /// An argument as it must be read back, once it is written.
+    /// A written argument as the reader must return it.
     fn read_back(self, argument: &str) -> String {
         match self {
             Self::Grub => grub::understood(argument),
@@ -73,7 +67,7 @@ impl Loader {
     }
 }
 
-/// What a loader's reader makes of a text.
+/// What a reader finds in a text.
 #[derive(Default)]
 struct Parsed {
     entries: Vec<BootEntry>,
@@ -82,18 +76,18 @@ struct Parsed {
     default: DefaultEntry,
 }
 
-/// What a configuration says of the entry that is booted when nobody chooses one.
+/// What a configuration says about its default entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DefaultEntry {
-    /// As it is written: SYSLINUX's `DEFAULT`, GRUB's variable `default`.
+    /// The value as written: SYSLINUX's `DEFAULT`, GRUB's variable `default`.
     pub written: Option<String>,
-    /// The label of SYSLINUX's that has `MENU DEFAULT`.
+    /// The SYSLINUX label that has `MENU DEFAULT`.
     pub marked: Option<String>,
-    /// What systemd-boot sorts the entry by.
+    /// The key by which systemd-boot sorts the entry.
     pub sort_key: Option<String>,
 }
 
-/// One configuration file: its text, and what was understood of it.
+/// A configuration file: its text and its entries.
 #[derive(Clone)]
 pub struct BootConfig {
     loader: Loader,
@@ -107,7 +101,7 @@ pub struct BootConfig {
 }
 
 impl BootConfig {
-    /// Reads a configuration. Every text is one: what is not understood is skipped, and need not be UTF-8.
+    /// Reads a configuration. It skips what it does not understand, so it accepts any bytes.
     pub fn parse(loader: Loader, text: Vec<u8>) -> Self {
         Self::parse_with(loader, text, BTreeSet::new())
     }
@@ -125,17 +119,17 @@ impl BootConfig {
         Self { loader, text, entries, includes, variables, default, labels }
     }
 
-    /// Who reads it.
+    /// The boot loader that reads it.
     pub fn loader(&self) -> Loader {
         self.loader
     }
 
-    /// The text, as it was given.
+    /// The text, unchanged.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The menu's entries, in order. A GRUB entry that loads one kernel or another stands here once for each.
+    /// The menu's entries, in order. A GRUB entry with several kernels occurs once for each of them.
     pub fn entries(&self) -> &[BootEntry] {
         &self.entries
     }
@@ -145,28 +139,28 @@ impl BootConfig {
         self.entries.iter().filter(|entry| !entry.implicit).filter_map(|entry| entry.id.as_deref())
     }
 
-    /// Reads it again as one that is read together with others, which have these labels.
-    fn know_labels(&mut self, labels: &BTreeSet<String>) {
+    /// Reads the configuration again, now together with others that have these labels.
+    fn set_labels(&mut self, labels: &BTreeSet<String>) {
         if self.entries.iter().any(|entry| entry.implicit) {
             *self = Self::parse_with(self.loader, std::mem::take(&mut self.text), labels.clone());
         }
     }
 
-    /// What it says of the entry that is booted when nobody chooses one.
+    /// What it says about the default entry.
     pub fn default_entry(&self) -> &DefaultEntry {
         &self.default
     }
 
-    /// The configurations that this one includes or goes on to, as it writes them.
+    /// The paths of the configurations that this one includes or continues with, as written.
     pub fn includes(&self) -> &[String] {
         &self.includes
     }
 
-    /// A path that this configuration writes, as a path from the root of the file system that it means.
+    /// Turns a path in this configuration into an absolute path on its file system.
     ///
-    /// `directory` is the one that the loader works in: that of the first configuration it reads. `None` where the path
-    /// depends on what only the loader will know. A device, such as GRUB's `($root)`, is left out, and the file system's
-    /// own rules about upper and lower case are the caller's.
+    /// `directory` is the loader's working directory: that of the first configuration that it reads. The result is `None` if
+    /// the path depends on something that only the running loader knows. It has no device, such as GRUB's `($root)`. The
+    /// caller must know whether the file system ignores case.
     pub fn resolve(&self, written: &str, directory: &str) -> Option<String> {
         match self.loader {
             Loader::Syslinux => path::resolve_syslinux(written, directory),
@@ -176,12 +170,4 @@ impl BootConfig {
     }
 }
 
-impl fmt::Debug for BootConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BootConfig")
-            .field("loader", &self.loader)
-            .field("entries", &self.entries)
-            .field("includes", &self.includes)
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(BootConfig { loader, entries, includes });

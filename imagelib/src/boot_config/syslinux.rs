@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::change::{Slot, Word, kernel_words};
-use super::entry::{BootEntry, Boots, Inherited, Places};
+use super::entry::{BootEntry, Boots, Inherited, Spans};
 use super::error::NotEditable;
-use super::text::{Line, first_word, line_end, lines, lossy, slice};
+use super::text::{Directive, Line, first_word, line_end, lines, lossy, slice};
 use super::{MAX_ENTRIES, Parsed};
 
 /// SYSLINUX cuts longer lines off.
@@ -15,12 +15,6 @@ const INITRD: &str = "initrd=";
 
 /// What `KERNEL` takes for another kind of file, by its name.
 const NOT_LINUX: [&str; 9] = [".c32", ".0", ".bin", ".bs", ".bss", ".com", ".cbt", ".img", ".efi"];
-
-struct Directive {
-    line: Line,
-    key: Range<usize>,
-    value: Range<usize>,
-}
 
 #[derive(Default)]
 struct Label {
@@ -220,8 +214,8 @@ impl Reader<'_> {
             (list, Slot { at: end..end, before, between: ",".to_owned(), after: "" })
         };
         words.retain(|word| !word.text.starts_with(INITRD));
-        let places = Places { words, argument_slot, initrd_slots: vec![initrd_slot], inherited: None };
-        Boots::linux(kernel, paths(&list), places)
+        let spans = Spans { words, argument_slot, initrd_slots: vec![initrd_slot], inherited: None };
+        Boots::linux(kernel, paths(&list), spans)
     }
 
     /// SYSLINUX's command line is what stands behind the kernel, and then what is appended; the last `initrd=` in it
@@ -262,7 +256,7 @@ impl Reader<'_> {
             before: new_line,
         });
         let initrd_slots = vec![Slot::behind(initrd.end, ",")];
-        Boots::linux(lossy(text, &path), initrds, Places { words, argument_slot, initrd_slots, inherited })
+        Boots::linux(lossy(text, &path), initrds, Spans { words, argument_slot, initrd_slots, inherited })
     }
 
     /// What begins a line `APPEND` behind the line `KERNEL`, in its style.

@@ -3,16 +3,10 @@
 use std::ops::Range;
 
 use super::change::{Slot, kernel_words};
-use super::entry::{BootEntry, Boots, Places};
+use super::entry::{BootEntry, Boots, Spans};
 use super::error::NotEditable;
-use super::text::{Line, first_word, line_end, lines, lossy, slice};
+use super::text::{Directive, first_word, line_end, lines, lossy, slice};
 use super::{DefaultEntry, Parsed};
-
-struct Setting {
-    line: Line,
-    key: Range<usize>,
-    value: Range<usize>,
-}
 
 /// One file is one entry; its id is the file's name.
 pub(super) fn parse(text: &[u8]) -> Parsed {
@@ -31,12 +25,12 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
             b"title" => title = lossy(text, &value),
             b"linux" => {
                 efi = None;
-                linux = Some(Setting { line, key, value });
+                linux = Some(Directive { line, key, value });
             }
             b"efi" | b"uki" | b"uki-url" => efi = Some(lossy(text, &value)),
-            b"options" => options.push(Setting { line, key, value }),
+            b"options" => options.push(Directive { line, key, value }),
             b"sort-key" => sort_key = Some(lossy(text, &value)),
-            b"initrd" => initrds.push(Setting { line, key, value }),
+            b"initrd" => initrds.push(Directive { line, key, value }),
             _ => {}
         }
     }
@@ -52,7 +46,7 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
     Parsed { entries: vec![entry], default, ..Parsed::default() }
 }
 
-fn boots(text: &[u8], linux: &Setting, options: &[Setting], initrds: &[Setting]) -> Boots {
+fn boots(text: &[u8], linux: &Directive, options: &[Directive], initrds: &[Directive]) -> Boots {
     let words: Vec<_> = options.iter().flat_map(|line| kernel_words(text, line.value.clone())).collect();
     let argument_slot = Slot::among(&words).unwrap_or_else(|| {
         let end = linux.line.span.end;
@@ -62,13 +56,13 @@ fn boots(text: &[u8], linux: &Setting, options: &[Setting], initrds: &[Setting])
         let end = last.line.span.end;
         Slot::behind(end, format!("{}initrd{}", line_end(text, end), gap(text, last)))
     });
-    let places = Places { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
+    let spans = Spans { words, argument_slot, initrd_slots: initrd_slots.into_iter().collect(), inherited: None };
     let initrds = initrds.iter().map(|line| lossy(text, &line.value)).collect();
-    Boots::linux(lossy(text, &linux.value), initrds, places)
+    Boots::linux(lossy(text, &linux.value), initrds, spans)
 }
 
 /// The white space between key and value.
-fn gap(text: &[u8], setting: &Setting) -> String {
+fn gap(text: &[u8], setting: &Directive) -> String {
     let between = slice(text, &(setting.key.end..setting.value.start));
     String::from_utf8_lossy(between).chars().filter(|c| *c == ' ' || *c == '\t').collect()
 }

@@ -10,6 +10,13 @@ pub(super) struct Line {
     pub(super) span: Range<usize>,
 }
 
+/// A line that sets something: its keyword and what follows it.
+pub(super) struct Directive {
+    pub(super) line: Line,
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
 pub(super) fn slice<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
     text.get(range.clone()).unwrap_or_default()
 }

@@ -39,7 +39,7 @@ impl BiosLoader {
                 bytes if contains(bytes, b"ISOLINUX ") => &mut loader,
                 // A message of cdboot.img, with which such an image begins.
                 bytes if bytes.get(..2048).is_some_and(|head| contains(head, b"cdrom read fails")) => &mut grub,
-                bytes => return Err(BootMediumError::UnknownLoader { size: bytes.len() }),
+                bytes => return Err(BootMediumError::UnknownLoader(bytes.len())),
             };
             if slot.replace(file).is_some() {
                 return Err(BootMediumError::LoaderParts("two of them are the same part"));
@@ -54,7 +54,9 @@ impl BiosLoader {
                 Ok(Self::Isolinux { loader, core, boot_code })
             }
             (None, Some(image)) if core.is_none() && boot_code.is_none() => Ok(Self::Grub { image }),
-            (_, Some(_)) => Err(BootMediumError::LoaderParts("some are of ISOLINUX, one is GRUB's; give those of one")),
+            (_, Some(_)) => {
+                Err(BootMediumError::LoaderParts("some are ISOLINUX's and one is GRUB's; give those of one loader"))
+            }
             (None, None) => Err(BootMediumError::LoaderParts("isolinux.bin is missing")),
         }
     }

@@ -6,7 +6,7 @@ use super::{BootMedium, BootMediumError, Esp, GRUB_DIRECTORIES, INITRD, KERNEL, 
 use crate::digest::Digest;
 use crate::disk::fat::{FatEdit, FatError, FatPath, VolumeLabel};
 use crate::disk::usb::UsbDisk;
-use crate::overlay::{self, Content, Segment};
+use crate::overlay::{self, Segment};
 use crate::source::Role;
 
 const LABEL: &str = "DAYONE";
@@ -37,11 +37,7 @@ impl BootMedium {
         let mark = format!("dayone/{}", self.mark());
         let mut files: BTreeMap<FatPath, Vec<Segment>> = BTreeMap::new();
         for file in esp.fat.files() {
-            let ranges = file.extents.iter().map(|range| Segment::Base {
-                file: Role::Esp,
-                offset: range.start,
-                length: range.end.saturating_sub(range.start),
-            });
+            let ranges = file.extents.iter().map(|range| Segment::base(Role::Esp, range.clone()));
             files.insert(file.path.parse()?, ranges.collect());
         }
         let mut put = |path: &str, content: Vec<Segment>| -> Result<(), BootMediumError> {
@@ -65,5 +61,5 @@ impl BootMedium {
 }
 
 fn text(text: &str) -> Vec<Segment> {
-    vec![Segment::Own(Content::Bytes(text.to_owned().into()))]
+    vec![Segment::bytes(text.to_owned())]
 }

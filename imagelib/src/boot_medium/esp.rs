@@ -20,7 +20,7 @@ const LARGEST_PROGRAM: u32 = 8 << 20;
 #[non_exhaustive]
 pub enum EspError {
     /// Not a file system, or a damaged one.
-    #[error("the ESP is no image of an EFI system partition: {0}")]
+    #[error("the ESP is not the image of an EFI system partition: {0}")]
     Fat(#[from] FatError),
     /// A file of it could not be read.
     #[error("the ESP cannot be read: {0}")]

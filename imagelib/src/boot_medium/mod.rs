@@ -67,20 +67,16 @@ pub(crate) const SYSTEMD_BOOT_ON_ISO: &str =
 pub enum BootMediumError {
     /// A file given as a part of a BIOS boot loader that is none.
     #[error(
-        "one of the files given as BIOS boot loader ({size} bytes) is none that is known; give isolinux.bin, ldlinux.c32 and \
-         isohdpfx.bin of ISOLINUX, or an image made by `grub-mkimage -O i386-pc-eltorito`"
+        "dayone does not know one of the files given as BIOS boot loader ({0} bytes); give isolinux.bin, ldlinux.c32 \
+         and isohdpfx.bin of ISOLINUX, or an image made by `grub-mkimage -O i386-pc-eltorito`"
     )]
-    UnknownLoader {
-        /// Its size.
-        size: usize,
-    },
+    UnknownLoader(usize),
     /// Parts that do not make a loader, or make more than one.
     #[error("the files given as BIOS boot loader do not go together: {0}")]
     LoaderParts(&'static str),
     /// An argument that a boot loader would change on the way.
     #[error(
-        "the kernel arguments hold a line break or one of {{ }} | & $ ; < > \\ ' #, which boot loaders do not pass on as \
-         they are"
+        "the kernel arguments contain a line break or one of {{ }} | & $ ; < > \\ ' #, which boot loaders would change"
     )]
     Arguments,
     /// systemd-boot, which reads nothing but its own partition.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::fields::{u16_le, u32_le};
 use crate::source::Source;
 
 /// The beginning of a program: its headers are in there.
@@ -67,7 +68,7 @@ impl Program {
     pub(crate) fn unreachable(&self) -> Option<&'static str> {
         match self {
             Self::UnifiedKernelImage { .. } => {
-                Some("a unified kernel image, with its initrd and its kernel arguments inside it")
+                Some("a unified kernel image, which contains its own initrd and kernel arguments")
             }
             Self::Linux => Some("a Linux kernel that starts without an initrd"),
             Self::SystemdBoot | Self::Shim | Self::Other => None,
@@ -85,22 +86,20 @@ struct Section {
 
 /// The sections of a program in the format PE (Microsoft's "PE Format", "COFF File Header" and "Section Table").
 fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
-    let u16_at = |at: usize| bytes.get(at..)?.first_chunk().map(|raw| usize::from(u16::from_le_bytes(*raw)));
-    let u32_at = |bytes: &[u8], at: usize| bytes.get(at..)?.first_chunk().map(|raw| u32::from_le_bytes(*raw));
     if !bytes.starts_with(b"MZ") {
         return None;
     }
-    let header = usize::try_from(u32_at(bytes, 0x3c)?).ok()?;
+    let header = usize::try_from(u32_le(bytes, 0x3c)?).ok()?;
     if bytes.get(header..)?.get(..4)? != b"PE\0\0" {
         return None;
     }
-    let table = header.checked_add(24)?.checked_add(u16_at(header + 20)?)?;
-    let records = bytes.get(table..)?.chunks_exact(40).take(u16_at(header + 6)?);
+    let table = header.checked_add(24)?.checked_add(u16_le(bytes, header + 20)?.into())?;
+    let records = bytes.get(table..)?.chunks_exact(40).take(u16_le(bytes, header + 6)?.into());
     let section = |record: &[u8]| {
         let name = record.get(..8)?.split(|byte| *byte == 0).next()?.to_vec();
         // The file may be longer than what is in use, and the other way round.
-        let length = u32_at(record, 8)?.min(u32_at(record, 16)?);
-        Some(Section { name, offset: u32_at(record, 20)?.into(), length: length.into() })
+        let length = u32_le(record, 8)?.min(u32_le(record, 16)?);
+        Some(Section { name, offset: u32_le(record, 20)?.into(), length: length.into() })
     };
     records.map(section).collect()
 }
@@ -112,7 +111,7 @@ fn is_linux(bytes: &[u8]) -> bool {
         return true;
     }
     let version = || {
-        let at = usize::from(u16::from_le_bytes(*bytes.get(0x20e..)?.first_chunk()?)) + 0x200;
+        let at = usize::from(u16_le(bytes, 0x20e)?) + 0x200;
         let text = bytes.get(at..)?.split(|byte| *byte == 0).next()?;
         Some(String::from_utf8_lossy(text.get(..text.len().min(256))?).into_owned())
     };

@@ -80,7 +80,7 @@ fn loaders_are_told_by_their_bytes() {
         (vec![grub(), code], "give those of one"),
         (vec![grub(), isolinux("4.05")], "give those of one"),
         (vec![grub(), grub()], "the same part"),
-        (vec![Bytes::from_static(b"MZ")], "(2 bytes) is none that is known"),
+        (vec![Bytes::from_static(b"MZ")], "does not know one of the files given as BIOS boot loader (2 bytes)"),
     ] {
         let message = BiosLoader::from_files(files).unwrap_err().to_string();
         assert!(message.contains(reason), "{message}");

@@ -42,7 +42,7 @@ impl<R: BufRead> Decoder<R> {
     pub(super) fn new(mut reader: R) -> io::Result<Self> {
         match number(&mut reader)? {
             Some(MAGIC) => Ok(Self { reader, block: Vec::new(), used: 0, end: None }),
-            _ => Err(invalid("no legacy frame of LZ4")),
+            _ => Err(invalid("not a legacy frame of LZ4")),
         }
     }
 
@@ -69,7 +69,7 @@ impl<R: BufRead> Decoder<R> {
             Some(length) => length as usize,
         };
         if length > LONGEST {
-            return Err(invalid("a block of LZ4 is longer than can be"));
+            return Err(invalid("a block of LZ4 is longer than the format allows"));
         }
         let mut packed = Vec::new();
         self.reader.by_ref().take(length as u64).read_to_end(&mut packed)?;

@@ -1,7 +1,7 @@
-//! cpio archives of the form `newc` (Linux `Documentation/driver-api/early-userspace/buffer-format.rst`), of which
-//! an initramfs and the Ignition embed area of a CoreOS ISO are made.
+//! cpio archives in the format `newc` (Linux `Documentation/driver-api/early-userspace/buffer-format.rst`), the format of an
+//! initramfs and of the Ignition embed area of a CoreOS ISO.
 //!
-//! [`Archive`] writes them reproducibly, [`Reader`] reads foreign ones as the kernel does.
+//! [`Archive`] writes archives reproducibly. [`Reader`] reads foreign archives as the kernel does.
 
 mod path;
 mod reader;
@@ -13,14 +13,14 @@ pub use writer::{Archive, ArchiveError, Owner};
 
 /// The header of a member: the magic and 13 numbers of eight hexadecimal digits.
 const HEADER_LENGTH: usize = 110;
-/// Header and name, and content, each end at a multiple of this from the beginning of the archive.
+/// Header and name together, and the content, each end at a multiple of this number of bytes.
 const ALIGNMENT: u64 = 4;
 /// The name of the member that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
-/// The longest name, its NUL included, that the kernel takes (`PATH_MAX`).
+/// The length in bytes of the longest name that the kernel accepts, with its NUL (`PATH_MAX`).
 const PATH_MAX: u32 = 4096;
 
-/// The bits of a mode that say what kind of file it is.
+/// The bits of a mode that determine the kind of a file.
 const S_IFMT: u32 = 0o170_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFDIR: u32 = 0o040_000;

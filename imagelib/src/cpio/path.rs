@@ -1,4 +1,4 @@
-//! Where a member goes.
+//! Paths of members.
 
 use std::borrow::Borrow;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::{PATH_MAX, TRAILER};
 
 use vocabulary::checked_text;
 
-/// Why a text is not a path that dayone writes into an archive.
+/// Why a text is not a valid [`MemberPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} cannot be a path in an initramfs: {reason}")]
 pub struct MemberPathError {
@@ -17,9 +17,8 @@ pub struct MemberPathError {
     reason: &'static str,
 }
 
-/// The path of a member: relative to the root of the initramfs, without `.`, `..` and empty components, without
-/// control characters, components of 255 bytes and 4095 bytes in all at most. What it names is therefore inside the
-/// directories that it shows: the kernel itself would follow a `..`.
+/// The path of a member, relative to the root of the initramfs. It has no `.`, `..` or empty components and no control
+/// characters, at most 255 bytes in each component, and at most 4095 bytes in all. The kernel itself would follow a `..`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MemberPath(String);
@@ -27,7 +26,7 @@ pub struct MemberPath(String);
 checked_text!(MemberPath, MemberPathError);
 
 impl MemberPath {
-    /// The directory that holds it; none where that is the root.
+    /// Its directory; `None` if that is the root.
     pub fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
     }
@@ -54,7 +53,7 @@ impl FromStr for MemberPath {
         }
         // The kernel would take it for the end of the archive.
         if path == TRAILER {
-            return refuse("it is the mark of an archive's end");
+            return refuse("it is the name that ends an archive");
         }
         if path.chars().any(char::is_control) {
             return refuse("it holds a control character");

@@ -4,50 +4,38 @@ use std::io::{self, BufReader, Read};
 
 use super::{HEADER_LENGTH, PATH_MAX, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, TRAILER, padding};
 
-/// Why an archive cannot be read on. Offsets count from the beginning of the archive, after decompression.
+/// Why reading an archive fails. Offsets are in bytes from the beginning of the decompressed archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CpioError {
-    /// What holds the archive cannot be read, or is not what its compression says.
+    /// Reading or decompressing failed.
     #[error("the archive cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// Not a header.
-    #[error("no cpio member (magic 070701 or 070702) at offset {offset} of the archive")]
-    Magic {
-        /// Where.
-        offset: u64,
-    },
-    /// Not a number.
-    #[error("the cpio header at offset {offset} of the archive holds something other than hexadecimal numbers")]
-    Number {
-        /// Where.
-        offset: u64,
-    },
-    /// A name without its end.
-    #[error("the cpio member at offset {offset} of the archive has a name that does not end")]
-    Name {
-        /// Where.
-        offset: u64,
-    },
-    /// The end comes too early.
-    #[error("the archive ends in the middle of the member at offset {offset}; it is incomplete")]
-    Truncated {
-        /// Where that member begins.
-        offset: u64,
-    },
-    /// More content than the caller is ready to hold.
+    /// There is no header at this offset.
+    #[error("no cpio member (magic 070701 or 070702) at offset {0} of the archive")]
+    Magic(u64),
+    /// The header at this offset has an invalid number.
+    #[error("the cpio header at offset {0} of the archive holds something other than hexadecimal numbers")]
+    Number(u64),
+    /// The name of the member at this offset has no end.
+    #[error("the cpio member at offset {0} of the archive has a name that does not end")]
+    Name(u64),
+    /// The archive ends in the member at this offset.
+    #[error("the archive ends in the middle of the member at offset {0}; it is incomplete")]
+    Truncated(u64),
+    /// The content is larger than the caller's limit.
     #[error("a file of {size} bytes is larger than the {limit} bytes allowed here")]
     TooLarge {
-        /// What the header says.
+        /// The size in bytes.
         size: u64,
-        /// What the caller allows.
+        /// The limit in bytes.
         limit: u64,
     },
 }
 
-/// Something to read from that can leave bytes out, if possible without reading them.
+/// A reader that can skip bytes, if possible without reading them.
 pub trait Skip: Read {
-    /// Passes over `count` bytes and says how many it were: fewer only where the end is near.
+    /// Skips `count` bytes. Returns how many it skipped, which is fewer only at the end.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         io::copy(&mut <&mut Self as Read>::take(self, count), &mut io::sink())
     }
@@ -61,7 +49,7 @@ impl<S: Skip + ?Sized> Skip for &mut S {
     }
 }
 
-/// What kind of file a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -74,23 +62,23 @@ pub enum FileKind {
     Special,
 }
 
-/// A member of an archive, as its header tells.
+/// The header of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name as it stands in the archive. Not necessarily UTF-8.
+    /// The name in the archive, which need not be UTF-8.
     pub name: Vec<u8>,
     /// Kind and permission bits (`st_mode`).
     pub mode: u32,
     /// The size of the content in bytes.
     pub size: u64,
-    /// How many members of this archive are the same file. Usually only the last one has the content.
+    /// The number of members of this archive that are the same file. Usually only the last one has the content.
     pub links: u32,
     /// Inode number and device (major, minor): equal for the members that are the same file.
     pub inode: (u32, u32, u32),
 }
 
 impl Entry {
-    /// What kind of file it is.
+    /// Its kind.
     pub fn kind(&self) -> FileKind {
         match self.mode & S_IFMT {
             S_IFREG => FileKind::File,
@@ -100,8 +88,8 @@ impl Entry {
         }
     }
 
-    /// The place in the root file system that the name comes to, as in [`super::MemberPath`]: `./a//b`, `/a/b` and
-    /// `x/../a/b` are all `a/b`. Empty for the root itself. Symbolic links are not followed.
+    /// The path in the root file system in the form of a [`super::MemberPath`]: `./a//b`, `/a/b` and `x/../a/b` all become
+    /// `a/b`. Empty for the root. Does not follow symbolic links.
     pub fn path(&self) -> Vec<u8> {
         let mut components: Vec<&[u8]> = Vec::new();
         for component in self.name.split(|byte| *byte == b'/') {
@@ -115,10 +103,10 @@ impl Entry {
     }
 }
 
-/// Reads one archive, member by member, holding no more than one name.
+/// Reads one archive member by member, with at most one name in memory.
 ///
-/// As the kernel does, it passes over members whose name or link target is longer than `PATH_MAX`, takes a name to
-/// end at its first NUL (dracut-cpio pads names), and lets an archive end without a trailer.
+/// Like the kernel, it skips members whose name or link target is longer than `PATH_MAX`, ends a name at its first NUL
+/// (dracut-cpio pads names), and accepts an archive without a trailer.
 pub struct Reader<R> {
     inner: R,
     position: u64,
@@ -127,23 +115,22 @@ pub struct Reader<R> {
 }
 
 impl<R: Skip> Reader<R> {
-    /// Reads the archive that begins where `inner` stands.
+    /// Reads the archive that begins at the position of `inner`.
     pub fn new(inner: R) -> Self {
         Self { inner, position: 0, content_left: 0, ended: false }
     }
 
-    /// What was read from; after [`Reader::next_entry`] gave none it stands behind the archive.
+    /// Returns the inner reader. Once [`Reader::next_entry`] has returned `None`, its position is behind the archive.
     pub fn into_inner(self) -> R {
         self.inner
     }
 
-    /// How many bytes of the archive have been read or passed over.
+    /// The number of bytes of the archive that were read or skipped.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next member, whose content can then be read from this reader; none at the end of the archive, and
-    /// none after an error.
+    /// The next member, whose content can then be read from this reader. `None` at the end of the archive and after an error.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, CpioError> {
         if self.ended {
             return Ok(None);
@@ -161,7 +148,7 @@ impl<R: Skip> Reader<R> {
             match self.fill(&mut header)? {
                 0 => return Ok(None),
                 HEADER_LENGTH => {}
-                _ => return Err(CpioError::Truncated { offset }),
+                _ => return Err(CpioError::Truncated(offset)),
             }
             let header = Header::parse(&header, offset)?;
             if header.name_size == 0 || header.name_size > PATH_MAX {
@@ -172,9 +159,9 @@ impl<R: Skip> Reader<R> {
             }
             let mut name = vec![0; header.name_size as usize];
             if self.fill(&mut name)? != name.len() {
-                return Err(CpioError::Truncated { offset });
+                return Err(CpioError::Truncated(offset));
             }
-            let end = name.iter().position(|byte| *byte == 0).ok_or(CpioError::Name { offset })?;
+            let end = name.iter().position(|byte| *byte == 0).ok_or(CpioError::Name(offset))?;
             name.truncate(end);
             self.skip_padding()?;
             self.content_left = header.entry.size;
@@ -189,7 +176,7 @@ impl<R: Skip> Reader<R> {
         }
     }
 
-    /// The rest of the present member's content, if that is at most `limit` bytes.
+    /// Reads the rest of the current member's content. An error if it has more than `limit` bytes.
     pub fn content(&mut self, limit: u64) -> Result<Vec<u8>, CpioError> {
         let (size, offset) = (self.content_left, self.position);
         if size > limit {
@@ -197,7 +184,7 @@ impl<R: Skip> Reader<R> {
         }
         let mut content = Vec::new();
         self.read_to_end(&mut content)?;
-        if content.len() as u64 == size { Ok(content) } else { Err(CpioError::Truncated { offset }) }
+        if content.len() as u64 == size { Ok(content) } else { Err(CpioError::Truncated(offset)) }
     }
 
     fn finish_content(&mut self) -> Result<(), CpioError> {
@@ -210,10 +197,10 @@ impl<R: Skip> Reader<R> {
     fn skip_exact(&mut self, count: u64, offset: u64) -> Result<(), CpioError> {
         let skipped = if count == 0 { 0 } else { self.inner.skip(count)? };
         self.position += skipped;
-        if skipped == count { Ok(()) } else { Err(CpioError::Truncated { offset }) }
+        if skipped == count { Ok(()) } else { Err(CpioError::Truncated(offset)) }
     }
 
-    /// Padding that is missing at the very end hides nothing.
+    /// Missing padding at the end of the archive is no error.
     fn skip_padding(&mut self) -> Result<(), CpioError> {
         match padding(self.position) {
             0 => {}
@@ -238,7 +225,7 @@ impl<R: Skip> Reader<R> {
 }
 
 impl<R: Read> Read for Reader<R> {
-    /// Reads from the content of the present member.
+    /// Reads from the content of the current member.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.content_left).unwrap_or(usize::MAX).min(buffer.len());
         let count = match buffer.get_mut(..wanted) {
@@ -259,13 +246,13 @@ struct Header {
 impl Header {
     fn parse(bytes: &[u8; HEADER_LENGTH], offset: u64) -> Result<Self, CpioError> {
         let (magic, fields) = bytes.split_at(6);
-        // 070702 differs by a checksum, at which neither the kernel nor coreos-installer looks.
+        // 070702 has a checksum, which neither the kernel nor coreos-installer verifies.
         if magic != b"070701" && magic != b"070702" {
-            return Err(CpioError::Magic { offset });
+            return Err(CpioError::Magic(offset));
         }
         let mut numbers = [0_u32; 13];
         for (number, digits) in numbers.iter_mut().zip(fields.chunks(8)) {
-            *number = hexadecimal(digits).ok_or(CpioError::Number { offset })?;
+            *number = hexadecimal(digits).ok_or(CpioError::Number(offset))?;
         }
         let [inode, mode, _, _, links, _, size, major, minor, _, _, name_size, _] = numbers;
         let entry = Entry { name: Vec::new(), mode, size: u64::from(size), links, inode: (inode, major, minor) };

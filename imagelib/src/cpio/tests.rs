@@ -206,15 +206,15 @@ fn damage_is_told_with_its_place() {
     let good = member("070701", b"a\0", 1, b"z");
     let second = good.len() as u64;
     let after = |bytes: Vec<u8>| read(&[good.clone(), bytes].concat()).unwrap_err();
-    assert!(matches!(after(member("070707", b"a\0", 0, b"")), CpioError::Magic { offset } if offset == second));
-    assert!(matches!(after(vec![0; 512]), CpioError::Magic { offset } if offset == second));
-    assert!(matches!(after(member("070701", b"abc", 0, b"")), CpioError::Name { offset } if offset == second));
+    assert!(matches!(after(member("070707", b"a\0", 0, b"")), CpioError::Magic(offset) if offset == second));
+    assert!(matches!(after(vec![0; 512]), CpioError::Magic(offset) if offset == second));
+    assert!(matches!(after(member("070701", b"abc", 0, b"")), CpioError::Name(offset) if offset == second));
     let mut number = member("070701", b"a\0", 0, b"");
     number[20] = b'+';
-    assert!(matches!(after(number), CpioError::Number { offset } if offset == second));
+    assert!(matches!(after(number), CpioError::Number(offset) if offset == second));
     for cut in [1, 109, 111] {
         let part = member("070701", b"a\0", 0, b"")[..cut].to_vec();
-        assert!(matches!(after(part), CpioError::Truncated { offset } if offset == second), "{cut}");
+        assert!(matches!(after(part), CpioError::Truncated(offset) if offset == second), "{cut}");
     }
     assert!(matches!(after(member("070701", b"a\0", 9, b"12345678")), CpioError::Truncated { .. }));
     // A claim of 4 GiB is refused before anything is allocated for it.

@@ -1,4 +1,4 @@
-//! Archives whose bytes follow from their members alone.
+//! Archives whose bytes depend only on their members.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
@@ -13,10 +13,10 @@ use super::{HEADER_LENGTH, MemberPath, PATH_MAX, S_IFDIR, S_IFLNK, S_IFREG, TRAI
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// Two members with one path.
+    /// Two members have the same path.
     #[error("{0} is in the archive twice; give each file its own path")]
     Duplicate(MemberPath),
-    /// A member beneath one that is not a directory.
+    /// A member is below another member that is not a directory.
     #[error("{path} is beneath {parent}, which is itself a file or a symbolic link of the archive")]
     ParentNotDirectory {
         /// The member.
@@ -24,7 +24,7 @@ pub enum ArchiveError {
         /// The member above it.
         parent: MemberPath,
     },
-    /// More than permission bits.
+    /// A mode has more than permission bits.
     #[error("mode {mode:o} of {path} holds more than permission bits (at most 7777, octal)")]
     Mode {
         /// The member.
@@ -32,7 +32,7 @@ pub enum ArchiveError {
         /// Its mode.
         mode: u32,
     },
-    /// The format has 32 bits for a size.
+    /// A file is too large for the format, which has 32 bits for a size.
     #[error("{path} has {size} bytes; a cpio archive holds files of less than 4 GiB")]
     TooLarge {
         /// The member.
@@ -40,7 +40,7 @@ pub enum ArchiveError {
         /// Its size in bytes.
         size: u64,
     },
-    /// Nothing that a symbolic link could point at.
+    /// The target of this symbolic link is invalid.
     #[error("the target of the symbolic link {0} is empty, too long, or holds a control character")]
     LinkTarget(MemberPath),
 }
@@ -52,7 +52,7 @@ enum Member {
     Symlink { target: String },
 }
 
-/// Who a file belongs to, by number. The default is root.
+/// The owner of a file. The default is root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The user's number.
@@ -61,11 +61,11 @@ pub struct Owner {
     pub group: u32,
 }
 
-/// A cpio archive in the making. Whatever the order in which members come, [`Archive::to_bytes`] gives the same bytes.
+/// A new cpio archive. [`Archive::to_bytes`] returns the same bytes for the same members, in whatever order they were added.
 ///
-/// Directories are members only where the caller says so: a directory member over a symbolic link of the base
-/// (`lib`, `bin`) would replace the link and everything reached through it, and over a directory would change its
-/// mode. A file whose directory is missing, on the other hand, is silently not unpacked.
+/// The caller must add directories explicitly. A directory member would replace a symbolic link of the base (`lib`, `bin`)
+/// and hide everything behind it, or change the mode of a directory. On the other hand, the kernel silently drops a file
+/// whose directory is missing.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Archive {
     members: BTreeMap<MemberPath, Member>,
@@ -90,12 +90,12 @@ impl Archive {
         self.members.is_empty()
     }
 
-    /// Adds a regular file of root's with these permission bits.
+    /// Adds a regular file with these permission bits, owned by root.
     pub fn file(&mut self, path: MemberPath, mode: u32, content: impl Into<Bytes>) -> Result<(), ArchiveError> {
         self.owned_file(path, mode, Owner::default(), content)
     }
 
-    /// Adds a regular file of somebody else's.
+    /// Adds a regular file with another owner.
     pub fn owned_file(
         &mut self,
         path: MemberPath,
@@ -111,7 +111,7 @@ impl Archive {
         self.insert(path, Member::File { mode, owner, content })
     }
 
-    /// Adds a directory with these permission bits: one that the base is known not to have.
+    /// Adds a directory with these permission bits. The base must not have it.
     pub fn directory(&mut self, path: MemberPath, mode: u32) -> Result<(), ArchiveError> {
         let mode = permissions(&path, mode)?;
         self.insert(path, Member::Directory { mode })
@@ -125,13 +125,13 @@ impl Archive {
         self.insert(path, Member::Symlink { target: target.to_owned() })
     }
 
-    /// Puts four zeros before the archive, which mark the end of what stands before it.
+    /// Puts four zeros before the archive. They end an open stream before it ([`crate::initramfs::Tree::is_open`]).
     pub fn put_behind_zeros(&mut self) {
         self.behind_zeros = true;
     }
 
-    /// Adds all directories above the present members that are not members yet. Only for archives that are unpacked
-    /// where none of these can be a symbolic link, such as the embed area of a CoreOS ISO.
+    /// Adds all missing directories above the members. Only for archives that are unpacked where none of these directories
+    /// can be a symbolic link, such as the embed area of a CoreOS ISO.
     pub fn add_parents(&mut self, mode: u32) -> Result<(), ArchiveError> {
         let parents: Vec<MemberPath> = self.members.keys().flat_map(MemberPath::ancestors).collect();
         for path in parents {
@@ -163,8 +163,8 @@ impl Archive {
         }
     }
 
-    /// The archive: members sorted by path, so that directories come before what is in them; everything of the epoch,
-    /// with one link and a number of its own, directories and links owned by root. A multiple of 4 bytes long.
+    /// The bytes of the archive, a multiple of 4. Members are sorted by path, so directories come before their content. All
+    /// times are 0, every member has one link and its own inode number, and root owns directories and links.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = if self.behind_zeros { vec![0; 4] } else { Vec::new() };
         // From 1: to some readers inode 0 means "deleted".

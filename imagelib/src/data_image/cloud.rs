@@ -1,6 +1,4 @@
-//! Drives for cloud-init and for those who read the same files.
-
-use std::fmt;
+//! Drives for cloud-init and for other readers of the same files.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -13,7 +11,7 @@ use vocabulary::host::HostName;
 pub struct ConfigDrive {
     /// `network_data.json`.
     pub network_data: Option<Bytes>,
-    /// `meta_data.json`. Without it, one is made of the host name and of a UUID that follows from the drive's content.
+    /// `meta_data.json`. If absent, dayone makes one from the host name and a UUID that depends on the drive's content.
     pub meta_data: Option<Bytes>,
     /// `user_data`.
     pub user_data: Option<Bytes>,
@@ -30,7 +28,7 @@ pub struct ConfigDrive {
 pub struct NoCloud {
     /// `network-config`: version 1, or version 2, which is that of netplan.
     pub network_config: Option<Bytes>,
-    /// `meta-data`. Without it, one is made of the host name and of an instance id that follows from the drive's content.
+    /// `meta-data`. If absent, dayone makes one from the host name and an instance id that depends on the drive's content.
     pub meta_data: Option<Bytes>,
     /// `user-data`.
     pub user_data: Option<Bytes>,
@@ -40,7 +38,7 @@ pub struct NoCloud {
     pub hostname: Option<HostName>,
 }
 
-/// What cloud-init takes for user data that says nothing. It wants the file.
+/// Empty user data. cloud-init requires the file.
 const NO_USER_DATA: &str = "#cloud-config\n{}\n";
 
 impl ConfigDrive {
@@ -135,17 +133,6 @@ fn mapping(file: &'static str, content: &[u8]) -> Result<serde_yaml::Mapping, Da
     serde_yaml::from_slice(content).map_err(|_| DataImageError::Document { file, reason })
 }
 
-impl fmt::Debug for ConfigDrive {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hostname, publisher, .. } = self;
-        f.debug_struct("ConfigDrive").field("hostname", hostname).field("publisher", publisher).finish_non_exhaustive()
-    }
-}
+debug_only!(ConfigDrive { hostname, publisher });
 
-impl fmt::Debug for NoCloud {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NoCloud").field("hostname", &self.hostname).finish_non_exhaustive()
-    }
-}
+debug_only!(NoCloud { hostname });

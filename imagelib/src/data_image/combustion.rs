@@ -1,11 +1,11 @@
-//! Drives for Combustion (<https://github.com/openSUSE/combustion>, README): it copies the directory `combustion` of the
-//! drive into the initramfs and runs `script` there, twice where the script asks for it: with `--prepare` in the initramfs,
-//! before networking starts, and without in the system that is about to be.
+//! Drives for Combustion (<https://github.com/openSUSE/combustion>, README). It copies the directory `combustion` of the drive
+//! into the initramfs and runs its `script` in the new system. If the script has the flag `prepare`, Combustion also runs it
+//! with `--prepare` in the initramfs, before networking starts.
 //!
-//! NetworkManager takes a keyfile from no one but root, so the script installs them for root alone, in both places.
+//! NetworkManager accepts only keyfiles that belong to root and that only root can read. The script installs them so in both
+//! places.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ pub struct Combustion {
     pub keyfiles: Vec<Keyfile>,
     /// The host name.
     pub hostname: Option<HostName>,
-    /// A script of the user's own, run after ours and as it asks for: its line `# combustion: …` counts.
+    /// The user's script, which runs after dayone's part. Its line `# combustion: …` takes effect.
     pub script: Option<Bytes>,
     /// More files, relative to the script's directory.
     pub files: BTreeMap<String, Bytes>,
@@ -70,7 +70,7 @@ impl Combustion {
         }
         let then = if prepare { format!("{run} --prepare") } else { "exit 0".to_owned() };
         parts.push(format!("if [ \"${{1-}}\" = --prepare ]; then\n{then}\nfi"));
-        // A host name holds nothing that a shell would take for something else.
+        // A host name has no characters that are special to a shell.
         parts.extend(self.hostname.as_ref().map(|hostname| format!("echo {hostname} > /etc/hostname")));
         parts.extend(self.script.as_ref().map(|_| run));
         parts.join("\n") + "\n"
@@ -85,10 +85,4 @@ impl Combustion {
     }
 }
 
-impl fmt::Debug for Combustion {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keyfiles, hostname, .. } = self;
-        f.debug_struct("Combustion").field("keyfiles", keyfiles).field("hostname", hostname).finish_non_exhaustive()
-    }
-}
+debug_only!(Combustion { keyfiles, hostname });

@@ -1,7 +1,4 @@
-//! What distinguishes drives: who reads them, and in what file system.
-
-use std::fmt;
-use std::str::FromStr;
+//! The kinds of drives and their file systems.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,43 +19,25 @@ pub enum DataKind {
     Combustion,
 }
 
-/// Not a kind of drive.
+/// A text that is not the name of a [`DataKind`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of config-2, cidata and combustion")]
+#[error("{0:?} is not a kind of data drive; use config-2, cidata or combustion")]
 pub struct UnknownDataKind(String);
 
-impl DataKind {
-    /// The name as text.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ConfigDrive => "config-2",
-            Self::NoCloud => "cidata",
-            Self::Combustion => "combustion",
-        }
-    }
+named_variants!(DataKind, UnknownDataKind {
+    ConfigDrive => "config-2",
+    NoCloud => "cidata",
+    Combustion => "combustion",
+});
 
-    /// In what form its readers take a host's network.
+impl DataKind {
+    /// The form in which its readers accept a host's network.
     pub fn network_files(self) -> NetworkFiles {
         match self {
             Self::ConfigDrive => NetworkFiles::NetworkData,
             Self::NoCloud => NetworkFiles::NetworkConfig,
             Self::Combustion => NetworkFiles::Keyfiles,
         }
-    }
-}
-
-impl FromStr for DataKind {
-    type Err = UnknownDataKind;
-
-    fn from_str(text: &str) -> Result<Self, UnknownDataKind> {
-        let found = [Self::ConfigDrive, Self::NoCloud, Self::Combustion].into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| UnknownDataKind(text.chars().take(64).collect()))
-    }
-}
-
-impl fmt::Display for DataKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -73,19 +52,12 @@ pub enum FileSystem {
     Vfat,
 }
 
-/// Not a file system of drives.
+/// A text that is not the name of a [`FileSystem`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither iso nor vfat")]
+#[error("{0:?} is not a file system for a data drive; use iso or vfat")]
 pub struct UnknownFileSystem(String);
 
-impl FromStr for FileSystem {
-    type Err = UnknownFileSystem;
-
-    fn from_str(text: &str) -> Result<Self, UnknownFileSystem> {
-        match text {
-            "iso" => Ok(Self::Iso),
-            "vfat" => Ok(Self::Vfat),
-            other => Err(UnknownFileSystem(other.chars().take(64).collect())),
-        }
-    }
-}
+named_variants!(FileSystem, UnknownFileSystem {
+    Iso => "iso",
+    Vfat => "vfat",
+});

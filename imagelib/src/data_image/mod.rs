@@ -1,5 +1,5 @@
-//! Small images with a host's configuration for what runs on the host already, or is booted from another medium: a drive
-//! in a second slot, which cloud-init, the Ironic Python agent or Combustion finds by its label.
+//! Small drives with a host's configuration, for a system that already runs or boots from another medium. cloud-init, the
+//! Ironic Python agent or Combustion find the drive by its label.
 //!
 //! | kind | label | who reads it |
 //! | --- | --- | --- |
@@ -7,8 +7,8 @@
 //! | [`NoCloud`] | `cidata` | cloud-init |
 //! | [`Combustion`] | `combustion` | SUSE's `MicroOS`, SLE Micro and Leap Micro at first boot |
 //!
-//! A drive holds the files that its readers ask for, and nothing else. What the user hands in goes onto it byte by byte;
-//! it is only checked that readers will not stumble over it.
+//! A drive contains only the files that its readers look for. The user's files go onto it unchanged; the module only checks
+//! that the readers accept them.
 
 mod cloud;
 mod combustion;
@@ -30,41 +30,41 @@ use crate::digest::Digest;
 use crate::disk::fat::{FatError, FatPath, NewFat};
 use crate::disk::guid::Guid;
 use crate::iso::author::{AuthorError, IsoPath, NewFile, NewIso};
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 
-/// The most that all files of a drive may have, in bytes: Ironic takes no larger config drives.
+/// The limit for all files of a drive together, in bytes: Ironic accepts no larger config drives.
 const LARGEST: usize = 64 << 20;
 
-/// Why there is no data image. The contents of files are never quoted.
+/// Why a data image is impossible. Messages never quote the contents of files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataImageError {
-    /// A document that its readers would refuse.
+    /// The readers would refuse a document.
     #[error("{file} {reason}")]
     Document {
         /// The file on the drive.
         file: &'static str,
-        /// What is wrong.
+        /// What is wrong, as the rest of a sentence.
         reason: &'static str,
     },
-    /// A file under a name that is used already.
+    /// Two files have the same name.
     #[error("{0:?} is on the drive already; give the file another name")]
     Duplicate(String),
-    /// Nothing to deliver.
-    #[error("the drive would hold nothing: {0}")]
+    /// The drive would be empty. With what to add.
+    #[error("the drive would be empty: {0}")]
     Empty(&'static str),
-    /// Too many bytes.
-    #[error("the files of the drive have {0} bytes, and 64 MiB are the most")]
+    /// The files have too many bytes. With their number.
+    #[error("the files of the drive have {0} bytes; the limit is 64 MiB")]
     TooLarge(usize),
-    /// The image cannot be written.
+    /// The ISO image is impossible.
     #[error(transparent)]
     Author(#[from] AuthorError),
-    /// The image cannot be written as FAT.
+    /// The FAT file system is impossible.
     #[error(transparent)]
     Fat(#[from] FatError),
 }
 
-/// What a drive is for, and what it holds.
+/// The kind and the content of a drive.
 #[derive(Debug, Clone)]
 pub enum DataSpec {
     /// `OpenStack`'s config drive.
@@ -89,18 +89,10 @@ struct DataFile {
     mode: u16,
 }
 
-impl std::fmt::Debug for DataImage {
-    /// Without the contents, which may be secret.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DataImage")
-            .field("label", &self.label)
-            .field("files", &self.files.keys())
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(DataImage { label });
 
 impl DataImage {
-    /// The drive that a spec describes. The same spec gives the same drive.
+    /// Makes the drive that a spec describes. The same spec gives the same drive.
     pub fn build(spec: &DataSpec) -> Result<Self, DataImageError> {
         let image = match spec {
             DataSpec::ConfigDrive(spec) => spec.image(),
@@ -130,11 +122,11 @@ impl DataImage {
         Ok(iso.layout()?)
     }
 
-    /// The drive as a FAT file system without a partition table, under the same label in upper case. FAT knows no owners
-    /// and no permissions.
+    /// The drive as a FAT file system without a partition table, with the label in upper case. FAT has no owners and no
+    /// permissions.
     pub fn vfat(&self) -> Result<Vec<Segment>, DataImageError> {
         let files = self.files.iter().map(|(path, file)| {
-            let content = vec![Segment::Own(Content::Bytes(file.content.clone()))];
+            let content = vec![Segment::bytes(file.content.clone())];
             Ok((path.as_str().parse()?, content))
         });
         let files: BTreeMap<FatPath, Vec<Segment>> = files.collect::<Result<_, FatError>>()?;
@@ -147,7 +139,7 @@ impl DataImage {
         Self { label, publisher: String::new(), files: BTreeMap::new() }
     }
 
-    /// Adds a file that only root may read: any may hold a password.
+    /// Adds a file that only root may read, because any file may contain a password.
     fn add(&mut self, path: &str, content: impl Into<Bytes>) -> Result<(), DataImageError> {
         self.add_with(path, 0o600, content)
     }
@@ -160,7 +152,8 @@ impl DataImage {
         }
     }
 
-    /// An identifier of what is on the drive so far. Another content is another instance, so that readers which configure each instance once do so again.
+    /// An identifier of the drive's content so far. New content gives a new instance, so that readers that configure each
+    /// instance once do so again.
     fn instance(&self) -> String {
         Guid::derived(&self.digest(), "instance").to_string().to_lowercase()
     }

@@ -66,9 +66,9 @@ fn what_readers_would_stumble_over_is_refused() {
     let mut occupied = combustion(None);
     occupied.files.insert("script".to_owned(), Bytes::new());
     for (spec, reason) in [
-        (config(ConfigDrive::default()), "would hold nothing"),
-        (seed(NoCloud::default()), "would hold nothing"),
-        (DataSpec::Combustion(Combustion::default()), "would hold nothing"),
+        (config(ConfigDrive::default()), "would be empty"),
+        (seed(NoCloud::default()), "would be empty"),
+        (DataSpec::Combustion(Combustion::default()), "would be empty"),
         (
             config(ConfigDrive { network_data: Some("[psk]".into()), ..ConfigDrive::default() }),
             "network_data.json is not a JSON object",
@@ -79,7 +79,7 @@ fn what_readers_would_stumble_over_is_refused() {
             "network-config is not a YAML mapping",
         ),
         (seed(NoCloud { meta_data: Some("a: psk".into()), ..NoCloud::default() }), "has no instance-id"),
-        (config(ConfigDrive { user_data: Some(large), ..ConfigDrive::default() }), "64 MiB are the most"),
+        (config(ConfigDrive { user_data: Some(large), ..ConfigDrive::default() }), "the limit is 64 MiB"),
         (DataSpec::Combustion(occupied), "\"combustion/script\" is on the drive already"),
     ] {
         let message = DataImage::build(&spec).unwrap_err().to_string();

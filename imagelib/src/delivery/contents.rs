@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{DeliveredBy, DeliveryError, EmbeddedFile};
 use crate::cpio::{Archive, MemberPath, Owner};
-use crate::ignition::AddedFile;
+use crate::ignition::{self, AddedFile, Additions, UserConfig};
 use crate::initramfs::Tree;
 
 /// The files to add to an initramfs, by path.
@@ -30,6 +30,20 @@ enum Member {
 }
 
 impl Contents {
+    /// An Ignition config at `path`, which brings the additions and the user's own config to the booted system.
+    pub(super) fn with_ignition(
+        path: &str,
+        additions: &Additions,
+        config: Option<&UserConfig>,
+    ) -> Result<Self, DeliveryError> {
+        let mut contents = Self::default();
+        contents.file(path, 0o600, ignition::config(additions, config)?)?;
+        for file in ignition::files(additions)? {
+            contents.delivered_later(file.path.as_str(), DeliveredBy::Ignition, file.mode, &file.contents);
+        }
+        Ok(contents)
+    }
+
     /// Adds a file of root's.
     pub(super) fn file(&mut self, path: &str, mode: u32, content: impl Into<Bytes>) -> Result<(), DeliveryError> {
         let (owner, content) = (Owner::default(), content.into());

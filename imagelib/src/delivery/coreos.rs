@@ -1,8 +1,8 @@
 //! CoreOS live systems: `coreos-copy-firstboot-network.service` and Ignition read what is added to the initramfs.
 
 use super::contents::Contents;
-use super::{DeliveredBy, DeliveryError, Members};
-use crate::ignition::{self, Additions, UserConfig};
+use super::{DeliveryError, Members};
+use crate::ignition::{Additions, UserConfig};
 use vocabulary::report::Report;
 
 /// The Ignition config of a CoreOS initramfs.
@@ -30,11 +30,7 @@ pub(super) fn contents(
     ignition: Option<&UserConfig>,
     live_initrd_network: bool,
 ) -> Result<Contents, DeliveryError> {
-    let mut contents = Contents::default();
-    contents.file(IGNITION_CONFIG, 0o600, ignition::config(additions, ignition)?)?;
-    for file in ignition::files(additions)? {
-        contents.delivered_later(file.path.as_str(), DeliveredBy::Ignition, file.mode, &file.contents);
-    }
+    let mut contents = Contents::with_ignition(IGNITION_CONFIG, additions, ignition)?;
     if live_initrd_network {
         for keyfile in &additions.keyfiles {
             contents.file(&format!("{KEYFILES}/{}", keyfile.name), 0o600, keyfile.content.clone())?;

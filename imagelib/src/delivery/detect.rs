@@ -9,43 +9,43 @@ use super::{DeliveryProfile, network_manager_version};
 use crate::cpio::MemberPath;
 use crate::initramfs::{Survey, Tree};
 
-/// Says that an initramfs is that of a CoreOS live system; coreos-installer looks for the same file.
+/// Every initramfs of a CoreOS live system has this file; coreos-installer looks for it, too.
 const COREOS_MARK: &str = "etc/coreos-live-initramfs";
-/// What a system says about itself (`os-release(5)`): first as an initramfs, then as a whole.
+/// The descriptions of a system (`os-release(5)`): first of the initramfs, then of the whole system.
 const RELEASE_FILES: [&str; 4] =
     ["etc/initrd-release", "usr/lib/initrd-release", "etc/os-release", "usr/lib/os-release"];
-/// The longest of these files that is read.
+/// The size limit for these files, in bytes.
 pub const RELEASE_FILE_LIMIT: u64 = 1 << 20;
 
-/// What an initramfs was found to be.
+/// The detected system of an initramfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
-    /// Its kind.
+    /// Its delivery profile.
     pub profile: DeliveryProfile,
-    /// How it shows, as lines for a person to read.
+    /// The signs of the profile, as lines for people to read.
     pub evidence: Vec<String>,
 }
 
 impl Detected {
-    /// What somebody who knows the system better has chosen in place of what was found; the evidence stays.
+    /// Replaces the profile with the user's choice, if there is one. The evidence stays.
     #[must_use]
     pub fn or_chosen(mut self, chosen: Option<DeliveryProfile>) -> Self {
         if let Some(profile) = chosen.filter(|profile| *profile != self.profile) {
-            self.evidence.push(format!("chosen: {profile}, in place of {}, which was found", self.profile));
+            self.evidence.push(format!("chosen: {profile}, instead of the detected {}", self.profile));
             self.profile = profile;
         }
         self
     }
 }
 
-/// The files whose contents [`detect`] looks at: a survey should be asked for them.
+/// The files whose contents [`detect`] reads. Pass them to [`survey`](crate::initramfs::survey).
 pub fn release_files() -> Vec<MemberPath> {
     RELEASE_FILES.iter().filter_map(|path| path.parse().ok()).collect()
 }
 
-/// Tells from its files which system an initramfs starts.
+/// Detects from its files which system an initramfs starts.
 ///
-/// What has no sign of starting another root file system is taken for a system that stays in its initramfs.
+/// Without a sign that another root file system follows, the system is one that stays in its initramfs.
 pub fn detect(survey: &Survey) -> Detected {
     let tree = &survey.tree;
     let mut evidence = Vec::new();
@@ -77,10 +77,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     }
     // Flatcar's kernel brings the rest.
     if has_file(tree, "usr.squashfs") && !has_file(tree, "init") {
-        return found(
-            DeliveryProfile::Flatcar,
-            &[("usr.squashfs", "a whole system beside no init, as Flatcar has it")],
-        );
+        return found(DeliveryProfile::Flatcar, &[("usr.squashfs", "a whole system and no init, as in Flatcar")]);
     }
     if let Some(hooks) = dracut_hooks(tree) {
         let mut signs = vec![(hooks, "made by dracut")];
@@ -105,7 +102,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
     if has_file(tree, "init_functions") && has_directory(tree, "hooks") {
         return found(
             DeliveryProfile::Unknown,
-            &[("init_functions", "made by mkinitcpio, which has no place for files from outside")],
+            &[("init_functions", "made by mkinitcpio, which has no place for additional files")],
         );
     }
     if release.is_some_and(|release| release.of_initramfs) {
@@ -115,7 +112,7 @@ fn kind(tree: &Tree, release: Option<&Release>, evidence: &mut Vec<String>) -> D
         );
     }
     if !has_network_manager(tree) && starts_networkd(tree) {
-        let meaning = "stays in its initramfs, and its network is run by systemd-networkd";
+        let meaning = "stays in its initramfs, and systemd-networkd runs its network";
         return found(DeliveryProfile::Networkd, &[("etc/systemd/system/*.wants/systemd-networkd.service", meaning)]);
     }
     if is_debian_installer(tree) {

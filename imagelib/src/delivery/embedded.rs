@@ -1,26 +1,25 @@
-//! What an image carries of its own, as it may be shown.
+//! Descriptions of the files that dayone puts into an image.
 
 use serde::Serialize;
 
 use crate::digest::Digest;
 
-/// A file that dayone put into an image. Its content is not here, for it may be secret: the digest tells whether it is
-/// the one expected.
+/// A file that dayone puts into an image. It has a digest instead of the content, which may be secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EmbeddedFile {
-    /// Where it stands, as an absolute path.
+    /// Its absolute path in the system.
     pub path: String,
-    /// Who puts it there.
+    /// What puts it there.
     pub delivered_by: DeliveredBy,
     /// Permission bits, as octal digits: `0600`; those of a symbolic link are `0777`.
     pub mode: String,
     /// Length in bytes.
     pub size: u64,
-    /// SHA-256 of the content; of a symbolic link, that is what it points at.
+    /// The SHA-256 of the content, or of the target of a symbolic link.
     pub sha256: Digest,
 }
 
-/// Who puts an [`EmbeddedFile`] in its place.
+/// What puts an [`EmbeddedFile`] in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -31,7 +30,7 @@ pub enum DeliveredBy {
     Handover,
     /// Ignition, in the booted system.
     Ignition,
-    /// Nobody: it lies on the drive for who reads it there.
+    /// Nothing: the file stays on the drive, where its readers look for it.
     Drive,
 }
 

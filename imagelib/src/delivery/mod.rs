@@ -1,8 +1,8 @@
-//! How a system that boots from an initramfs comes by what is added to it.
+//! Delivers files to a system that boots from an initramfs.
 //!
-//! [`detect`] tells from the files of an initramfs which system it starts. A [`DeliveryProfile`] says where that system
-//! takes its configuration from, and [`members`] makes of it the archive that goes behind the initramfs. Where another
-//! root file system replaces the initramfs, a script in the archive carries the files over.
+//! [`detect`] finds out from the files of an initramfs which system it starts. A [`DeliveryProfile`] tells where that system
+//! takes its configuration from, and [`members`] makes the archive to append to the initramfs. If another root file system
+//! replaces the initramfs, a script in the archive copies the files there.
 
 mod contents;
 mod coreos;
@@ -30,70 +30,67 @@ use crate::initramfs::{PlacementError, Tree};
 use vocabulary::network_files::NetworkFiles;
 use vocabulary::report::{DocumentPath, Report};
 
-/// Why a system cannot get what is to be added to it.
+/// Why dayone cannot deliver the additions to a system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeliveryError {
-    /// Nobody knows how.
+    /// The system is unknown.
     #[error(
-        "it is not known how the system in this initramfs takes files from outside; if you know its kind, say so as the \
-         base's delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
+        "dayone does not know how the system in this initramfs accepts files; if you know its kind, set the base's \
+         delivery profile (such as root-in-initramfs, dracut or initramfs-tools)"
     )]
     UnknownSystem,
-    /// Something that only Ignition delivers, for a base that has no Ignition.
+    /// The system has no Ignition, which alone delivers this kind of addition.
     #[error(
-        "{what} cannot be delivered: this base does not read an Ignition config; leave them out, or use a CoreOS base"
+        "dayone cannot deliver {0}: this base does not read an Ignition config; leave them out, or use a CoreOS base"
     )]
-    NeedsIgnition {
-        /// What it is.
-        what: &'static str,
-    },
-    /// Keyfiles, and nothing that reads them.
+    NeedsIgnition(&'static str),
+    /// The network is given as keyfiles, but the system reads units of systemd-networkd.
     #[error(
-        "the network of this base is run by systemd-networkd, which reads no NetworkManager keyfiles; give the network as \
-         units of systemd-networkd, or use a base with NetworkManager"
+        "systemd-networkd runs the network of this base, and does not read NetworkManager keyfiles; give the network \
+         as units of systemd-networkd, or use a base with NetworkManager"
     )]
     NeedsNetworkdUnits,
-    /// The initramfs is not of the kind that the profile says.
+    /// The initramfs is of another kind than the profile.
     #[error(
-        "files cannot be added as the delivery profile '{profile}' does it: this initramfs has no {missing}; choose \
-         another profile, or leave it to be detected"
+        "dayone cannot add files with the delivery profile '{profile}': this initramfs has no {missing}; choose \
+         another profile, or let dayone detect it"
     )]
     OtherSystem {
         /// The profile.
         profile: DeliveryProfile,
-        /// What such an initramfs has.
+        /// What an initramfs of this profile has.
         missing: &'static str,
     },
-    /// A file that cannot be put where it is asked for.
+    /// A file cannot be in the archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// A path that is no place in the initramfs.
+    /// A path is not valid in an initramfs.
     #[error(transparent)]
     Path(#[from] MemberPathError),
-    /// A place that the base's initramfs has not.
+    /// The initramfs has no place for a file.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-    /// Something is wrong with the files, or with what Ignition is to deliver.
+    /// The files or the Ignition config are invalid.
     #[error(transparent)]
     Ignition(#[from] IgnitionError),
 }
 
-/// What goes behind an initramfs.
+/// What to append to an initramfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
     /// The archive.
     pub archive: Archive,
-    /// What it brings to the initramfs, and, by way of Ignition or of the script in it, to the system.
+    /// The files that it brings to the initramfs and, through Ignition or the script, to the system.
     pub embedded: Vec<EmbeddedFile>,
-    /// What the user should know about it.
+    /// Warnings about the delivery.
     pub report: Report,
 }
 
-/// What to put behind an initramfs with this tree so that its system gets the additions.
+/// Makes the archive to append to an initramfs with this tree, so that its system gets the additions.
 ///
-/// Nothing in the archive replaces a directory or changes its mode, nor a symbolic link that leads to a directory: its
-/// directories are those that the tree lacks, and its files stand behind the links.
+/// The archive never replaces a directory, changes its mode, or replaces a symbolic link to a directory. It contains only
+/// directories that the tree lacks, and its files have paths without symbolic links.
 pub fn members(
     profile: DeliveryProfile,
     additions: &Additions,
@@ -121,7 +118,7 @@ pub fn members(
     Ok(Members { archive, embedded, report: report(profile, tree, &DocumentPath::document("initrd")) })
 }
 
-/// What the user should know about the delivery to the initramfs at `path` with this tree, whatever is delivered.
+/// Warnings about the delivery to the initramfs at `path` with this tree, whatever is delivered.
 pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Report {
     let mut report = Report::new();
     let with_network_manager = has_network_manager(tree);
@@ -129,25 +126,27 @@ pub fn report(profile: DeliveryProfile, tree: &Tree, path: &DocumentPath) -> Rep
         DeliveryProfile::RootInInitramfs if !with_network_manager && is_debian_installer(tree) => report.warning(
             "debian-installer",
             path,
-            "is the Debian installer, which reads no keyfiles: its network stays as it is; give it by preseeding, such as \
-             netcfg/get_ipaddress=ADDRESS among the kernel arguments, or with a file /preseed.cfg",
+            "is the Debian installer, which does not read keyfiles: its network does not change; configure it by \
+             preseeding, for example with netcfg/get_ipaddress=ADDRESS among the kernel arguments or with a file \
+             /preseed.cfg",
         ),
         DeliveryProfile::RootInInitramfs if !with_network_manager => report.warning(
             "no-network-manager",
             path,
-            "has no NetworkManager: nothing there reads keyfiles; use an initramfs with NetworkManager, or make sure \
-             that the root file system that follows has it",
+            "has no NetworkManager, so nothing in it reads keyfiles; use an initramfs with NetworkManager, or make \
+             sure that the root file system that follows has it",
         ),
         DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools if !with_network_manager => report.warning(
             "network-manager-assumed",
             path,
-            "is not the system that is booted, only its beginning: that the root file system after it has \
-             NetworkManager, which reads the keyfiles, cannot be seen here and is taken for granted",
+            "only starts the system: dayone cannot see whether the root file system has NetworkManager to read the \
+             keyfiles, and assumes that it has",
         ),
         DeliveryProfile::Flatcar => report.warning(
             "flatcar-untested",
             path,
-            "is of Flatcar, whose delivery profile follows its documentation and has not been tried on the real system",
+            "is Flatcar's: the delivery profile for it follows Flatcar's documentation, and is not tested on the real \
+             system",
         ),
         _ => {}
     }
@@ -161,7 +160,7 @@ fn needs_no_ignition(additions: &Additions, ignition: Option<&UserConfig>) -> Re
         (!additions.units.is_empty(), "systemd units"),
     ];
     match found.into_iter().find(|(present, _)| *present) {
-        Some((_, what)) => Err(DeliveryError::NeedsIgnition { what }),
+        Some((_, what)) => Err(DeliveryError::NeedsIgnition(what)),
         None => Ok(()),
     }
 }

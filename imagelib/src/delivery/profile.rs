@@ -1,7 +1,4 @@
-//! The kinds of system, as far as they differ in where they take their configuration from.
-
-use std::fmt;
-use std::str::FromStr;
+//! Delivery profiles: where a kind of system takes its configuration from.
 
 use serde::{Deserialize, Serialize};
 use vocabulary::network_files::NetworkFiles;
@@ -24,24 +21,12 @@ pub enum DeliveryProfile {
     Networkd,
     /// Flatcar: an Ignition config, with units of systemd-networkd among its files.
     Flatcar,
-    /// A system that takes nothing from outside, or nobody knows how.
+    /// A system that accepts no files, or dayone does not know how.
     Unknown,
 }
 
 impl DeliveryProfile {
-    /// All of them, for those who choose.
-    pub const ALL: [Self; 7] = [
-        Self::Coreos,
-        Self::RootInInitramfs,
-        Self::Dracut,
-        Self::InitramfsTools,
-        Self::Networkd,
-        Self::Flatcar,
-        Self::Unknown,
-    ];
-
-    /// In what form such a system takes its network configuration. Others of its form go there as well, but nothing is
-    /// known to read them.
+    /// The form in which such a system accepts its network configuration.
     pub fn network_files(self) -> NetworkFiles {
         match self {
             Self::Networkd | Self::Flatcar => NetworkFiles::NetworkdUnits,
@@ -54,8 +39,8 @@ impl DeliveryProfile {
         matches!(self, Self::Coreos | Self::Flatcar)
     }
 
-    /// The kernel arguments without which such a system would not look at what it is given. On an ISO of it, they may
-    /// be there already.
+    /// The kernel arguments without which such a system ignores the delivered files. An ISO of such a system may already have
+    /// them.
     pub fn kernel_arguments(self) -> &'static str {
         match self {
             Self::Coreos => "ignition.firstboot ignition.platform.id=metal",
@@ -64,9 +49,8 @@ impl DeliveryProfile {
         }
     }
 
-    /// The kernel arguments, with or without a value, by which such a system compares its medium with a check sum on
-    /// it. Once an ISO has been changed they must go, or the system stops, or asks, at boot; that of dracut may stay
-    /// where something is delivered, which then brings what is needed.
+    /// The keys of the kernel arguments that make such a system verify its medium. They must go once dayone has changed the
+    /// medium; otherwise the boot stops or asks. Files that dayone delivers to dracut also keep its check from stopping the boot.
     pub fn medium_checks(self) -> &'static [&'static str] {
         match self {
             Self::Dracut => &["rd.live.check"],
@@ -74,40 +58,22 @@ impl DeliveryProfile {
             _ => &[],
         }
     }
-
-    /// The name as text.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Coreos => "coreos",
-            Self::RootInInitramfs => "root-in-initramfs",
-            Self::Dracut => "dracut",
-            Self::InitramfsTools => "initramfs-tools",
-            Self::Networkd => "networkd",
-            Self::Flatcar => "flatcar",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// Why a text is not a delivery profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no delivery profile {0:?}; there are: coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar, \
+    "{0:?} is not a delivery profile; use coreos, root-in-initramfs, dracut, initramfs-tools, networkd, flatcar or \
      unknown"
 )]
 pub struct DeliveryProfileError(String);
 
-impl FromStr for DeliveryProfile {
-    type Err = DeliveryProfileError;
-
-    fn from_str(text: &str) -> Result<Self, DeliveryProfileError> {
-        let found = Self::ALL.into_iter().find(|profile| profile.as_str() == text);
-        found.ok_or_else(|| DeliveryProfileError(text.chars().take(64).collect()))
-    }
-}
-
-impl fmt::Display for DeliveryProfile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+named_variants!(DeliveryProfile, DeliveryProfileError {
+    Coreos => "coreos",
+    RootInInitramfs => "root-in-initramfs",
+    Dracut => "dracut",
+    InitramfsTools => "initramfs-tools",
+    Networkd => "networkd",
+    Flatcar => "flatcar",
+    Unknown => "unknown",
+});

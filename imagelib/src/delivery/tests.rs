@@ -146,7 +146,7 @@ fn profiles_have_one_name() {
     assert_eq!(detected.clone().or_chosen(None), detected);
     let chosen = detected.or_chosen(Some(DeliveryProfile::Networkd));
     assert_eq!(chosen.profile, DeliveryProfile::Networkd);
-    assert_eq!(chosen.evidence.last().unwrap(), "chosen: networkd, in place of dracut, which was found");
+    assert_eq!(chosen.evidence.last().unwrap(), "chosen: networkd, instead of the detected dracut");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Partition tables for an ISO image that has none, so that it boots UEFI machines from a USB disk, too.
+//! Partition tables for ISO images without one, so that they also boot UEFI machines as a disk.
 //!
-//! Only the EFI system partition is entered: it is what a firmware looks for, and an entry for the whole image would
-//! overlap it, for which firmware made from EDK II ignores the whole table.
+//! The tables have only the EFI system partition, which firmware looks for. An entry for the whole image would overlap it,
+//! and firmware based on EDK II would then ignore the whole table.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use super::gpt::{Gpt, GptError, Partition, ResizedGpt};
 use super::guid::Guid;
 use super::mbr::{EFI_SYSTEM, Mbr, MbrPartition};
 use crate::digest::Digest;
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 
 /// The system area of ISO 9660, which is free for other uses: 32 KiB.
 const SYSTEM_AREA: u64 = 32 << 10;
 /// The logical block of an ISO image: its size stays a multiple of it.
 const BLOCK: u64 = 2048;
 
-/// What makes an image hybrid.
+/// The changes that make an image hybrid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hybrid {
     /// Changes to the system area, which must be all zeros before.
@@ -41,7 +41,7 @@ pub fn gpt(size: u64, esp: &Range<u64>, identity: &Digest) -> Result<Hybrid, Gpt
     let total = (size + gpt.backup_size()).next_multiple_of(BLOCK);
     let ResizedGpt { mut patches, backup } = gpt.resized(total)?;
     patches.push(Mbr::new([Some(MbrPartition::protective(total)), None, None, None]).table());
-    let padding = Segment::Own(Content::Zeros(total - size - gpt.backup_size()));
+    let padding = Segment::zeros(total - size - gpt.backup_size());
     Ok(Hybrid { patches, appended: std::iter::once(padding).chain(backup).collect() })
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::SECTOR;
-use super::fields::{array, put, u32_at};
+use crate::fields::{array, put, u32_le};
 use crate::overlay::Patch;
 use crate::source::Source;
 
@@ -47,20 +47,25 @@ impl MbrPartition {
     /// The partition of an entry; none where the entry is not used. One of type 0 is: that of the whole image on
     /// Debian's ISOs.
     fn read(entry: &[u8; ENTRY]) -> Option<Self> {
-        let sectors = u32_at(entry, COUNT).filter(|sectors| *sectors != 0)?;
+        let sectors = u32_le(entry, COUNT).filter(|sectors| *sectors != 0)?;
         let bootable = entry.first().is_some_and(|flag| flag & 0x80 != 0);
-        Some(Self { bootable, kind: entry.get(KIND).copied()?, first_sector: u32_at(entry, FIRST)?, sectors })
+        Some(Self { bootable, kind: entry.get(KIND).copied()?, first_sector: u32_le(entry, FIRST)?, sectors })
     }
 
-    /// The entry. Its addresses in cylinders, heads and sectors are those for what is out of their reach.
+    /// The entry. Its addresses in cylinders, heads and sectors say "out of reach", except for a partition from the first
+    /// sector on, the whole of a hybrid image: BIOSes guess the disk's geometry from it, and isohybrid's is [`ISOHYBRID`].
     fn to_bytes(self) -> [u8; ENTRY] {
         let mut entry = [0; ENTRY];
-        // A protective entry begins at cylinder 0, head 0, sector 2 (UEFI 2.10, table 5.4).
-        let begin = if self.first_sector == 1 { [0, 2, 0] } else { OUT_OF_REACH };
+        let (begin, end) = match self.first_sector {
+            0 => ([0, 1, 0], ISOHYBRID.address(u64::from(self.sectors).saturating_sub(1))),
+            // A protective entry begins at cylinder 0, head 0, sector 2 (UEFI 2.10, table 5.4).
+            1 => ([0, 2, 0], OUT_OF_REACH),
+            _ => (OUT_OF_REACH, OUT_OF_REACH),
+        };
         put(&mut entry, 0, &[if self.bootable { 0x80 } else { 0 }]);
         put(&mut entry, 1, &begin);
         put(&mut entry, KIND, &[self.kind]);
-        put(&mut entry, END, &OUT_OF_REACH);
+        put(&mut entry, END, &end);
         put(&mut entry, FIRST, &self.first_sector.to_le_bytes());
         put(&mut entry, COUNT, &self.sectors.to_le_bytes());
         entry
@@ -120,7 +125,12 @@ impl Mbr {
 
     /// What makes it the record of a disk. The boot code before the partitions stays.
     pub fn table(&self) -> Patch {
-        Patch::bytes(ENTRIES as u64, self.entries.concat().into_iter().chain(SIGNATURE).collect::<Vec<u8>>())
+        Patch::bytes(ENTRIES as u64, self.to_bytes())
+    }
+
+    /// The four entries and the signature: the end of the sector.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.entries.concat().into_iter().chain(SIGNATURE).collect()
     }
 
     /// Whether an entry ends where it would in this geometry.
@@ -132,7 +142,8 @@ impl Mbr {
 }
 
 /// Heads, and sectors per track: what isohybrid and xorriso take, and what disks of all sizes have.
-const GEOMETRIES: [Geometry; 2] = [Geometry { heads: 64, sectors: 32 }, Geometry { heads: 255, sectors: 63 }];
+const GEOMETRIES: [Geometry; 2] = [ISOHYBRID, Geometry { heads: 255, sectors: 63 }];
+const ISOHYBRID: Geometry = Geometry { heads: 64, sectors: 32 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Geometry {
@@ -195,6 +206,8 @@ mod tests {
     fn a_partition_that_is_placed_anew_keeps_the_geometry_of_the_others() {
         let partition = MbrPartition { bootable: true, kind: 0x17, first_sector: 0, sectors: 2048 * 3 };
         let mut bytes = disk(&Mbr::new([Some(partition), None, None, None]));
+        assert_eq!(bytes[ENTRIES + END..][..3], [63, 32, 2]);
+        put(&mut bytes, ENTRIES + END, &OUT_OF_REACH);
         assert_eq!(Mbr::read(&bytes).unwrap().unwrap().cylinder(), None);
         put(&mut bytes, ENTRIES + END, &[63, 32, 2]);
         let mut mbr = Mbr::read(&bytes).unwrap().unwrap();

@@ -1,10 +1,9 @@
-//! Disks: partition tables, FAT file systems, and what is made of them.
+//! Disks: partition tables and FAT file systems.
 //!
-//! A disk is never written out. What an existing one needs are patches over it, and a new one is a list of segments in
-//! which large files are ranges of the base.
+//! The module never writes a disk. Changes of an existing disk are patches, and a new disk is a list of segments in which large
+//! files are ranges of the base.
 
 pub mod fat;
-mod fields;
 pub mod gpt;
 pub mod guid;
 pub mod hybrid;
@@ -12,5 +11,5 @@ pub mod mbr;
 mod segments;
 pub mod usb;
 
-/// The size of a sector, in bytes: what the block addresses of all tables here count.
+/// The size of a sector in bytes, the unit of all block addresses in this module.
 pub const SECTOR: u64 = 512;

@@ -49,7 +49,7 @@ impl Builder {
 
     /// Zeros up to this offset, if it is not there yet.
     pub(super) fn zeros_until(&mut self, offset: u64) {
-        self.segment(Segment::Own(Content::Zeros(offset.saturating_sub(self.position))));
+        self.segment(Segment::zeros(offset.saturating_sub(self.position)));
     }
 
     pub(super) fn into_segments(mut self) -> Vec<Segment> {
@@ -60,7 +60,7 @@ impl Builder {
     fn flush(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            self.segments.push(Segment::Own(Content::Bytes(bytes.into())));
+            self.segments.push(Segment::bytes(bytes));
         }
     }
 }

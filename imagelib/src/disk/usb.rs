@@ -1,7 +1,7 @@
 //! A USB disk that boots UEFI machines: a GPT with one EFI system partition, FAT32, that has all files.
 //!
-//! Machines that boot by BIOS do not boot it. Their loader would have to know the sectors of its own files, as syslinux
-//! does, and lie before the partition.
+//! BIOS machines do not boot it. Their loader would have to know the sectors of its own files, as syslinux does, and be in
+//! front of the partition.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const FIRST_SECTOR: u32 = 2048;
 /// What a BIOS runs: it asks for the next disk to boot from (INT 18h), and waits where there is none.
 const BOOT_CODE: [u8; 5] = [0xCD, 0x18, 0xF4, 0xEB, 0xFD];
 
-/// Why there is no USB disk of some files.
+/// Why a USB disk with some files is impossible.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UsbError {
@@ -31,12 +31,12 @@ pub enum UsbError {
     Gpt(#[from] GptError),
 }
 
-/// A disk to be made. The same fields give the same bytes.
+/// A new disk. The same fields give the same bytes.
 #[derive(Debug, Clone)]
 pub struct UsbDisk<'a> {
     /// The file system's label.
     pub label: VolumeLabel,
-    /// What all identifiers of the disk follow from: the digest of what is in it.
+    /// The digest of the disk's content, from which all its identifiers are derived.
     pub identity: Digest,
     /// The files with their content, which may be ranges of a base. A firmware looks for `EFI/BOOT/BOOTX64.EFI` or
     /// `EFI/BOOT/BOOTAA64.EFI`.

@@ -1,4 +1,4 @@
-//! What dayone adds to a host through Ignition.
+//! What dayone adds to a host.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use vocabulary::checked_text;
 use vocabulary::host::HostName;
 use vocabulary::network_files::{Keyfile, NetworkdUnit};
 
-/// Why a value is not what its name says.
+/// Why a path, a mode or a unit name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdditionsError {
@@ -28,7 +28,7 @@ pub enum AdditionsError {
     UnitName(String),
 }
 
-/// What to add to a host, over what its image and its user's own config say.
+/// What to add to a host's system and to the user's own config.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Additions {
@@ -37,11 +37,11 @@ pub struct Additions {
     /// Units of systemd-networkd, for systems without NetworkManager.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networkd_units: Vec<NetworkdUnit>,
-    /// Whether NetworkManager must not invent DHCP profiles for NICs that no keyfile describes.
+    /// Whether to stop NetworkManager from making DHCP profiles for NICs without a keyfile.
     pub no_auto_default: bool,
     /// The static host name.
     pub hostname: Option<HostName>,
-    /// Keys that may log in as the user `core`.
+    /// SSH keys of the user `core`.
     pub ssh_authorized_keys: Vec<SshPublicKey>,
     /// Other files.
     pub files: Vec<ExtraFile>,
@@ -50,8 +50,7 @@ pub struct Additions {
 }
 
 impl Additions {
-    /// Whether there is nothing to add. A CoreOS live system with any Ignition config has no automatic login, so none
-    /// should be embedded for nothing.
+    /// Whether there is nothing to add. Then embed no Ignition config: a CoreOS live system with one has no automatic login.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -91,12 +90,7 @@ fn is_root(number: &u32) -> bool {
     *number == 0
 }
 
-impl fmt::Debug for ExtraFile {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExtraFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
+debug_only!(ExtraFile { path, mode });
 
 /// A systemd unit in `/etc/systemd/system`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -113,12 +107,7 @@ pub struct Unit {
     pub contents: Option<String>,
 }
 
-impl fmt::Debug for Unit {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unit").field("name", &self.name).field("enabled", &self.enabled).finish_non_exhaustive()
-    }
-}
+debug_only!(Unit { name, enabled });
 
 /// The absolute path of a file, in the one form that Ignition accepts: no `.`, `..`, empty component or
 /// control character.
@@ -181,11 +170,6 @@ impl FileMode {
     /// The bits.
     pub fn bits(self) -> u32 {
         self.0
-    }
-
-    /// Whether there is more than read, write and execute.
-    pub fn is_special(self) -> bool {
-        self.0 > 0o777
     }
 }
 

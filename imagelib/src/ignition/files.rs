@@ -1,9 +1,7 @@
-//! The files that are added, and whether they fit beside each other and beside the user's.
-
-use std::collections::BTreeMap;
-use std::fmt;
+//! The added files, and checks for conflicts between them and with the user's files.
 
 use bytes::Bytes;
+use std::collections::BTreeMap;
 
 use super::user::NodeKind;
 use super::{AbsolutePath, Additions, IgnitionError, UserConfig};
@@ -18,25 +16,19 @@ const UNITS: &str = "/etc/systemd/system";
 /// A file in its final place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AddedFile {
-    /// Where it goes.
+    /// Its path.
     pub path: AbsolutePath,
     /// Its permission bits.
     pub mode: u32,
-    /// Who it belongs to.
+    /// Its owner.
     pub owner: Owner,
     /// Its content.
     pub contents: Bytes,
 }
 
-impl fmt::Debug for AddedFile {
-    /// Without the content, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AddedFile").field("path", &self.path).field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
+debug_only!(AddedFile { path, mode });
 
-/// The files among the additions, for systems that do without Ignition. No two have one path, and none is beneath
-/// another.
+/// The files of the additions, for systems without Ignition. An error if two have the same path, or one is below another.
 pub fn files(additions: &Additions) -> Result<Vec<AddedFile>, IgnitionError> {
     let files = added(additions);
     check(additions, &files, None)?;

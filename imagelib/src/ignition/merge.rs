@@ -1,4 +1,4 @@
-//! One config of what dayone adds and what the user wrote.
+//! Merges dayone's additions and the user's config.
 
 use base64::prelude::*;
 use serde_json::{Map, Value, json};
@@ -13,9 +13,9 @@ const OLDEST: u32 = 2;
 /// The first spec whose modes have setuid, setgid and sticky bits; before, Ignition clears them.
 const SPECIAL_MODES: u32 = 4;
 
-/// One Ignition config in compact JSON, the same for the same inputs. The user's config is kept as it is; what is
-/// added stands behind it. Of what both have, only the keys of the user `core` are put together; anything else is an
-/// error that names it.
+/// Merges the additions into the user's config. Returns compact JSON, the same for the same inputs. The additions follow the
+/// user's entries, which do not change. Only the SSH keys of the user `core` are merged; any other conflict is an error that
+/// names it.
 pub fn config(additions: &Additions, user: Option<&UserConfig>) -> Result<Vec<u8>, IgnitionError> {
     let files = added(additions);
     check(additions, &files, user)?;

@@ -1,9 +1,8 @@
-//! Ignition configs of spec 3 (<https://coreos.github.io/ignition/specs/>): what dayone adds to a host, in one config
-//! with what its user wrote.
+//! Ignition configs of spec 3 (<https://coreos.github.io/ignition/specs/>): merges what dayone adds to a host with the user's
+//! own config.
 //!
-//! The two become one config instead of one that pulls in the other (`ignition.config.merge`): there, of two files
-//! with one path the last would silently win, and the network would be lost where nobody sees it. Here it is an
-//! error, before anything boots.
+//! The module does not use `ignition.config.merge`: of two files with the same path, the last would silently win, and the host
+//! could lose its network. Here, such a conflict is an error before anything boots.
 
 mod additions;
 mod files;
@@ -18,53 +17,53 @@ pub use merge::config;
 pub use ssh::{SshPublicKey, SshPublicKeyError};
 pub use user::UserConfig;
 
-/// Why there is no Ignition config. Never with anything of its contents but names and paths.
+/// Why an Ignition config is invalid, or cannot be merged. Messages quote only names and paths from it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IgnitionError {
-    /// Not JSON, or not what the spec says.
+    /// The config is not JSON, or does not follow its spec.
     #[error("the Ignition config is not valid at {place}: {problem}")]
     Invalid {
-        /// A path in it, such as `storage.files[0].mode`; where it is not JSON, line and column.
+        /// A path in it, such as `storage.files[0].mode`, or line and column if it is not JSON.
         place: String,
-        /// What kind of problem.
+        /// The kind of the problem.
         problem: &'static str,
     },
-    /// No version.
+    /// The config has no version.
     #[error("the Ignition config has no ignition.version; write \"ignition\": {{\"version\": \"3.2.0\"}} or later")]
     VersionMissing,
-    /// A version that is not supported.
-    #[error("the Ignition config is of spec {0}; 3.0.0 to 3.6.0 are supported (translate older configs)")]
+    /// The config has an unsupported version.
+    #[error("the Ignition config has spec {0}; dayone supports 3.0.0 to 3.6.0 (translate older configs)")]
     Version(String),
-    /// The user's config would throw away what is added to it.
+    /// The user's config replaces itself, and would lose what is added to it.
     #[error("ignition.config.replace would replace the host's network, too; use ignition.config.merge instead")]
     Replace,
-    /// A part with another shape than the spec gives it.
-    #[error("{0} in the Ignition config is not of the form that the spec gives it")]
+    /// A part does not have the form that the spec requires.
+    #[error("{0} in the Ignition config does not have the form that the spec requires")]
     Shape(String),
-    /// A path that Ignition would refuse.
+    /// Ignition would refuse a path.
     #[error("{0:?} in the Ignition config is not an absolute path without '.', '..' and double slashes")]
     Path(String),
-    /// The user's config contradicts itself.
+    /// The user's config has a path or a unit twice.
     #[error("{0} is in the Ignition config twice, which Ignition refuses; remove one of them")]
     Duplicate(String),
-    /// A unit whose name Ignition would refuse.
+    /// Ignition would refuse the name of a unit.
     #[error("{0:?} in the Ignition config is not the name of a systemd unit (such as network-check.service)")]
     Unit(String),
-    /// Two things for one place.
-    #[error("{path} is written by dayone, and {by} has {other}, too; remove one of them")]
+    /// Two files have the same place, or one is below the other.
+    #[error("dayone writes {path}, and {by} has {other}, too; remove one of them")]
     Conflict {
-        /// The path that both want.
+        /// The path of dayone's file.
         path: String,
-        /// Whose the other one is.
+        /// The origin of the other file.
         by: &'static str,
-        /// Path of the other.
+        /// The path of the other file.
         other: String,
     },
-    /// Two units of one name.
-    #[error("the systemd unit {0} is there twice; remove one of them")]
+    /// Two units have the same name.
+    #[error("the systemd unit {0} is defined twice; remove one of them")]
     UnitConflict(String),
-    /// A mode that older specs cannot express.
+    /// The config's spec is too old for a mode.
     #[error(
         "mode {mode} of {path} needs spec 3.4.0; raise ignition.version of the Ignition config, or change the mode"
     )]

@@ -1,4 +1,4 @@
-//! One order for what stands in an Ignition config in any.
+//! The canonical order of an Ignition config.
 
 use serde_json::{Map, Value};
 

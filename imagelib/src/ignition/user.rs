@@ -1,18 +1,16 @@
-//! The config that the user wrote.
-
-use std::collections::BTreeSet;
-use std::fmt;
+//! The user's own config.
 
 use ignition_config as spec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use super::order::ordered;
 use super::{AbsolutePath, IgnitionError, UnitName};
 
-/// An Ignition config of spec 3.0.0 to 3.6.0, as its user wrote it: valid by its spec's schema, and not one that
-/// would make Ignition drop what is added to it.
+/// A user's Ignition config of spec 3.0.0 to 3.6.0. It follows its spec, and does not make Ignition drop what is added to it.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct UserConfig {
@@ -67,18 +65,18 @@ impl UserConfig {
         format!("3.{}.0", self.minor)
     }
 
-    /// Where the config has keys that its spec does not know, such as `$.storage.files.0.contnets`. Ignition ignores
-    /// them; most often they are spelling mistakes.
+    /// The paths of keys that the spec does not define, such as `$.storage.files.0.contnets`. Ignition ignores them; usually
+    /// they are spelling mistakes.
     pub fn unused_keys(&self) -> &[String] {
         &self.unused_keys
     }
 
-    /// The same config with what Ignition takes in any order in one order: the keys of objects by name, files by path,
-    /// units and their drop-ins by name, SSH keys by key.
+    /// The same config with a canonical order for everything whose order means nothing to Ignition: the keys of objects by
+    /// name, files by path, units and their drop-ins by name, SSH keys by key.
     ///
-    /// All other lists stay as they are. Users and groups get their numbers in turn; an implied parent of two
-    /// directories gets the mode of the first; a hard link needs its target before it; disks, partitions and file
-    /// systems are made one upon the other; and of configs that are merged the last one wins.
+    /// All other lists keep their order, because it has a meaning: users and groups get their numbers in turn, an implied
+    /// parent of two directories gets the mode of the first, a hard link needs its target before it, disks, partitions and file
+    /// systems depend on each other, and the last of several merged configs wins.
     #[must_use]
     pub fn ordered(&self) -> Self {
         Self { root: ordered(&self.root), minor: self.minor, unused_keys: self.unused_keys.clone() }
@@ -176,7 +174,7 @@ fn check_types(minor: u32, json: &[u8]) -> Result<(), IgnitionError> {
     }
     .map_err(|place| IgnitionError::Invalid {
         place,
-        problem: "a value is missing, there twice, or not of the type that the spec demands",
+        problem: "a value is missing, is duplicate, or does not have the type that the spec requires",
     })
 }
 

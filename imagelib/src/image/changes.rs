@@ -1,4 +1,4 @@
-//! What an image changes of its base, for people to read.
+//! The changes of an image to its base, for people to read.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,7 +35,7 @@ pub(super) const FOLLOWS: &str = "follows from the other changes";
 pub(super) const KERNEL_ARGUMENTS: &str = "kernel arguments";
 
 impl Change {
-    /// What the editor of ISOs has done.
+    /// A change by the editor of ISOs.
     pub(super) fn from_editor(change: &iso::edit::Change, why: &str) -> Self {
         Self {
             subject: change.subject.clone(),
@@ -46,12 +46,12 @@ impl Change {
         }
     }
 
-    /// An archive behind an initramfs.
+    /// An archive at the end of an initramfs.
     pub(super) fn grown(subject: impl Into<String>, old: u64, new: u64) -> Self {
         Self::new(subject, "archive added behind it", (old, new), ADDITIONS)
     }
 
-    /// A medium that is made anew. The base's files, if there are any, are in it as they are.
+    /// A new medium. It contains the base's files unchanged, if there are any.
     pub(super) fn authored(subject: &str, action: &str, size: u64) -> Self {
         Self {
             subject: subject.to_owned(),
@@ -62,7 +62,7 @@ impl Change {
         }
     }
 
-    /// Bytes in an embed area of a file, which stays as long as it is.
+    /// Bytes in an embed area of a file, whose size does not change.
     pub(super) fn embedded(area: String, size: u64, why: &str) -> Self {
         Self::new(area, "embed area written", (size, size), why)
     }

@@ -1,7 +1,8 @@
-//! Images over a CoreOS live ISO: patches in its embed areas, as long as these have room. The length stays then, and
-//! every boot table with it.
+//! Images over a CoreOS live ISO: patches in its embed areas. If these have room, the size and the boot tables of the ISO do
+//! not change.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::changes::{self, Change};
 use super::kernel_initrd::grown;
@@ -26,7 +27,7 @@ pub(super) fn plan(
     let CoreosBase { areas, live, .. } = system;
     let refuse = |reason| Err(ImageError::Format { format: recipe.format, reason });
     if !areas.is_pristine() && !recipe.replace_embedded {
-        return Err(ImageError::Customised { found: customisation(areas) });
+        return Err(ImageError::Customised(customisation(areas)));
     }
     let Members { archive, embedded, report: delivery } = members(recipe, areas)?;
     let mut report = base.report();
@@ -36,7 +37,7 @@ pub(super) fn plan(
         (Format::Iso, _) => iso(recipe, system, &archive, &published)?,
         (Format::MinimalIso, live) => {
             let minimal = system.minimal.as_ref();
-            let minimal = minimal.map_err(|reason| ImageError::NoMinimalIso { reason: reason.clone() })?;
+            let minimal = minimal.map_err(|reason| ImageError::NoMinimalIso(reason.clone()))?;
             let rootfs = live.as_ref().and_then(|live| live.rootfs.as_ref());
             let url = match &recipe.rootfs {
                 Some(RootfsLocation::Url(url)) => Some(url),
@@ -63,8 +64,7 @@ fn iso(
     archive: &Archive,
     published: &KernelArguments,
 ) -> Result<Plan, ImageError> {
-    // An image that is customised already may carry other arguments than it was published with. They go, like all
-    // else that it carries.
+    // A customised base may carry other arguments than it was published with. They go, like everything else that it carries.
     let edited = recipe.kernel_arguments.apply_to(published)?;
     let current = areas.kernel_arguments().map(KernelArgumentAreas::current);
     let differ = current.unwrap_or(published) != &edited;
@@ -74,11 +74,11 @@ fn iso(
     Ok((BTreeMap::from([(FileName::BootIso, overlay)]), edited, changes))
 }
 
-/// The minimal ISO, and beside it the root file system that it fetches, unless that is said to be elsewhere.
+/// The minimal ISO and the root file system that it fetches, unless the recipe gives another URL.
 fn minimal_iso(
     recipe: &Recipe,
     base: &IsoBase,
-    (minimal, rootfs): (&MinimalIso, Option<&std::ops::Range<u64>>),
+    (minimal, rootfs): (&MinimalIso, Option<&Range<u64>>),
     rootfs_url: Option<&RootfsUrl>,
     archive: &Archive,
 ) -> Result<Plan, ImageError> {
@@ -103,7 +103,7 @@ fn minimal_iso(
     Ok((files, arguments, all))
 }
 
-/// Embed areas that are written where they are, and what the editor has moved.
+/// The changes: embed areas that are written in place, and what the editor has moved.
 fn what_changes(areas: &CoreosIso, arguments_differ: bool, edited: &[iso::edit::Change]) -> Vec<Change> {
     let ignition = format!("/{}", areas.ignition().file());
     let mut written = vec![(ignition, areas.ignition().length(), changes::ADDITIONS)];
@@ -126,12 +126,11 @@ fn what_changes(areas: &CoreosIso, arguments_differ: bool, edited: &[iso::edit::
     all
 }
 
-fn range_of(base: &IsoBase, range: &std::ops::Range<u64>) -> Result<Overlay, ImageError> {
-    let segment = Segment::Base { file: Role::Iso, offset: range.start, length: range.end.saturating_sub(range.start) };
-    Ok(Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), vec![segment])?)
+fn range_of(base: &IsoBase, range: &Range<u64>) -> Result<Overlay, ImageError> {
+    Ok(Overlay::concatenated(&Sizes::from([(Role::Iso, base.size)]), vec![Segment::base(Role::Iso, range.clone())])?)
 }
 
-/// The archive as it is where it fits, and compressed where it does not.
+/// The archive, compressed only if it does not fit otherwise.
 fn fitting(archive: &Archive, room: u64) -> Result<Vec<u8>, ImageError> {
     let raw = archive.to_bytes();
     if raw.len() as u64 <= room { Ok(raw) } else { Ok(Compression::Gzip.compress(&raw)?) }
@@ -152,7 +151,7 @@ fn network_boot(
     if let Some(rootfs) = &live.rootfs {
         files.insert(FileName::Rootfs, range_of(base, rootfs)?);
     }
-    // There is no medium to find the root file system on; the boot script names its address instead.
+    // There is no medium with the root file system; the boot script gives its URL instead.
     let arguments = recipe.kernel_arguments.apply_to(&published.without("coreos.liveiso"))?;
     let (old, new) = (live.initrd.end.saturating_sub(live.initrd.start), initrd_size);
     Ok((files, arguments, vec![Change::grown(FileName::Initrd.as_str(), old, new)]))
@@ -167,8 +166,8 @@ fn members(recipe: &Recipe, areas: &CoreosIso) -> Result<Members, ImageError> {
     members.report.warning(
         "no-live-initrd-network",
         &DocumentPath::document("base"),
-        "is an older CoreOS whose initramfs does not read keyfiles: the network is configured from the booted system on, \
-         and an Ignition config that fetches parts over the network finds none",
+        "is an older CoreOS whose initramfs does not read keyfiles: only the booted system configures the network, and \
+         an Ignition config cannot fetch anything over the network before",
     );
     Ok(members)
 }

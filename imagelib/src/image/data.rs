@@ -1,4 +1,4 @@
-//! Data images: drives that are authored whole, over no base.
+//! Data images: drives without a base.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use vocabulary::report::Report;
 
 pub(super) fn plan(recipe: &Recipe) -> Result<Image, ImageError> {
     let Some(drive) = recipe.data.as_ref().filter(|_| recipe.format == Format::Data) else {
-        let reason = "without a base there are data images only, and they need to be told whom they are for";
+        let reason = "without a base, dayone makes only data images, and needs to know their kind";
         return Err(ImageError::Format { format: recipe.format, reason });
     };
     if let Some((what, reason)) = misplaced(recipe, drive) {
@@ -63,7 +63,7 @@ fn spec(recipe: &Recipe, drive: &DataDrive) -> DataSpec {
     }
 }
 
-/// What the recipe holds and the drive would not, and why not: it must not get lost in silence.
+/// A part of the recipe that the drive has no place for, and the reason. dayone must not drop it silently.
 fn misplaced(recipe: &Recipe, drive: &DataDrive) -> Option<(&'static str, &'static str)> {
     let additions = &recipe.additions;
     let reason = match drive.kind {
@@ -86,7 +86,7 @@ fn misplaced(recipe: &Recipe, drive: &DataDrive) -> Option<(&'static str, &'stat
         (recipe.ignition.is_some(), "an Ignition config"),
         (!recipe.kernel_arguments.is_empty(), "a kernel argument"),
         (recipe.delivery.is_some(), "a delivery profile"),
-        (recipe.replace_embedded, "the leave to replace what a base carries"),
+        (recipe.replace_embedded, "permission to replace an embedded configuration"),
     ];
     if drive.publisher.is_some() && config_drive && drive.file_system == FileSystem::Vfat {
         return Some(("a publisher", "FAT has no place for it"));

@@ -1,5 +1,5 @@
-//! Disks over ISOs, for BMCs that show every medium to the host as a disk: the ISO itself where it has a partition table,
-//! and else with one laid over it.
+//! Disks from ISOs, for BMCs that present every medium as a disk: the ISO itself if it has a partition table, or else the ISO
+//! with a new one.
 
 use super::changes::Change;
 use super::{FileName, Image, ImageError};
@@ -10,7 +10,7 @@ use crate::overlay::{self, Overlay, Sizes};
 use crate::recipe::{Recipe, RootfsUrl};
 use crate::source::Role;
 
-/// Plans the ISO, and makes a disk of it.
+/// Plans the ISO and makes it a disk.
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, rootfs_url: Option<&RootfsUrl>) -> Result<Image, ImageError> {
     let as_iso = Recipe { format: Format::Iso, ..recipe.clone() };
     let mut image = Image::plan_iso(&as_iso, base, rootfs_url)?;

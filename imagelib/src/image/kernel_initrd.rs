@@ -1,21 +1,23 @@
-//! Images over a kernel and an initramfs: the initramfs grows by one archive, the other files stay as they are. Where the
-//! base has boot loaders, media are made around them.
+//! Images over a kernel and an initramfs: the initramfs grows by one archive, and the other files do not change. With the
+//! base's boot loaders, dayone makes media around them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::changes::Change;
 use super::{COREOS_ROOTFS_ARGUMENT, FileName, Image, ImageError, names_rootfs};
 use crate::base::{Format, KernelInitrdBase, Role};
 use crate::boot_medium::BootMedium;
+use crate::cpio::Archive;
 use crate::delivery::{self, DeliveryProfile, Members};
 use crate::digest::Digest;
 use crate::initramfs;
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, Segment};
+use crate::overlay::{Overlay, Segment};
 use crate::recipe::{Recipe, RootfsLocation, RootfsUrl};
 use vocabulary::report::DocumentPath;
 
-/// The volume identifier of an ISO that is made around a kernel.
+/// The volume identifier of an ISO around a kernel.
 const LABEL: &str = "DAYONE";
 
 pub(super) fn plan(
@@ -24,7 +26,7 @@ pub(super) fn plan(
     rootfs_url: Option<&RootfsUrl>,
 ) -> Result<Image, ImageError> {
     if base.customised && !recipe.replace_embedded {
-        return Err(ImageError::Customised { found: "an Ignition config or keyfiles in its initramfs".to_owned() });
+        return Err(ImageError::Customised("an Ignition config or keyfiles in its initramfs".to_owned()));
     }
     let profile = recipe.delivery.unwrap_or(base.profile);
     let Members { archive, embedded, mut report } =
@@ -56,7 +58,7 @@ pub(super) fn plan(
             Some(url) if fetches_rootfs => arguments.append(&format!("{COREOS_ROOTFS_ARGUMENT}={url}").parse()?),
             None if fetches_rootfs => {
                 let message = format!(
-                    "is fetched by the system, which nobody tells from where: give the URL of rootfs.img, or the kernel \
+                    "has no URL, so the system cannot fetch it: give the URL of rootfs.img, or the kernel \
                      argument {COREOS_ROOTFS_ARGUMENT}"
                 );
                 report.warning("rootfs-url-missing", &DocumentPath::document("rootfs"), message);
@@ -79,7 +81,7 @@ fn medium(
     initrd: Vec<Segment>,
     arguments: &KernelArguments,
 ) -> Result<(FileName, Vec<Segment>), ImageError> {
-    let whole = |file, length| vec![Segment::Base { file, offset: 0, length }];
+    let whole = |file, length| vec![Segment::base(file, 0..length)];
     let medium = BootMedium {
         label: LABEL.to_owned(),
         kernel: whole(Role::Kernel, base.kernel_size.unwrap_or(0)),
@@ -98,9 +100,9 @@ fn medium(
     })
 }
 
-/// The initramfs that lies at `initrd` in a file of the base, with `archive` as one more member behind it.
-pub(super) fn grown(file: Role, initrd: std::ops::Range<u64>, archive: &crate::cpio::Archive) -> Vec<Segment> {
-    let length = initrd.end.saturating_sub(initrd.start);
-    let appendix = initramfs::appendix(length, archive);
-    vec![Segment::Base { file, offset: initrd.start, length }, Segment::Own(Content::Bytes(appendix.into()))]
+/// The initramfs at `initrd` in a file of the base, with `archive` appended.
+pub(super) fn grown(file: Role, initrd: Range<u64>, archive: &Archive) -> Vec<Segment> {
+    let base = Segment::base(file, initrd);
+    let appendix = initramfs::appendix(base.length(), archive);
+    vec![base, Segment::bytes(appendix)]
 }

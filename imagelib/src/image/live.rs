@@ -1,8 +1,8 @@
 //! Images over a live ISO without embed areas: its initramfs images grow, and its boot menus change.
 //!
-//! These are read by boot loaders alone, which see the whole medium. What the running system reads stays where it is, so
-//! that it also finds it where it mounts a partition of the medium that could not grow ([`crate::iso::edit`]): that is a
-//! change to tell, and nothing to warn of.
+//! Only boot loaders read these files, and boot loaders see the whole medium. What the running system reads does not move, so
+//! the system also finds it if it mounts a partition that could not grow ([`crate::iso::edit`]). dayone therefore lists such a
+//! partition as a change, but does not warn about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,12 +18,12 @@ use crate::disk::fat::{FatEdit, FatPath};
 use crate::initramfs;
 use crate::iso::edit::{Edit, EditPlan};
 use crate::kernel_arguments::KernelArgumentEdits;
-use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
+use crate::overlay::{Overlay, Patch, Segment, Sizes};
 use crate::recipe::Recipe;
 use crate::source::Role;
 use vocabulary::report::{DocumentPath, Report};
 
-/// What an EFI system partition that is no file of the ISO is called in the list of changes.
+/// The name of an EFI system partition outside the files of the ISO, in the list of changes.
 const PARTITION: &str = "EFI system partition";
 
 pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
@@ -39,7 +39,7 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
         report.append(unreached_paths(live));
     }
     let selection = selection(recipe);
-    // First, because it knows which entries there are.
+    // The menus come first, because this step knows which entries exist.
     let arguments = arguments(recipe, live, &selection, &mut report);
     let mut edits = MediumEdits::default();
     changed_menus(recipe, live, &selection, &arguments, &mut edits, &mut report)?;
@@ -52,7 +52,7 @@ pub(super) fn plan(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Im
     let files = BTreeMap::from([(FileName::BootIso, overlay)]);
     let first = chosen(live, &selection).next();
     let kernel_arguments = first.and_then(|entry| {
-        // What one entry has not, another may have: the menus have been checked as a whole.
+        // Another entry may have what this one lacks: the menus were checked as a whole.
         let mut own = arguments;
         own.delete.retain(|deleted| entry.linux.arguments.iter().any(|argument| argument == deleted.trim()));
         own.apply_to(&entry.linux.arguments).ok().map(|arguments| arguments.to_string())
@@ -64,8 +64,8 @@ fn changes_nothing(recipe: &Recipe) -> bool {
     recipe.kernel_arguments.is_empty() && recipe.additions.is_empty() && recipe.ignition.is_none()
 }
 
-/// Refuses an ISO that firmware of one kind boots past all that can be changed, unless the user has said which entries
-/// hosts start.
+/// Refuses an ISO if one kind of firmware boots by default in a way that dayone cannot change, unless the user has named the
+/// entries that hosts start.
 fn check_paths(recipe: &Recipe, live: &LiveIso) -> Result<(), ImageError> {
     let default = live.unreached_paths().into_iter().find_map(|path| Some((path.default_of?, path)));
     match default.filter(|_| recipe.boot_entries.is_empty()) {
@@ -82,7 +82,7 @@ fn chosen<'a>(live: &'a LiveIso, selection: &'a Selection) -> impl Iterator<Item
     live.entries().filter(|entry| selection.has(entry.entry))
 }
 
-/// The initramfs images that the chosen entries load, each with an archive behind it.
+/// Appends an archive to each initramfs that the chosen entries load.
 fn grown_initrds(
     recipe: &Recipe,
     live: &LiveIso,
@@ -115,7 +115,7 @@ fn grown_initrds(
                 grown_any = true;
                 report.append(known);
                 for file in files {
-                    // Several initramfs images bring the same.
+                    // Several initramfs images bring the same files.
                     if !embedded.contains(&file) {
                         embedded.push(file);
                     }
@@ -135,7 +135,7 @@ fn grown_initrds(
         check_defaults(live, &refused)?;
     }
     match first_refusal {
-        // A menu's installer, or its rescue system, may be of another kind than what it starts first.
+        // The installer or the rescue system of a menu may be of another kind than its first system.
         Some(refusal) if !grown_any => Err(refusal),
         None if !grown_any => {
             let initrds: BTreeSet<String> =
@@ -146,7 +146,7 @@ fn grown_initrds(
     }
 }
 
-/// Refuses what leaves the default of firmware of one kind without its configuration, while others get theirs.
+/// Refuses an image in which the default system of one kind of firmware gets no configuration, while other systems get theirs.
 fn check_defaults(live: &LiveIso, refused: &[(&LiveInitrd, String)]) -> Result<(), ImageError> {
     for (firmware, initrds) in live.default_initrds() {
         let reason = |initrd: &&LiveInitrd| refused.iter().find(|(known, _)| std::ptr::eq(*known, *initrd));
@@ -159,7 +159,7 @@ fn check_defaults(live: &LiveIso, refused: &[(&LiveInitrd, String)]) -> Result<(
     Ok(())
 }
 
-/// Entries that were not chosen, and load an initramfs that grows.
+/// Warns about entries that were not chosen but load an initramfs that grows.
 fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>, &str)>) -> Report {
     let mut report = Report::new();
     let mut sharers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -170,7 +170,7 @@ fn shared(live: &LiveIso, selection: &Selection, grown: &BTreeSet<(Option<usize>
     }
     for (initrd, titles) in sharers {
         let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("is loaded by other boot entries, too, which get what is added to it as well: {titles}");
+        let message = format!("is loaded by other boot entries, too, which therefore get the same additions: {titles}");
         report.warning("initrd-shared", &DocumentPath::document(initrd), message);
     }
     report
@@ -189,20 +189,16 @@ fn members(recipe: &Recipe, initrd: &LiveInitrd) -> Result<Members, ImageError> 
 }
 
 fn grown(initrd: &LiveInitrd, appendix: Vec<u8>) -> Vec<Segment> {
-    let base = initrd.extents.iter().map(|range| Segment::Base {
-        file: Role::Iso,
-        offset: range.start,
-        length: range.end.saturating_sub(range.start),
-    });
-    base.chain([Segment::Own(Content::Bytes(appendix.into()))]).collect()
+    let base = initrd.extents.iter().map(|range| Segment::base(Role::Iso, range.clone()));
+    base.chain([Segment::bytes(appendix)]).collect()
 }
 
-/// What is done to a medium.
+/// Edits of a medium.
 #[derive(Default)]
 struct MediumEdits {
-    /// To the ISO file system.
+    /// Of the ISO file system.
     iso: Vec<Edit>,
-    /// To the EFI system partitions.
+    /// Of the EFI system partitions, by index.
     esps: BTreeMap<usize, Vec<(FatPath, FatEdit)>>,
 }
 
@@ -212,7 +208,7 @@ impl MediumEdits {
         Ok(())
     }
 
-    /// The same as edits of the ISO.
+    /// All of them as edits of the ISO.
     fn of_iso(self, live: &LiveIso) -> Result<Vec<Edit>, ImageError> {
         let mut edits = self.iso;
         for (esp, files) in self.esps {
@@ -229,7 +225,7 @@ impl MediumEdits {
     }
 }
 
-/// The boot loaders' configurations with other kernel arguments.
+/// Changes the kernel arguments in the boot loaders' configurations.
 fn changed_menus(
     recipe: &Recipe,
     live: &LiveIso,
@@ -243,7 +239,7 @@ fn changed_menus(
     let wanted = Edits { selection: selection.clone(), arguments: arguments.clone(), initrds: Vec::new() };
     let edited = wanted.apply_to(&configs)?;
     for Skipped { title, reason } in edited.skipped.iter().filter(|_| !recipe.boot_entries.is_empty()) {
-        let message = format!("stays as it is: {reason}");
+        let message = format!("does not change: {reason}");
         report.warning("boot-entry-unchanged", &DocumentPath::document(&format!("boot entry {title}")), message);
     }
     let mut menus: Vec<(&str, Vec<u8>)> = Vec::new();
@@ -255,16 +251,17 @@ fn changed_menus(
                 None => menus.push((path, text)),
                 Some((_, known)) if *known == text => {}
                 Some((other, _)) => {
-                    return Err(ImageError::SharedMenu { paths: [(*other).to_owned(), path.clone()] });
+                    return Err(ImageError::SharedMenu([(*other).to_owned(), path.clone()]));
                 }
             },
             Some(esp) => edits.in_esp(esp, path, FatEdit::Write(text.into()))?,
         }
     }
-    edits.iso.extend(menus.into_iter().map(|(path, text)| Edit::Replace {
-        path: path.to_owned(),
-        content: vec![Segment::Own(Content::Bytes(text.into()))],
-    }));
+    edits.iso.extend(
+        menus
+            .into_iter()
+            .map(|(path, text)| Edit::Replace { path: path.to_owned(), content: vec![Segment::bytes(text)] }),
+    );
     Ok(())
 }
 
@@ -273,7 +270,7 @@ fn relative(patches: Vec<Patch>, start: u64) -> Vec<Patch> {
     patches.map(|Patch { offset, content }| Patch { offset: offset.saturating_sub(start), content }).collect()
 }
 
-/// The user's changes, and the end of what would compare the medium with a checksum that it does not have any more.
+/// The user's changes. Also deletes the arguments that make the system verify the medium's checksum, which dayone removes.
 fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mut Report) -> KernelArgumentEdits {
     let mut edits = recipe.kernel_arguments.clone();
     if changes_nothing(recipe) {
@@ -291,14 +288,14 @@ fn arguments(recipe: &Recipe, live: &LiveIso, selection: &Selection, report: &mu
     }
     checks.retain(|check| !edits.delete.contains(check));
     for check in &checks {
-        let message = format!("lose {check}: the medium was changed, and has no check sum to compare it with any more");
+        let message = format!("lose {check}: dayone changed the medium and removed the checksum that it verifies");
         report.warning("medium-check-removed", &DocumentPath::document("boot entries"), message);
     }
     edits.delete.extend(checks);
     edits
 }
 
-/// What the editor has done, and what for.
+/// The editor's changes with their reasons.
 fn changes(live: &LiveIso, plan: &EditPlan) -> Vec<Change> {
     let place = |esp: Option<usize>| match &live.esps().get(esp?)?.place {
         EspPlace::File { path, .. } => Some(path.as_str()),
@@ -317,7 +314,7 @@ fn changes(live: &LiveIso, plan: &EditPlan) -> Vec<Change> {
     plan.changes.iter().map(|change| Change::from_editor(change, why(&change.subject))).collect()
 }
 
-/// The files for network boot, of a system that needs nothing else of its medium.
+/// The files for network boot of a system that needs nothing else from its medium.
 fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image, ImageError> {
     let refuse = |reason| Err(ImageError::Format { format: Format::Initrd, reason });
     let selection = selection(recipe);
@@ -332,7 +329,7 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
     };
     let detected = initrd.state.as_ref().map_or(DeliveryProfile::Unknown, |surveyed| surveyed.detected.profile);
     if !stays_in_initramfs(recipe.delivery.unwrap_or(detected)) {
-        return refuse("its root file system is on the medium, which is not there when it boots from the network");
+        return refuse("its root file system is on the medium, which a network boot does not have");
     }
     let Members { archive, embedded, report: known } = members(recipe, initrd)?;
     let mut report = base.report();
@@ -340,7 +337,7 @@ fn network_boot(recipe: &Recipe, base: &IsoBase, live: &LiveIso) -> Result<Image
     let sizes = Sizes::from([(Role::Iso, base.size)]);
     let appendix = initramfs::appendix(initrd.size(), &archive);
     let extended = Overlay::concatenated(&sizes, grown(initrd, appendix))?;
-    let kernel = Segment::Base { file: Role::Iso, offset: kernel.extent.offset, length: kernel.extent.length };
+    let kernel = Segment::base(Role::Iso, kernel.extent.range());
     let changes = vec![Change::grown(FileName::Initrd.as_str(), initrd.size(), extended.size())];
     let files = BTreeMap::from([
         (FileName::Kernel, Overlay::concatenated(&sizes, vec![kernel])?),

@@ -1,5 +1,4 @@
-//! From a recipe and a base to an image: which bytes stand where. Nothing is read and nothing is written here; the
-//! plan follows from the recipe and from what probing the base has found.
+//! Plans images: the bytes of each file of an image, from a recipe and an examined base. Reads and writes nothing.
 
 mod changes;
 mod coreos;
@@ -10,7 +9,6 @@ mod live;
 mod options;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 pub use changes::Change;
 
@@ -32,67 +30,63 @@ use crate::overlay::{Overlay, OverlayError};
 use crate::recipe::{Recipe, RootfsUrl};
 use vocabulary::report::{DocumentPath, Report};
 
-/// Why an image cannot be made. Each is the user's to mend, but for `Overlay`.
+/// Why dayone cannot make an image. The user can correct every error except `Overlay`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// The recipe was written for another base.
+    /// The recipe is for another base.
     #[error("the recipe is for the base {wanted}, and this is {found}")]
     OtherBase {
         /// The recipe's base.
         wanted: BaseIdentity,
-        /// The base that was handed over.
+        /// The given base.
         found: BaseIdentity,
     },
-    /// The base cannot become an image of this format.
-    #[error("this base gives no image of format '{format}': {reason}")]
+    /// The base has no image of this format.
+    #[error("dayone cannot make an image of format '{format}' from this base: {reason}")]
     Format {
-        /// What was asked for.
+        /// The requested format.
         format: Format,
-        /// Why it cannot be.
-        reason: &'static str,
-    },
-    /// The base carries a configuration already.
-    #[error(
-        "the base is customised already ({found}); use the pristine image, or allow what it carries to be replaced"
-    )]
-    Customised {
-        /// What it carries.
-        found: String,
-    },
-    /// The base's system cannot get what is to be added.
-    #[error(transparent)]
-    Delivery(#[from] DeliveryError),
-    /// The archive does not fit as it is and could not be compressed.
-    #[error(transparent)]
-    Compression(#[from] CompressionError),
-    /// The kernel arguments cannot be changed so.
-    #[error(transparent)]
-    KernelArguments(#[from] KernelArgumentError),
-    /// It does not go into the base's embed areas, nor into larger ones.
-    #[error(transparent)]
-    Growth(#[from] GrowthError),
-    /// An ISO whose minimal one is not known.
-    #[error("this base gives no minimal ISO: {reason}")]
-    NoMinimalIso {
-        /// Why.
-        reason: String,
-    },
-    /// Something that was asked for and would change nothing.
-    #[error("{what} has no effect on this image: {reason}")]
-    NoEffect {
-        /// What.
-        what: &'static str,
         /// Why not.
         reason: &'static str,
     },
-    /// An ISO that gives no images.
+    /// The base already carries a configuration. With what it carries.
+    #[error(
+        "the base already carries a configuration ({0}); use the image as it was published, or allow dayone to replace \
+         the configuration"
+    )]
+    Customised(String),
+    /// dayone cannot deliver the additions to the base's system.
+    #[error(transparent)]
+    Delivery(#[from] DeliveryError),
+    /// The archive does not fit uncompressed, and compressing it failed.
+    #[error(transparent)]
+    Compression(#[from] CompressionError),
+    /// A change to the kernel arguments is impossible.
+    #[error(transparent)]
+    KernelArguments(#[from] KernelArgumentError),
+    /// The archive or the kernel arguments do not fit into the embed areas, which cannot grow enough.
+    #[error(transparent)]
+    Growth(#[from] GrowthError),
+    /// The ISO has no usable description of a minimal ISO. With the reason.
+    #[error("dayone cannot make a minimal ISO from this base: {0}")]
+    NoMinimalIso(String),
+    /// A part of the recipe would have no effect.
+    #[error("{what} has no effect on this image: {reason}")]
+    NoEffect {
+        /// The part.
+        what: &'static str,
+        /// Why it has no effect.
+        reason: &'static str,
+    },
+    /// dayone cannot customise this ISO.
     #[error("this ISO cannot be customised: {0}")]
     NotCustomisable(#[from] NotCustomisable),
-    /// What firmware starts by default is nothing that can be changed.
+    /// Firmware starts by default something that dayone cannot change.
     #[error(
-        "{firmware} machines start {} by default, which {}: a host that boots so gets no network configuration. Use \
-         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)",
+        "{firmware} machines start {} by default, which {}: a host that boots this way gets no network configuration. \
+         Use another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, \
+         boot_entry)",
         .path.place,
         .path.reason
     )]
@@ -102,20 +96,21 @@ pub enum ImageError {
         /// What it starts.
         path: UnreachedPath,
     },
-    /// What firmware starts by default has an initramfs that gets nothing, while others do.
+    /// Firmware loads by default an initramfs that dayone cannot extend, while it can extend others.
     #[error(
-        "{firmware} machines load the initrd {path} by default, which cannot get the network configuration: {reason}. Use \
-         another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, boot_entry)"
+        "{firmware} machines load the initrd {path} by default, which cannot get the network configuration: {reason}. \
+         Use another ISO; if all hosts boot in another way, name the boot entries that they start (--boot-entry, \
+         boot_entry)"
     )]
     DefaultInitrd {
         /// The firmware.
         firmware: Firmware,
         /// The path of the initramfs.
         path: String,
-        /// Why it gets nothing.
+        /// Why dayone cannot extend it.
         reason: String,
     },
-    /// An initramfs on an ISO that cannot be extended.
+    /// dayone cannot extend an initramfs on an ISO.
     #[error("the initrd {path} cannot be extended: {reason}")]
     Initrd {
         /// Its path.
@@ -123,41 +118,38 @@ pub enum ImageError {
         /// Why.
         reason: UnusableInitrd,
     },
-    /// The boot menus cannot be changed so.
+    /// dayone cannot change the boot menus in this way.
     #[error(transparent)]
     BootConfig(#[from] BootConfigError),
-    /// Two boot loaders read one file, each as a menu of its own.
+    /// Two boot loaders read the same file as a menu. With the two names of the file.
     #[error(
-        "the boot menus {} and {} are one file on the ISO, which two boot loaders read in different ways: what one of \
-         them needs, the other would not understand",
-        .paths[0],
-        .paths[1]
+        "the boot menus {} and {} are the same file on the ISO, and two boot loaders read it in different ways: no \
+         change suits both of them",
+        .0[0],
+        .0[1]
     )]
-    SharedMenu {
-        /// The names of the file.
-        paths: [String; 2],
-    },
-    /// The file system of an ISO cannot be changed so.
+    SharedMenu([String; 2]),
+    /// dayone cannot edit the file system of the ISO in this way.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The EFI system partition cannot be changed so.
+    /// dayone cannot edit the EFI system partition in this way.
     #[error("in the EFI system partition: {0}")]
     Fat(#[from] FatError),
-    /// A medium cannot be made around the kernel.
+    /// dayone cannot make a medium around the kernel.
     #[error(transparent)]
     BootMedium(#[from] BootMediumError),
-    /// No partition table can be laid over the ISO.
+    /// dayone cannot add a partition table to the ISO.
     #[error(transparent)]
     PartitionTable(#[from] GptError),
-    /// A data drive that its readers would stumble over.
+    /// The data drive would be invalid.
     #[error(transparent)]
     DataImage(#[from] DataImageError),
-    /// The plan does not fit the base: a mistake in dayone.
+    /// The plan does not fit the base. This is a mistake in dayone.
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
 }
 
-/// The name under which a file of an image is served and written.
+/// The name of a file of an image, on disk and in URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileName {
     /// `boot.iso`
@@ -177,28 +169,20 @@ pub enum FileName {
 }
 
 impl FileName {
-    /// Those that an image can be all about: it has one of them.
+    /// The main files of images. Every image has exactly one of them.
     pub const MAIN: [Self; 5] = [Self::BootIso, Self::BootDisk, Self::DataIso, Self::DataDisk, Self::Initrd];
-
-    /// The name as text. Letters, digits and a dot only: BMC firmware refuses more.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BootIso => "boot.iso",
-            Self::Kernel => "vmlinuz",
-            Self::Initrd => "initrd.img",
-            Self::Rootfs => "rootfs.img",
-            Self::BootDisk => "boot.img",
-            Self::DataIso => "data.iso",
-            Self::DataDisk => "data.img",
-        }
-    }
 }
 
-impl fmt::Display for FileName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+// Letters, digits and a dot only: BMC firmware refuses more.
+named_variants!(FileName {
+    BootIso => "boot.iso",
+    Kernel => "vmlinuz",
+    Initrd => "initrd.img",
+    Rootfs => "rootfs.img",
+    BootDisk => "boot.img",
+    DataIso => "data.iso",
+    DataDisk => "data.img",
+});
 
 /// The kernel argument by which a CoreOS live initramfs finds its root file system when there is no medium.
 const COREOS_ROOTFS_ARGUMENT: &str = "coreos.live.rootfs_url";
@@ -207,31 +191,30 @@ fn names_rootfs(arguments: &KernelArguments) -> bool {
     arguments.iter().any(|argument| argument.split('=').next() == Some(COREOS_ROOTFS_ARGUMENT))
 }
 
-/// An image, planned.
+/// A planned image.
 #[derive(Debug, Clone)]
 pub struct Image {
     /// Its files.
     pub files: BTreeMap<FileName, Overlay>,
-    /// What is embedded in it.
+    /// The files that dayone puts into it.
     pub embedded: Vec<EmbeddedFile>,
-    /// The kernel arguments of its boot entries. Where a boot loader of the user's own starts it (format `initrd`),
-    /// those that it needs.
+    /// The kernel arguments of its boot entries. For the format `initrd`, the arguments that the user's boot loader must pass.
     pub kernel_arguments: Option<String>,
-    /// The kernel argument that must name the address of [`FileName::Rootfs`], where the system fetches it from there.
+    /// The kernel argument for the URL of [`FileName::Rootfs`], if the system fetches that file.
     pub rootfs_argument: Option<&'static str>,
-    /// What it changes of the base.
+    /// Its changes to the base.
     pub changes: Vec<Change>,
-    /// What the user should know about it.
+    /// Warnings about the image.
     pub report: Report,
 }
 
 impl Image {
-    /// Plans the image that `recipe` describes over `base`, whose identity is `identity`.
+    /// Plans the image of a recipe over `base`, whose identity is `identity`.
     pub fn plan(recipe: &Recipe, base: &Base, identity: BaseIdentity) -> Result<Self, ImageError> {
         Self::plan_at(recipe, base, identity, None)
     }
 
-    /// Plans an image that is served, so that it can name the URL of its own `rootfs.img`.
+    /// Plans an image that a server publishes. `rootfs_url` is the URL of its own `rootfs.img`.
     pub fn plan_at(
         recipe: &Recipe,
         base: &Base,
@@ -266,7 +249,7 @@ impl Image {
         }
     }
 
-    /// The file that the image is all about: the ISO, the disk, or the initramfs.
+    /// The main file: the ISO, the disk, or the initramfs.
     pub fn main_file(&self) -> Option<(FileName, &Overlay)> {
         let name = FileName::MAIN.into_iter().find(|name| self.files.contains_key(name))?;
         self.files.get(&name).map(|file| (name, file))

@@ -1,10 +1,10 @@
-//! What a recipe may ask of a base.
+//! Checks of a recipe against the kind of its base.
 
 use super::ImageError;
 use crate::base::{Base, DeliveryProfile, IsoSystem};
 use crate::recipe::Recipe;
 
-/// Refuses what would be ignored.
+/// Refuses options that would have no effect.
 pub(super) fn check(recipe: &Recipe, base: &Base) -> Result<(), ImageError> {
     let system = match base {
         Base::Iso(iso) => Some(&iso.system),

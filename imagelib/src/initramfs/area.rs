@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ending, InitramfsError, walk};
+use super::{InitramfsError, walk};
 use crate::cpio::{CpioError, FileKind};
 use crate::source::Source;
 
-/// The regular files in an embed area (or any small initramfs) by path, where all of it is readable and the contents
-/// are at most `limit` bytes together. Of two copies of a path the last one counts. An area of zeros has none: the
-/// ISO is not customised.
+/// Reads the regular files in an embed area, or in any small initramfs, by path. If a path occurs twice, the last one counts.
+/// An area of zeros has no files. An error if something cannot be read, or the contents have more than `limit` bytes in all.
 pub fn read_embed_area<S>(area: &S, limit: u64) -> Result<BTreeMap<String, Vec<u8>>, InitramfsError>
 where
     S: Source + ?Sized,
@@ -38,9 +37,8 @@ where
         }
         Ok(())
     })?;
-    match (refused, walked.ending) {
-        (Some(error), _) => Err(error),
-        (None, Ending::Stopped { offset, reason }) => Err(InitramfsError::Unreadable { offset, reason }),
-        (None, Ending::Complete) => Ok(files),
+    match refused {
+        Some(error) => Err(error),
+        None => walked.outcome.complete().map(|()| files),
     }
 }

@@ -7,8 +7,8 @@ use crate::source::Source;
 
 const BUFFER: usize = 64 << 10;
 
-/// Reads a source through a buffer, passes over parts of it without reading them, and remembers whether it was
-/// the source that failed: to a decoder that is the same as a damaged stream.
+/// Reads a source through a buffer and skips parts without reading them. Remembers errors of the source, which a decoder
+/// would report like a damaged stream.
 pub(super) struct Cursor<'s, S: ?Sized> {
     source: &'s S,
     /// Where in the source the buffer begins.
@@ -53,11 +53,11 @@ impl<S: Source + ?Sized> BufRead for Cursor<'_, S> {
             let result = self.source.read_at(self.start, &mut self.buffer);
             self.buffer.truncate(*result.as_ref().unwrap_or(&0));
             if let Err(error) = result {
-                let told = io::Error::new(error.kind(), error.to_string());
+                let copy = io::Error::new(error.kind(), error.to_string());
                 if error.kind() != io::ErrorKind::Interrupted {
                     self.failure = Some(error);
                 }
-                return Err(told);
+                return Err(copy);
             }
         }
         Ok(self.rest())

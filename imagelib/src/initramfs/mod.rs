@@ -1,9 +1,9 @@
-//! Initramfs images as the kernel sees them: members one after the other, each a raw cpio archive that begins at a
-//! multiple of 4, or a compressed one, with any number of zero bytes between them
+//! Initramfs images as the kernel reads them: members one after the other, each a raw cpio archive that begins at a
+//! multiple of 4, or a compressed archive, with any number of zero bytes between them
 //! (Linux `Documentation/driver-api/early-userspace/buffer-format.rst` and `init/initramfs.c`).
 //!
-//! [`walk`] visits every entry, [`survey`] keeps what later steps ask about, [`read_embed_area`] reads the small one
-//! inside a CoreOS ISO, and [`appendix`] is what to put behind a base to add files to it.
+//! [`walk`] visits every entry, [`survey`] collects what later steps need, [`read_embed_area`] reads the small initramfs in a
+//! CoreOS ISO, and [`appendix`] makes the bytes to append to an initramfs.
 
 mod area;
 mod cursor;
@@ -16,61 +16,48 @@ use std::io;
 pub use area::read_embed_area;
 pub use survey::{Survey, survey};
 pub use tree::{Node, Placement, PlacementError, Tree};
-pub use walk::{Ending, Member, StopReason, Visit, Walk, walk};
+pub use walk::{Member, ReadOutcome, StopReason, Visit, Walk, walk};
 
-use crate::cpio::{Archive, CpioError};
+use crate::cpio::Archive;
 
-/// Why an initramfs cannot be used. Offsets are in bytes of the image.
+/// Why an initramfs cannot be used. Offsets are in bytes from the beginning of the image.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitramfsError {
-    /// The file or device that holds it failed.
+    /// Reading the image failed.
     #[error("the image cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// Something else.
-    #[error("this is not an initramfs: at offset {offset} there is neither a cpio archive nor a known compression")]
-    NotAnInitramfs {
-        /// The first byte that is not zero.
-        offset: u64,
-    },
-    /// All of it was needed, and only a part is readable.
-    #[error("the archives can be read only up to offset {offset}: {reason}")]
+    /// The image is something else. With the offset of the first byte that is not zero.
+    #[error("this is not an initramfs: at offset {0} there is neither a cpio archive nor a known compression")]
+    NotAnInitramfs(u64),
+    /// The image cannot be read to its end.
+    #[error("it can be read only up to offset {offset}: {reason}")]
     Unreadable {
-        /// Where the member begins that cannot be read to its end.
+        /// The offset of the member that cannot be read to its end.
         offset: u64,
         /// Why not.
         reason: StopReason,
     },
-    /// A file that was asked for does not fit.
+    /// A wanted file is too large.
     #[error("{path} in the image has {size} bytes, more than the {limit} bytes that dayone reads")]
     TooLarge {
         /// Its path.
         path: String,
         /// Its size in bytes.
         size: u64,
-        /// The most that is read.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A name that is not text.
+    /// A file name is not UTF-8.
     #[error("{0:?} (with replacements) in the image is not a file name in UTF-8")]
     Name(String),
 }
 
-/// What to put directly behind an initramfs of `base_size` bytes so that the kernel unpacks `archive` over it: zeros
-/// up to the next multiple of 4, where alone the kernel recognises a raw archive, and the archive.
+/// The bytes to append to an initramfs of `base_size` bytes, so that the kernel unpacks `archive` over it: zeros up to the
+/// next multiple of 4, because the kernel recognises a raw archive only there, and the archive.
 pub fn appendix(base_size: u64, archive: &Archive) -> Vec<u8> {
-    let padding = base_size.wrapping_neg() % 4;
-    let mut bytes: Vec<u8> = (0..padding).map(|_| 0).collect();
-    bytes.extend(archive.to_bytes());
-    bytes
-}
-
-/// Whether an error of the archive comes from the reader beneath it.
-fn io_kind(error: &CpioError) -> Option<io::ErrorKind> {
-    match error {
-        CpioError::Io(error) => Some(error.kind()),
-        _ => None,
-    }
+    let padding: Vec<u8> = (0..base_size.wrapping_neg() % 4).map(|_| 0).collect();
+    [padding, archive.to_bytes()].concat()
 }
 
 #[cfg(test)]

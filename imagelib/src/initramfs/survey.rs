@@ -1,30 +1,30 @@
-//! One pass over a base initramfs that answers what later steps ask about it.
+//! One pass over an initramfs that collects what later steps need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ending, InitramfsError, Member, Tree, walk};
+use super::{InitramfsError, Member, ReadOutcome, Tree, walk};
 use crate::cpio::{CpioError, FileKind, MemberPath};
 use crate::source::Source;
 
 /// What is in an initramfs.
 #[derive(Debug)]
 pub struct Survey {
-    /// Its archives, as far as they could be read.
+    /// Its archives, up to the first that cannot be read.
     pub members: Vec<Member>,
     /// How far it could be read.
-    pub ending: Ending,
-    /// Which files it unpacks to.
+    pub outcome: ReadOutcome,
+    /// The file system that it unpacks to.
     pub tree: Tree,
-    /// The contents of the regular files that were asked for and are there.
+    /// The contents of the wanted regular files that exist.
     pub files: BTreeMap<MemberPath, Vec<u8>>,
 }
 
-/// Reads all of an initramfs once: its tree, and the contents of the regular files named in `wanted`, each of at most
-/// `limit` bytes. Of two copies of a path the last one counts.
+/// Reads an initramfs once: its tree, and the contents of the regular files in `wanted`, each at most `limit` bytes. If a path
+/// occurs twice, the last one counts.
 ///
-/// A file is found under the name that its entry has, and under the one that it comes to through symbolic links that
-/// the image had by then; not through links that follow it. Nor is a hard link's content found that stands before the
-/// link (dracut and GNU cpio put it behind the last one).
+/// A file is found under the name of its entry, and under the path that this name leads to through earlier symbolic links.
+/// It is not found through later links. The content of a hard link is found only if it comes with the last of its names, as
+/// dracut and GNU cpio write it.
 pub fn survey<S>(source: &S, wanted: &[MemberPath], limit: u64) -> Result<Survey, InitramfsError>
 where
     S: Source + ?Sized,
@@ -78,7 +78,7 @@ where
     }
     match too_large {
         Some(error) => Err(error),
-        None => Ok(Survey { members: walked.members, ending: walked.ending, tree, files }),
+        None => Ok(Survey { members: walked.members, outcome: walked.outcome, tree, files }),
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::compression::Compression;
-use crate::cpio::MemberPath;
+use crate::cpio::{CpioError, MemberPath};
 use crate::source::Source;
 
 const XZ: Compression = Compression::Xz;
@@ -65,9 +65,9 @@ fn base() -> Vec<u8> {
 }
 
 fn stop(image: &[u8]) -> (u64, StopReason) {
-    match walk(&image, |_, _| Ok(())).unwrap().ending {
-        Ending::Stopped { offset, reason } => (offset, reason),
-        Ending::Complete => panic!("read to the end"),
+    match walk(&image, |_, _| Ok(())).unwrap().outcome {
+        ReadOutcome::Stopped { offset, reason } => (offset, reason),
+        ReadOutcome::Complete => panic!("read to the end"),
     }
 }
 
@@ -92,7 +92,7 @@ fn members_of_all_kinds_are_found_at_the_offsets_that_the_kernel_takes() {
     image.extend([0; 1000]);
     assert_eq!(names(&image), ["0 a", "1 b", "2 c", "3 d", "4 e"]);
     let walked = walk(&image, |_, _| Ok(())).unwrap();
-    assert!(matches!(walked.ending, Ending::Complete));
+    assert!(matches!(walked.outcome, ReadOutcome::Complete));
     let found: Vec<_> = walked.members.iter().map(|member| (member.compression, member.entries)).collect();
     assert_eq!(found, [(None, 1), (Some(GZIP), 1), (Some(XZ), 1), (Some(ZSTD), 1), (None, 1)]);
     assert_eq!(walked.members[2].offset, walked.members[1].offset + gzip.len() as u64 + 3);
@@ -144,10 +144,10 @@ fn an_image_is_read_as_far_as_it_goes() {
     let with = |rest: &[u8]| [start.clone(), rest.to_vec()].concat();
     let bzip2 = with(b"BZh91AY");
     assert!(matches!(stop(&bzip2), (at, StopReason::Unsupported("bzip2")) if at == offset));
-    assert!(!walk(&bzip2, |_, _| Ok(())).unwrap().ending.stops_the_kernel());
+    assert!(!walk(&bzip2, |_, _| Ok(())).unwrap().outcome.stops_the_kernel());
     let signed = with(b"~Module signature appended~\n");
     assert!(matches!(stop(&signed), (at, StopReason::UnknownMagic) if at == offset));
-    assert!(walk(&signed, |_, _| Ok(())).unwrap().ending.stops_the_kernel());
+    assert!(walk(&signed, |_, _| Ok(())).unwrap().outcome.stops_the_kernel());
     assert_eq!(names(&bzip2), names(&start));
     let gzip = packed(GZIP, &["f a 1", "f b 2"]);
     for cut in [5, gzip.len() / 2, gzip.len() - 1] {

@@ -26,13 +26,13 @@ pub enum Node {
     Special,
 }
 
-/// Where a new file can go.
+/// The place for a new file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The path with all symbolic links above the file resolved.
     pub path: MemberPath,
-    /// The directories above it that do not exist, the outermost first. They, and no others, must be members of
-    /// the archive, before the file.
+    /// The missing directories above it, the outermost first. The archive must contain these directories, and no others,
+    /// before the file.
     pub missing: Vec<MemberPath>,
 }
 
@@ -40,21 +40,21 @@ pub struct Placement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlacementError {
-    /// A parent that cannot have children.
+    /// A part of the path is a file.
     #[error("{path} cannot be added to this initramfs: {parent} is not a directory there")]
     ParentNotDirectory {
         /// The file.
         path: MemberPath,
-        /// The path above it.
+        /// The part of the path that is a file.
         parent: String,
     },
-    /// The path itself is taken by a directory, or by a symbolic link to one.
+    /// The path is a directory, or a symbolic link to one.
     #[error("{0} cannot be added to this initramfs: it is a directory there")]
     Directory(MemberPath),
-    /// Symbolic links that lead nowhere.
+    /// Symbolic links above the path form a circle or lead nowhere.
     #[error("{0} cannot be added to this initramfs: the symbolic links above it go in a circle or lead nowhere")]
     Links(MemberPath),
-    /// A directory whose name is not text.
+    /// A directory that a symbolic link leads to has an invalid name.
     #[error("a symbolic link above the file leads out of what can be written: {0}")]
     Name(#[from] MemberPathError),
 }
@@ -68,7 +68,7 @@ pub struct Tree {
 }
 
 impl Default for Tree {
-    /// What every kernel has before it unpacks anything (`usr/default_cpio_list`).
+    /// The files of every kernel before it unpacks an initramfs (`usr/default_cpio_list`).
     fn default() -> Self {
         let directory = |mode| Node::Directory { mode };
         let nodes = [("dev", directory(0o755)), ("dev/console", Node::Special), ("root", directory(0o700))];
@@ -91,19 +91,18 @@ enum Blocked {
 }
 
 impl Tree {
-    /// What is at a path. Symbolic links above it are followed, one at the path itself is not.
+    /// The node at a path. Follows symbolic links above it, but not at the path itself.
     pub fn node(&self, path: &MemberPath) -> Option<&Node> {
         self.landing(path.as_str().as_bytes()).and_then(|real| self.nodes.get(&real))
     }
 
-    /// What is at a path when all symbolic links are followed.
+    /// The node at a path. Follows all symbolic links.
     pub fn resolve(&self, path: &MemberPath) -> Option<&Node> {
         let followed = self.follow(path.as_str().as_bytes()).ok()?;
         self.nodes.get(&followed.real)
     }
 
-    /// Whether the image ends in a compressed stream without a mark of its end, so that zeros must stand between it and
-    /// what is put behind it.
+    /// Whether the image ends in a compressed stream without an end mark. Appended data then needs zeros in front.
     pub fn is_open(&self) -> bool {
         self.open
     }
@@ -112,12 +111,12 @@ impl Tree {
         self.open = true;
     }
 
-    /// Every path that does not go through a symbolic link, with what is there, sorted.
+    /// All nodes by their paths without symbolic links, sorted.
     pub fn nodes(&self) -> impl Iterator<Item = (&[u8], &Node)> {
         self.nodes.iter().map(|(path, node)| (path.as_slice(), node))
     }
 
-    /// Where a regular file or a symbolic link for `path` goes, and which directories it needs.
+    /// Finds the place for a new regular file or symbolic link at `path`, and the directories that it needs.
     pub fn place(&self, path: &MemberPath) -> Result<Placement, PlacementError> {
         let not_directory = |parent: &[u8]| PlacementError::ParentNotDirectory {
             path: path.clone(),
@@ -140,8 +139,8 @@ impl Tree {
         Ok(Placement { path: member(&real)?, missing })
     }
 
-    /// Unpacks an entry, as the kernel does, and says where it went; nowhere if its parent is missing or a directory
-    /// that is not empty stands in its place.
+    /// Unpacks an entry as the kernel does, and returns its path. `None` if its parent is missing, or a directory with content
+    /// is in its place.
     pub(super) fn insert(&mut self, entry: &Entry, target: Vec<u8>) -> Option<Vec<u8>> {
         let real = self.landing(&entry.name)?;
         let node = match entry.kind() {

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
+use super::InitramfsError;
 use super::cursor::Cursor;
-use super::{InitramfsError, io_kind};
 use crate::compression::{Compression, Decoder, Magic};
 use crate::cpio::{CpioError, Entry, FileKind, Reader, Skip};
 use crate::source::Source;
 
-/// Real images have up to five members and some hundred thousand entries. These bounds keep what is held of a
-/// foreign one in memory, and the time it takes, within limits.
+/// Limits on the memory and the time that a foreign image can take. Real images have up to five members and some hundred
+/// thousand entries.
 const MEMBERS: usize = 1000;
 const ENTRIES: u64 = 1_000_000;
 const NAME_BYTES: u64 = 128 << 20;
@@ -19,41 +19,49 @@ const UNPACKED: u64 = 16 << 30;
 /// One archive of an initramfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Where it begins, in bytes of the image.
+    /// Its offset in the image, in bytes.
     pub offset: u64,
-    /// How it is compressed; none if it is raw.
+    /// Its compression; `None` if it is raw.
     pub compression: Option<Compression>,
     /// How many entries it has.
     pub entries: u64,
 }
 
-/// How far an initramfs could be read.
+/// The result of [`walk`].
 #[derive(Debug)]
 pub struct Walk {
-    /// The archives, as far as they could be read.
+    /// The archives, up to the first that cannot be read.
     pub members: Vec<Member>,
-    /// How it ended.
-    pub ending: Ending,
-    /// Whether it ends in a compressed stream that has no mark of its end ([`Decoder::is_open`]).
+    /// Whether all of the image could be read.
+    pub outcome: ReadOutcome,
+    /// Whether the image ends in a compressed stream without an end mark ([`Decoder::is_open`]).
     pub open: bool,
 }
 
 /// How reading an initramfs ended.
 #[derive(Debug)]
-pub enum Ending {
-    /// Every byte is accounted for.
+pub enum ReadOutcome {
+    /// All of the image could be read.
     Complete,
-    /// The entries before were visited, what comes after is not known.
+    /// A member could not be read to its end. What follows it is not known.
     Stopped {
-        /// Where the member begins that could not be read to its end, in bytes of the image.
+        /// The offset of that member in the image, in bytes.
         offset: u64,
         /// Why not.
         reason: StopReason,
     },
 }
 
-impl Ending {
-    /// Whether the kernel, too, stops here, so that nothing that is appended would be unpacked.
+impl ReadOutcome {
+    /// An error unless every byte could be read.
+    pub fn complete(self) -> Result<(), InitramfsError> {
+        match self {
+            Self::Complete => Ok(()),
+            Self::Stopped { offset, reason } => Err(InitramfsError::Unreadable { offset, reason }),
+        }
+    }
+
+    /// Whether the kernel stops at the same place, and so does not unpack anything appended.
     pub fn stops_the_kernel(&self) -> bool {
         match self {
             Self::Complete => false,
@@ -66,15 +74,15 @@ impl Ending {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// A compression that dayone does not read, by name. The kernel may.
+    /// dayone does not read a compression of this name. The kernel may.
     Unsupported(&'static str),
-    /// A raw archive, or anything behind one, that does not begin at a multiple of 4.
+    /// A raw archive, or what follows one, does not begin at a multiple of 4.
     Misaligned,
-    /// Neither an archive nor a compression, perhaps a signature or a check sum.
+    /// The bytes are neither an archive nor a known compression, perhaps a signature or a checksum.
     UnknownMagic,
-    /// An archive, or the stream that it is compressed to, is damaged.
+    /// An archive or its compressed stream is damaged.
     Damaged(CpioError),
-    /// More members, entries or bytes than dayone is ready to read.
+    /// The image has more members, entries or bytes than dayone reads.
     TooLarge,
 }
 
@@ -93,18 +101,17 @@ impl fmt::Display for StopReason {
 /// What [`walk`] shows of an entry.
 #[derive(Debug)]
 pub struct Visit<'e> {
-    /// In which member it is, counted from 0.
+    /// The number of its member, counted from 0.
     pub member: usize,
     /// The entry.
     pub entry: &'e Entry,
 }
 
-/// Visits every entry in the order in which the kernel unpacks them: where two have one path, the later one stays.
-/// The content can be read from the reader that `visit` is given; what it leaves is passed over. An error
-/// that `visit` returns ends the walk there.
+/// Visits every entry in the order in which the kernel unpacks them. If two entries have the same path, the later one stays.
+/// `visit` may read the entry's content from the given reader. An error from `visit` ends the walk.
 ///
-/// Of the image, no more than a buffer is held at any time. That a part cannot be read is told in [`Walk::ending`];
-/// an error means that there is no initramfs, or that the source failed.
+/// The walk holds only a buffer of the image in memory. [`Walk::outcome`] tells whether a part cannot be read. An error
+/// means that the image is not an initramfs, or that the source failed.
 pub fn walk<S, V>(source: &S, mut visit: V) -> Result<Walk, InitramfsError>
 where
     S: Source + ?Sized,
@@ -117,14 +124,14 @@ where
     if let Some(error) = cursor.take_failure() {
         return Err(error.into());
     }
-    let ending = match stop? {
-        None => Ending::Complete,
+    let outcome = match stop? {
+        None => ReadOutcome::Complete,
         Some((offset, StopReason::UnknownMagic | StopReason::Misaligned)) if walker.members.is_empty() => {
-            return Err(InitramfsError::NotAnInitramfs { offset });
+            return Err(InitramfsError::NotAnInitramfs(offset));
         }
-        Some((offset, reason)) => Ending::Stopped { offset, reason },
+        Some((offset, reason)) => ReadOutcome::Stopped { offset, reason },
     };
-    Ok(Walk { members: walker.members, ending, open: walker.open })
+    Ok(Walk { members: walker.members, outcome, open: walker.open })
 }
 
 struct Walker<'v, V> {
@@ -132,9 +139,9 @@ struct Walker<'v, V> {
     members: Vec<Member>,
     entries: u64,
     name_bytes: u64,
-    /// How many bytes may still come out of decoders.
+    /// How many more bytes the decoders may produce.
     unpacked: u64,
-    /// Whether the last member is a stream without a mark of its end.
+    /// Whether the last member is a stream without an end mark.
     open: bool,
 }
 
@@ -184,7 +191,7 @@ where
             match reader.fill_buf().map_err(stop_of_stream)?.first() {
                 None => break,
                 Some(b'0') if position.is_multiple_of(4) => {}
-                Some(_) => return Err(StopReason::Damaged(CpioError::Magic { offset: position })),
+                Some(_) => return Err(StopReason::Damaged(CpioError::Magic(position))),
             }
             position = position.wrapping_add(self.archive(&mut reader)?);
         }
@@ -193,7 +200,7 @@ where
         Ok(())
     }
 
-    /// One archive; says how long it is.
+    /// Reads one archive and returns its length in bytes.
     fn archive(&mut self, reader: &mut dyn Skip) -> Result<u64, StopReason> {
         let mut reader = Reader::new(reader);
         while let Some(entry) = reader.next_entry().map_err(stop_of_archive)? {
@@ -214,9 +221,9 @@ where
 }
 
 fn stop_of_archive(error: CpioError) -> StopReason {
-    match io_kind(&error) {
-        Some(io::ErrorKind::FileTooLarge) => StopReason::TooLarge,
-        _ => StopReason::Damaged(error),
+    match error {
+        CpioError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => StopReason::TooLarge,
+        error => StopReason::Damaged(error),
     }
 }
 
@@ -224,7 +231,7 @@ fn stop_of_stream(error: io::Error) -> StopReason {
     stop_of_archive(CpioError::Io(error))
 }
 
-/// Passes over zero bytes and says how many it were.
+/// Skips zero bytes and returns their number.
 fn skip_zeros<R: BufRead + ?Sized>(reader: &mut R) -> io::Result<u64> {
     let mut skipped = 0_u64;
     loop {
@@ -241,7 +248,7 @@ fn skip_zeros<R: BufRead + ?Sized>(reader: &mut R) -> io::Result<u64> {
     }
 }
 
-/// A decoder that gives no more than it may: a few KiB can unpack to terabytes.
+/// A decoder with a limit on its output: a few KiB can unpack to terabytes.
 struct Bounded<R> {
     inner: R,
     left: u64,

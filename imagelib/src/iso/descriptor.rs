@@ -1,9 +1,10 @@
 //! Volume descriptors (ECMA-119 §8), one block each, from the seventeenth block of the volume on.
 
 use super::directory::FileEntry;
-use super::fields::{u16_le, u32_both, u32_le};
+use super::fields::{read_bytes, u32_both};
 use super::record::Record;
 use super::{BLOCK, IsoError};
+use crate::fields::{array, u16_le, u32_le};
 use crate::source::Source;
 
 /// The blocks before the descriptors, which belong to the system (§6.2.1): partition tables, boot code.
@@ -12,8 +13,10 @@ const SYSTEM_AREA: u64 = 16 * BLOCK;
 /// Real images have three to five descriptors.
 const MOST_DESCRIPTORS: u64 = 64;
 
+/// Where the size of the path tables stands in a descriptor (§8.4.13).
+pub(super) const PATH_TABLE_SIZE: usize = 132;
 /// Where the root directory's record stands in a descriptor (§8.4.18).
-const ROOT_RECORD: usize = 156;
+pub(super) const ROOT_RECORD: usize = 156;
 
 /// What a volume descriptor describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +66,14 @@ pub(super) fn read(source: &dyn Source, base: u64) -> Result<Descriptors, IsoErr
         let offset = first.saturating_add(index * BLOCK);
         let Some(block) = read_block(source, offset)?.filter(|block| block.get(1..6) == Some(b"CD001")) else {
             return Err(match index {
-                0 => IsoError::NotIso { offset },
+                0 => IsoError::NotIso(offset),
                 _ => IsoError::Descriptors("have no terminator"),
             });
         };
         let kind = match (block.first(), block.get(88..91)) {
             (Some(255), _) => {
                 let (volume_id, space_size, primary_root) =
-                    primary.ok_or(IsoError::Descriptors("have no primary one among them"))?;
+                    primary.ok_or(IsoError::Descriptors("have no primary one"))?;
                 let udf = is_udf(source, offset + BLOCK)?;
                 return Ok(Descriptors { all, volume_id, space_size, primary_root, joliet_root, boot_catalog, udf });
             }
@@ -100,6 +103,28 @@ pub(super) fn read(source: &dyn Source, base: u64) -> Result<Descriptors, IsoErr
     Err(IsoError::Descriptors("do not end"))
 }
 
+/// The block and the size of a path table (§8.4.13 to 8.4.17).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathTable {
+    /// Where the descriptor has the number of its block: from 148 on in big-endian order.
+    pub(crate) field: usize,
+    /// Its first byte in the image. It may lie outside.
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+/// The path tables that a descriptor names: the main one and the optional one of each byte order.
+pub(crate) fn path_tables(descriptor: &[u8], base: u64) -> Vec<PathTable> {
+    let length = u32_le(descriptor, PATH_TABLE_SIZE).unwrap_or_default().into();
+    let table = |field: usize| {
+        let block = array(descriptor, field)?;
+        let block = if field < 148 { u32::from_le_bytes(block) } else { u32::from_be_bytes(block) };
+        let offset = base.saturating_add(u64::from(block) * BLOCK);
+        Some(PathTable { field, offset, length }).filter(|_| block != 0)
+    };
+    [140, 144, 148, 152].into_iter().filter_map(table).collect()
+}
+
 /// The root directory that a descriptor names.
 fn root(source: &dyn Source, block: &[u8], base: u64, offset: u64) -> Result<FileEntry, IsoError> {
     let block_size = u16_le(block, 128).unwrap_or_default();
@@ -109,7 +134,10 @@ fn root(source: &dyn Source, block: &[u8], base: u64, offset: u64) -> Result<Fil
     let bytes = block.get(ROOT_RECORD..ROOT_RECORD + 34).unwrap_or_default();
     let record = Record::parse(bytes, offset + ROOT_RECORD as u64)?;
     if !record.is_directory() {
-        return Err(IsoError::Record { offset: record.offset, reason: "is the root directory's and names a file" });
+        return Err(IsoError::Record {
+            offset: record.offset,
+            reason: "belongs to the root directory, but is a file's",
+        });
     }
     FileEntry::from_record(source, &record, base, String::new())
 }
@@ -133,5 +161,5 @@ fn read_block(source: &dyn Source, offset: u64) -> Result<Option<Vec<u8>>, IsoEr
     if offset.checked_add(BLOCK).is_none_or(|end| end > source.size()) {
         return Ok(None);
     }
-    source.read_vec(offset, BLOCK).map(Some).map_err(|source| IsoError::Read { offset, source })
+    read_bytes(source, offset, BLOCK).map(Some)
 }

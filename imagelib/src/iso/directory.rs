@@ -1,47 +1,57 @@
 //! The files of a directory.
 
-use super::record::{Record, iso_name, joliet_name};
+use super::record::{Naming, Record};
 use super::rock_ridge;
+use std::ops::Range;
+
+use super::fields::{read_bytes, u32_both};
 use super::{BLOCK, IsoError};
 use crate::source::Source;
 
-/// The largest directory that is read, in bytes: some fifty thousand files.
+/// The size in bytes of the largest directory that dayone reads: some fifty thousand files.
 pub(super) const LARGEST_DIRECTORY: u64 = 8 << 20;
 
 const BLOCK_LENGTH: usize = 2048;
 
-/// A range of the image, in bytes, that lies within it.
+/// A range of bytes within the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Its length in bytes.
     pub length: u64,
 }
 
-/// What an entry of a directory is.
+impl Extent {
+    /// The same as a range of byte offsets.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.length)
+    }
+}
+
+/// The kind of a directory's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A directory.
     Directory,
     /// A file.
     File,
-    /// A symbolic link of Rock Ridge. It is not followed.
+    /// A symbolic link of Rock Ridge, which the readers do not follow.
     Symlink,
 }
 
-/// An entry of a directory, and where all of it stands in the image.
+/// An entry of a directory, with the places of all its parts in the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Its name, without its directory: Rock Ridge's where it has one, else that of the tree. The root has none.
+    /// Its name without its directory: the Rock Ridge name, or else the tree's own. The root has an empty name.
     pub name: String,
-    /// Its name in the tree's own form, such as `KARGS.JSO`: what a reader without Rock Ridge sees.
+    /// Its name as readers without Rock Ridge see it, such as `KARGS.JSO`.
     pub tree_name: String,
     /// What it is.
     pub kind: EntryKind,
     /// Its content, in order. Only files of 4 GiB and more have several extents.
     pub extents: Vec<Extent>,
-    /// The directory records, one for each extent.
+    /// The offsets of its directory records in the image, one for each extent.
     pub records: Vec<u64>,
 }
 
@@ -59,7 +69,7 @@ impl FileEntry {
         Ok(entry)
     }
 
-    /// Adds the extent of a record. An empty file has an extent too, which says nothing about where it begins.
+    /// Adds the extent of a record. An empty file also has an extent, whose offset has no meaning.
     fn add(&mut self, source: &dyn Source, record: &Record<'_>, base: u64) -> Result<(), IsoError> {
         let extent = extent(source, base, record.block, record.size, record.offset)?;
         self.extents.push(extent);
@@ -67,7 +77,7 @@ impl FileEntry {
         Ok(())
     }
 
-    /// How many bytes its content has.
+    /// The size of its content in bytes.
     pub fn size(&self) -> u64 {
         self.extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.length))
     }
@@ -77,7 +87,7 @@ impl FileEntry {
         self.kind == EntryKind::Directory
     }
 
-    /// The content of a file that has at most `limit` bytes.
+    /// Reads the content of a file. An error if it is not a file or has more than `limit` bytes.
     pub fn read(&self, source: &dyn Source, limit: u64) -> Result<Vec<u8>, IsoError> {
         if self.kind != EntryKind::File {
             return Err(IsoError::Kind { name: self.name.clone(), wanted: "file" });
@@ -87,14 +97,13 @@ impl FileEntry {
         }
         let mut content = Vec::new();
         for Extent { offset, length } in self.extents.iter().copied() {
-            let part = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-            content.extend_from_slice(&part);
+            content.extend(read_bytes(source, offset, length)?);
         }
         Ok(content)
     }
 }
 
-/// An extent of the volume as a range of the image. `record` is who says so.
+/// An extent of the volume as a range of the image. `record` is the offset of its directory record, for errors.
 pub(super) fn extent(source: &dyn Source, base: u64, block: u64, size: u32, record: u64) -> Result<Extent, IsoError> {
     let offset = base.saturating_add(block.saturating_mul(BLOCK));
     let length = u64::from(size);
@@ -104,20 +113,11 @@ pub(super) fn extent(source: &dyn Source, base: u64, block: u64, size: u32, reco
     Ok(Extent { offset, length })
 }
 
-/// How the names of a tree are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
-    Iso,
-    /// With the bytes of every record's system use that are somebody else's.
-    RockRidge(usize),
-    Joliet,
-}
-
-/// The entries of `directory`, without those of itself and its parent.
+/// The entries of `directory`, without the entries for itself and its parent.
 pub(super) fn list(
     source: &dyn Source,
     base: u64,
-    names: Names,
+    names: Naming,
     directory: &FileEntry,
 ) -> Result<Vec<FileEntry>, IsoError> {
     let mut entries: Vec<FileEntry> = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn list(
         if record.is_self_or_parent() || record.is_associated() {
             return Ok(());
         }
-        let tree_name = if names == Names::Joliet { joliet_name(record.name) } else { iso_name(record.name) };
+        let tree_name = names.decode(record.name);
         match entries.last_mut().filter(|_| unfinished) {
             Some(last) if last.tree_name == tree_name => last.add(source, &record, base)?,
             Some(_) => {
@@ -140,52 +140,48 @@ pub(super) fn list(
     })?;
     if unfinished {
         let offset = entries.last().and_then(|entry| entry.records.last()).copied().unwrap_or_default();
-        return Err(IsoError::Record { offset, reason: "says that a file goes on, and it does not" });
+        return Err(IsoError::Record { offset, reason: "announces another extent of its file that does not follow" });
     }
     Ok(entries)
 }
 
-/// The entry of the first record of a file; none for a directory that stands here only because it had to move.
+/// The entry of a file's first record. `None` for a relocated directory, which belongs to another place.
 fn entry(
     source: &dyn Source,
     base: u64,
-    names: Names,
+    names: Naming,
     record: &Record<'_>,
     tree_name: String,
 ) -> Result<Option<FileEntry>, IsoError> {
     let mut entry = FileEntry::from_record(source, record, base, tree_name)?;
-    if let Names::RockRidge(skip) = names {
-        let system_use = record.system_use.get(skip..).unwrap_or_default();
-        let additions = rock_ridge::read(source, base, system_use, record.offset)?;
-        if additions.relocated_here {
-            return Ok(None);
-        }
-        if let Some(name) = additions.name {
-            entry.name = name;
-        }
-        if additions.symlink.is_some() {
-            entry.kind = EntryKind::Symlink;
-        }
-        if let Some(block) = additions.relocated_to {
-            entry.kind = EntryKind::Directory;
-            entry.extents = vec![moved_directory(source, base, block, record.offset)?];
-        }
+    let additions = rock_ridge::read(source, base, names, record)?;
+    if additions.relocated_here {
+        return Ok(None);
+    }
+    if let Some(name) = additions.name {
+        entry.name = name;
+    }
+    if additions.symlink.is_some() {
+        entry.kind = EntryKind::Symlink;
+    }
+    if let Some(block) = additions.relocated_to {
+        entry.kind = EntryKind::Directory;
+        entry.extents = vec![moved_directory(source, base, block, record.offset)?];
     }
     Ok(Some(entry))
 }
 
-/// The extent of a directory that is known only by its first block: its first record, its own, has the size.
+/// The extent of a directory whose first block is known. Its first record, for itself, has its size.
 pub(super) fn moved_directory(source: &dyn Source, base: u64, block: u64, record: u64) -> Result<Extent, IsoError> {
     let Extent { offset, .. } = extent(source, base, block, 34, record)?;
-    let bytes = source.read_vec(offset, 34).map_err(|source| IsoError::Read { offset, source })?;
-    let size = super::fields::u32_both(&bytes, 10, offset, "size of a directory")?;
+    let size = u32_both(&read_bytes(source, offset, 34)?, 10, offset, "size of a directory")?;
     extent(source, base, block, size, record)
 }
 
-/// The system use of the directory's own record, which comes first.
+/// The system use field of the directory's first record, for itself.
 pub(super) fn own_system_use(source: &dyn Source, directory: &FileEntry) -> Result<Vec<u8>, IsoError> {
     let Some(Extent { offset, length }) = directory.extents.first().copied() else { return Ok(Vec::new()) };
-    let bytes = source.read_vec(offset, length.min(BLOCK)).map_err(|source| IsoError::Read { offset, source })?;
+    let bytes = read_bytes(source, offset, length.min(BLOCK))?;
     Ok(Record::parse(&bytes, offset)?.system_use.to_vec())
 }
 
@@ -201,8 +197,7 @@ fn each_record(
         if length > LARGEST_DIRECTORY {
             return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY });
         }
-        let bytes = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
-        records(&bytes, offset, &mut each)?;
+        records(&read_bytes(source, offset, length)?, offset, &mut each)?;
     }
     Ok(())
 }

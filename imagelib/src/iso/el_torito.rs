@@ -2,18 +2,19 @@
 //! images that firmware starts from a CD.
 
 use super::directory::{EntryKind, Extent};
-use super::fields::{u16_le, u32_le};
+use super::fields::read_bytes;
 use super::volume::TreeKind;
 use super::{BLOCK, IsoError, Volume};
+use crate::fields::{u16_le, u32_le};
 use crate::source::Source;
 
-/// A catalog is as many records of this size as it has entries, and two for its beginning.
+/// The size of a catalog's records, in bytes.
 const RECORD: usize = 32;
 
-/// Load sizes are counted in these sectors, whatever the medium's blocks are.
+/// The unit of load sizes in bytes, whatever the medium's block size is.
 const SECTOR: u64 = 512;
 
-/// What an entry is for.
+/// The platform that an entry is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     /// PCs with a BIOS.
@@ -40,59 +41,59 @@ impl From<u8> for Platform {
     }
 }
 
-/// An image that firmware can start.
+/// A boot image in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootEntry {
-    /// Where its record stands in the image, in bytes.
+    /// The offset of its record in the ISO, in bytes.
     pub record: u64,
-    /// What it is for.
+    /// The platform that it is for.
     pub platform: Platform,
-    /// Whether firmware is to offer it.
+    /// Whether the catalog marks it as bootable.
     pub bootable: bool,
-    /// Whether it is started as it is, and not shown to the BIOS as a floppy or a hard disk.
+    /// Whether the BIOS starts it directly, instead of emulating a floppy or a hard disk.
     pub no_emulation: bool,
-    /// How many bytes firmware reads of it. UEFI takes 0 and 512 for all that follows (UEFI §13.3.2.1).
+    /// The number of bytes that firmware loads. For UEFI, 0 and 512 mean everything up to the end (UEFI §13.3.2.1).
     pub load_size: u64,
-    /// Its bytes: the file that begins there, else as many as are loaded. An EFI system partition outside the
-    /// volume's files may be longer: its own file system says how long.
+    /// Its bytes: the file that begins at its place, or else what firmware loads. An EFI system partition outside the
+    /// volume's files may be longer; its own file system has the size.
     pub image: Extent,
-    /// The file that it is, in the primary tree, such as `/isolinux/isolinux.bin`.
+    /// Its path in the primary tree, such as `/isolinux/isolinux.bin`. `None` if it is not a file.
     pub path: Option<String>,
 }
 
 /// A boot catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalog {
-    /// Where it begins in the image, in bytes.
+    /// Its offset in the ISO, in bytes.
     pub offset: u64,
-    /// Its entries, the default one first.
+    /// Its entries, the default entry first.
     pub entries: Vec<BootEntry>,
 }
 
 impl Catalog {
-    /// The entry that firmware of a platform starts first.
+    /// The first bootable entry for a platform.
     pub fn first(&self, platform: Platform) -> Option<&BootEntry> {
         self.entries.iter().find(|entry| entry.bootable && entry.platform == platform)
     }
 }
 
-/// Reads the boot catalog of a volume; none where the volume has no boot record. A catalog longer than a block, which
-/// nobody writes, is read as far as the block goes.
+/// Reads the boot catalog of a volume. `None` if the volume has no boot record. Reads only the first block of the catalog; no
+/// program writes more.
 pub fn read(source: &dyn Source, volume: &Volume) -> Result<Option<Catalog>, IsoError> {
     let Some(mut catalog) = without_files(source, volume)? else { return Ok(None) };
     name_files(source, volume, &mut catalog.entries)?;
     Ok(Some(catalog))
 }
 
-/// [`read`], without looking through the volume's files for the images: one block is read, and the images are as long
-/// as what firmware loads of them.
+/// Like [`read`], but does not search the volume's files for the images: it reads one block, and each image is as long as what
+/// firmware loads.
 pub fn without_files(source: &dyn Source, volume: &Volume) -> Result<Option<Catalog>, IsoError> {
     let Some(offset) = volume.boot_catalog() else { return Ok(None) };
     let damaged = |reason| IsoError::BootCatalog { offset, reason };
     if offset.checked_add(BLOCK).is_none_or(|end| end > source.size()) {
         return Err(damaged("lies outside the image"));
     }
-    let block = source.read_vec(offset, BLOCK).map_err(|source| IsoError::Read { offset, source })?;
+    let block = read_bytes(source, offset, BLOCK)?;
     let mut records = block.chunks_exact(RECORD).zip((offset..).step_by(RECORD));
     let (validation, _) = records.next().ok_or(damaged("is empty"))?;
     if validation.first() != Some(&1) || validation.get(30..32) != Some(&[0x55, 0xaa]) {

@@ -1,12 +1,12 @@
-//! What can be wrong with an ISO image.
+//! Errors about ISO images.
 
 use std::io;
 
-/// Why an image cannot be read as ISO 9660. Offsets are in bytes from the beginning of the image.
+/// Why an image cannot be read as ISO 9660. Offsets are in bytes from the beginning of the image, sizes and limits in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IsoError {
-    /// The image's bytes could not be read.
+    /// Reading the image failed.
     #[error("the ISO image cannot be read at offset {offset}: {source}")]
     Read {
         /// Where.
@@ -14,13 +14,10 @@ pub enum IsoError {
         /// Why.
         source: io::Error,
     },
-    /// No volume descriptor where the first must be.
-    #[error("not an ISO 9660 image: there is no volume descriptor at offset {offset}")]
-    NotIso {
-        /// Where one must be.
-        offset: u64,
-    },
-    /// The volume descriptors go on without an end, or have no primary one.
+    /// There is no volume descriptor at this offset, where the first one must be.
+    #[error("not an ISO 9660 image: there is no volume descriptor at offset {0}")]
+    NotIso(u64),
+    /// The volume descriptors have no end or no primary one.
     #[error("the ISO image is damaged: its volume descriptors {0}")]
     Descriptors(&'static str),
     /// The file is shorter than the volume it holds.
@@ -34,10 +31,10 @@ pub enum IsoError {
         /// How long the file is.
         actual: u64,
     },
-    /// Another logical block size than [`super::BLOCK`].
+    /// The volume has another logical block size than [`super::BLOCK`].
     #[error("the ISO image has blocks of {0} bytes, and only 2048 are supported")]
     BlockSize(u16),
-    /// A number that is recorded in both byte orders differs between them.
+    /// A number that is recorded in both byte orders differs between the two.
     #[error("the ISO image is damaged: the {field} at offset {offset} is not the same in both byte orders")]
     BothEndian {
         /// Which number.
@@ -45,7 +42,7 @@ pub enum IsoError {
         /// Where it stands.
         offset: u64,
     },
-    /// A directory record that makes no sense.
+    /// A directory record is invalid.
     #[error("the ISO image is damaged: the directory record at offset {offset} {reason}")]
     Record {
         /// Where it stands.
@@ -53,7 +50,7 @@ pub enum IsoError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A file or a directory that lies outside the image.
+    /// A file or a directory lies outside the image.
     #[error(
         "the ISO image is damaged or incomplete: the directory record at offset {record} points to {length} bytes \
          at offset {start}, outside the image"
@@ -66,21 +63,18 @@ pub enum IsoError {
         /// How long it would be.
         length: u64,
     },
-    /// A directory, or all directories together, of a size that no real image has.
+    /// A directory, or all directories together, are larger than in any real image.
     #[error("the ISO image is damaged: its directories take more than {limit} bytes at offset {offset}")]
     DirectoriesTooLarge {
-        /// The directory at which the bound was passed.
+        /// The directory that exceeded the limit.
         offset: u64,
         /// The bound.
         limit: u64,
     },
-    /// Directories nested deeper than any real image nests them, or a directory that holds itself.
-    #[error("the ISO image is damaged: the directory at offset {offset} is nested in itself or too deep")]
-    Nesting {
-        /// Where the directory's records begin.
-        offset: u64,
-    },
-    /// A boot catalog that is none.
+    /// The directory at this offset contains itself, or is nested deeper than in any real image.
+    #[error("the ISO image is damaged: the directory at offset {0} is nested in itself or too deep")]
+    Nesting(u64),
+    /// The boot catalog is invalid.
     #[error("the ISO image is damaged: its boot catalog at offset {offset} {reason}")]
     BootCatalog {
         /// Where it stands.
@@ -88,8 +82,8 @@ pub enum IsoError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A file that is larger than what it is read for can be.
-    #[error("the file {name:?} in the ISO image has {size} bytes, where at most {limit} make sense")]
+    /// A file is larger than it can be for its purpose.
+    #[error("the file {name:?} in the ISO image has {size} bytes, more than the limit of {limit}")]
     FileTooLarge {
         /// Its name.
         name: String,
@@ -98,7 +92,7 @@ pub enum IsoError {
         /// The bound.
         limit: u64,
     },
-    /// A directory where a file is wanted, or the other way round.
+    /// A directory is in the place of a file, or the other way round.
     #[error("{name:?} in the ISO image is not a {wanted}")]
     Kind {
         /// The name.

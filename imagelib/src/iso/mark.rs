@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::fields::read_bytes;
 use super::{BLOCK, DescriptorKind, IsoError, Volume};
 use crate::source::Source;
 
@@ -23,9 +24,7 @@ pub(crate) fn is_marked(source: &dyn Source, volume: &Volume) -> Result<bool, Is
     let Some(primary) = volume.descriptors().iter().find(|found| found.kind == DescriptorKind::Primary) else {
         return Ok(false);
     };
-    let read = |error| IsoError::Read { offset: primary.offset, source: error };
-    let block = source.read_vec(primary.offset, BLOCK).map_err(read)?;
-    Ok(block.get(PLACE) == Some(TEXT))
+    Ok(read_bytes(source, primary.offset, BLOCK)?.get(PLACE) == Some(TEXT))
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! Reading ISO 9660 images (ECMA-119) with Rock Ridge (IEEE P1282) and Joliet names.
 //!
-//! Everything read is foreign: sizes, depths and counts are bounded, so that garbage gives an error in good time.
-//! What is found carries its byte offsets in the image, because an edit is a set of patches over an image that is
-//! never rebuilt. [`author`] writes images where there is none to edit.
+//! The readers do not trust an image: they limit sizes, depths and counts, so that garbage soon gives an error. Everything
+//! that they find has its byte offset in the image, because an edit is a set of patches: dayone never rebuilds an image.
+//! [`author`] makes new images.
 
 pub mod author;
 pub mod coreos;
-mod descriptor;
+pub(crate) mod descriptor;
 mod directory;
 pub mod edit;
 pub mod el_torito;
 mod error;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod mark;
 mod record;
 mod rock_ridge;
@@ -29,5 +29,5 @@ pub use error::IsoError;
 pub use volume::{TreeKind, Volume};
 pub use walk::Walk;
 
-/// The only logical block size there is in practice, in bytes: that of a CD-ROM sector.
+/// The only logical block size in practice, in bytes: the size of a CD-ROM sector.
 pub const BLOCK: u64 = 2048;

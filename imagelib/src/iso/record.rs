@@ -82,15 +82,32 @@ impl<'a> Record<'a> {
     }
 }
 
+/// How the names of a tree are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    Iso,
+    /// ISO 9660 names, with Rock Ridge's beside them. The number of bytes at the beginning of every record's system use
+    /// that belong to something else.
+    RockRidge(usize),
+    Joliet,
+}
+
+impl Naming {
+    /// The name in a record's own field, without a version.
+    pub(super) fn decode(self, raw: &[u8]) -> String {
+        if self == Self::Joliet { joliet_name(raw) } else { iso_name(raw) }
+    }
+}
+
 /// A name of ISO 9660 as people write it: without the version and without the dot of an empty extension.
-pub(super) fn iso_name(raw: &[u8]) -> String {
+fn iso_name(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     let name = text.split(';').next().unwrap_or_default();
     name.strip_suffix('.').unwrap_or(name).to_owned()
 }
 
 /// A Joliet name: UCS-2, big-endian. Some programs append the version here too, some do not.
-pub(super) fn joliet_name(raw: &[u8]) -> String {
+fn joliet_name(raw: &[u8]) -> String {
     let units = raw.chunks_exact(2).map(|pair| match pair {
         [high, low] => u16::from_be_bytes([*high, *low]),
         _ => 0,

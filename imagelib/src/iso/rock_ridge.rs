@@ -1,7 +1,9 @@
 //! The System Use Sharing Protocol (IEEE P1281) and what of Rock Ridge (P1282) is about names and places.
 
-use super::fields::u32_le;
+use super::fields::read_bytes;
+use super::record::{Naming, Record};
 use super::{BLOCK, IsoError};
+use crate::fields::u32_le;
 use crate::source::Source;
 
 /// How often a record's system use may go on elsewhere. Real images need one or two.
@@ -62,9 +64,16 @@ pub(super) fn skip(root_system_use: &[u8]) -> Option<usize> {
     }
 }
 
-/// Reads a record's entries, following them to where they continue (CE).
-pub(super) fn read(source: &dyn Source, base: u64, system_use: &[u8], offset: u64) -> Result<Additions, IsoError> {
+/// Reads a record's entries, following them to where they continue (CE). Only trees with Rock Ridge names have any.
+pub(super) fn read(
+    source: &dyn Source,
+    base: u64,
+    names: Naming,
+    &Record { system_use, offset, .. }: &Record<'_>,
+) -> Result<Additions, IsoError> {
     let mut additions = Additions::default();
+    let Naming::RockRidge(skip) = names else { return Ok(additions) };
+    let system_use = system_use.get(skip..).unwrap_or_default();
     let mut name: Option<Vec<u8>> = None;
     let mut next = entries(system_use, &mut additions, &mut name);
     let mut continuations = 0;
@@ -72,12 +81,10 @@ pub(super) fn read(source: &dyn Source, base: u64, system_use: &[u8], offset: u6
         continuations += 1;
         let within = start.checked_add(length).is_some_and(|end| u64::from(end) <= BLOCK);
         if continuations > MOST_CONTINUATIONS || !within {
-            return Err(IsoError::Record { offset, reason: "has Rock Ridge entries that go on without an end" });
+            return Err(IsoError::Record { offset, reason: "has Rock Ridge entries that continue without end" });
         }
         let from = base.saturating_add(u64::from(block) * BLOCK).saturating_add(u64::from(start));
-        let area =
-            source.read_vec(from, u64::from(length)).map_err(|source| IsoError::Read { offset: from, source })?;
-        next = entries(&area, &mut additions, &mut name);
+        next = entries(&read_bytes(source, from, u64::from(length))?, &mut additions, &mut name);
     }
     additions.name = name.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(additions)

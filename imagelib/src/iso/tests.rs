@@ -159,7 +159,7 @@ fn the_extents_of_one_file_are_one_entry() {
     let last = all.list(&image, TreeKind::Primary, &many).unwrap().pop().unwrap();
     image[usize::try_from(last.records[0]).unwrap() + 25] = 0x80;
     let error = open(&image).find(&image, &path).unwrap_err().to_string();
-    assert!(error.contains("says that a file goes on"), "{error}");
+    assert!(error.contains("announces another extent"), "{error}");
 }
 
 /// An image of which only the beginning is at hand; the rest are zeros.
@@ -264,7 +264,7 @@ fn names_that_continue_in_themselves_are_an_error() {
     let entry = image[ce..ce + 28].to_vec();
     image[area..area + 28].copy_from_slice(&entry);
     let error = open(&image).walk(&image, TreeKind::Primary).find_map(Result::err).unwrap();
-    assert!(error.to_string().contains("go on without an end"), "{error}");
+    assert!(error.to_string().contains("continue without end"), "{error}");
 }
 
 #[test]

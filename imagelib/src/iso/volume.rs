@@ -1,21 +1,22 @@
 //! A volume: its descriptors and its trees of directories.
 
 use super::descriptor::{self, Descriptor};
-use super::directory::{self, FileEntry, Names};
+use super::directory::{self, FileEntry};
+use super::record::Naming;
 use super::walk::{Tree, Walk};
 use super::{IsoError, rock_ridge};
 use crate::source::Source;
 
-/// A tree of directories over the volume's files.
+/// A tree of directories with the volume's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeKind {
-    /// That of the primary descriptor: ISO 9660 names, and Rock Ridge's beside them where the volume has it.
+    /// The tree of the primary descriptor: ISO 9660 names, with Rock Ridge names beside them if the volume has them.
     Primary,
-    /// That of Joliet.
+    /// The Joliet tree.
     Joliet,
 }
 
-/// An ISO 9660 volume. It holds no bytes of the image: reading goes through the source that it was opened from.
+/// An ISO 9660 volume. It holds no bytes of the image: its methods need the source that it was opened from.
 #[derive(Debug, Clone)]
 pub struct Volume {
     base: u64,
@@ -34,8 +35,8 @@ impl Volume {
         Self::open_at(source, 0)
     }
 
-    /// Opens a volume whose first block stands at the byte `base`: hybrid images may have a second set of
-    /// descriptors and directories, for those who mount the partition that begins there.
+    /// Opens a volume whose first block is at byte `base`. Hybrid images may have a second set of descriptors and directories,
+    /// for systems that mount the partition at that place.
     pub fn open_at(source: &dyn Source, base: u64) -> Result<Self, IsoError> {
         let found = descriptor::read(source, base)?;
         let expected = base.saturating_add(found.space_size);
@@ -43,14 +44,14 @@ impl Volume {
             return Err(IsoError::Incomplete { expected, actual: source.size() });
         }
         let own = directory::own_system_use(source, &found.primary_root)?;
-        let names = rock_ridge::skip(&own).map_or(Names::Iso, Names::RockRidge);
+        let names = rock_ridge::skip(&own).map_or(Naming::Iso, Naming::RockRidge);
         Ok(Self {
             base,
             descriptors: found.all,
             id: found.volume_id,
             space_size: found.space_size,
             primary: Tree { root: found.primary_root, names },
-            joliet: found.joliet_root.map(|root| Tree { root, names: Names::Joliet }),
+            joliet: found.joliet_root.map(|root| Tree { root, names: Naming::Joliet }),
             boot_catalog: found.boot_catalog,
             udf: found.udf,
         })
@@ -61,13 +62,13 @@ impl Volume {
         &self.id
     }
 
-    /// Where the volume begins in the image, in bytes. All extents are relative to it on the medium; here, all
-    /// offsets are the image's.
+    /// The offset of the volume in the image, in bytes. On the medium, extents are relative to it; in this crate, all offsets
+    /// are relative to the image.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// The size of the volume, in bytes. The image may go on behind it.
+    /// The size of the volume in bytes. The image may be longer.
     pub fn space_size(&self) -> u64 {
         self.space_size
     }
@@ -77,14 +78,14 @@ impl Volume {
         &self.descriptors
     }
 
-    /// Where the boot catalog of El Torito begins in the image, in bytes.
+    /// The offset of the El Torito boot catalog in the image, in bytes. `None` if there is no boot record.
     pub fn boot_catalog(&self) -> Option<u64> {
         self.boot_catalog
     }
 
     /// Whether the primary tree has Rock Ridge names.
     pub fn has_rock_ridge(&self) -> bool {
-        matches!(self.primary.names, Names::RockRidge(_))
+        matches!(self.primary.names, Naming::RockRidge(_))
     }
 
     /// Whether there is a Joliet tree.
@@ -92,15 +93,15 @@ impl Volume {
         self.joliet.is_some()
     }
 
-    /// Whether the image is a UDF file system as well.
+    /// Whether the image is also a UDF file system.
     pub fn is_udf_bridge(&self) -> bool {
         self.udf
     }
 
     /// Finds a file by its path, such as `/coreos/kargs.json`, in the primary tree or else in Joliet's.
     ///
-    /// A name matches as Rock Ridge has it, and where nothing does, as any of its names does with letters of either
-    /// case. `.` and empty parts of the path are skipped; symbolic links are not followed.
+    /// A Rock Ridge name must match exactly; if none does, any of an entry's names matches in any case. `.` and empty parts
+    /// of the path are ignored, and symbolic links are not followed.
     pub fn find(&self, source: &dyn Source, path: &str) -> Result<Option<FileEntry>, IsoError> {
         for tree in [TreeKind::Primary, TreeKind::Joliet] {
             if let Some(entry) = self.find_in(source, tree, path)? {
@@ -135,8 +136,7 @@ impl Volume {
         self.tree(tree).map(|tree| &tree.root)
     }
 
-    /// The entries of a directory of a tree, without those of itself and its parent, in the order in which they
-    /// stand there.
+    /// The entries of a directory of a tree in their order on the medium, without the entries for itself and its parent.
     pub fn list(&self, source: &dyn Source, tree: TreeKind, directory: &FileEntry) -> Result<Vec<FileEntry>, IsoError> {
         match self.tree(tree) {
             Some(tree) => directory::list(source, self.base, tree.names, directory),
@@ -144,8 +144,7 @@ impl Volume {
         }
     }
 
-    /// All entries of a tree with their paths, directories before what they hold. Of a tree that the volume does not
-    /// have, there are none.
+    /// All entries of a tree with their paths, each directory before its content. Empty if the volume lacks the tree.
     pub fn walk<'a>(&'a self, source: &'a dyn Source, tree: TreeKind) -> Walk<'a> {
         Walk::new(source, self.base, self.tree(tree))
     }

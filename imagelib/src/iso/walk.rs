@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::IsoError;
-use super::directory::{self, FileEntry, Names};
+use super::directory::{self, FileEntry};
+use super::record::Naming;
 use crate::source::Source;
 
 /// The most that all directories of a tree may take, in bytes. An installation DVD has 2 MiB.
@@ -15,14 +16,14 @@ pub(super) const DEEPEST: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     pub(super) root: FileEntry,
-    pub(super) names: Names,
+    pub(super) names: Naming,
 }
 
 /// An iterator over the entries of a tree with their paths (`/EFI/BOOT/grub.cfg`). It ends after an error.
 pub struct Walk<'a> {
     source: &'a dyn Source,
     base: u64,
-    names: Names,
+    names: Naming,
     /// The directories entered, each with its path and what is left of its entries.
     open: Vec<(String, std::vec::IntoIter<FileEntry>)>,
     seen: BTreeSet<u64>,
@@ -32,7 +33,7 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(source: &'a dyn Source, base: u64, tree: Option<&Tree>) -> Self {
-        let names = tree.map_or(Names::Iso, |tree| tree.names);
+        let names = tree.map_or(Naming::Iso, |tree| tree.names);
         let mut walk = Self { source, base, names, open: Vec::new(), seen: BTreeSet::new(), read: 0, error: None };
         if let Some(tree) = tree {
             walk.error = walk.enter(String::new(), &tree.root).err();
@@ -43,7 +44,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, path: String, directory: &FileEntry) -> Result<(), IsoError> {
         for extent in directory.extents.iter().filter(|extent| extent.length > 0) {
             if !self.seen.insert(extent.offset) || self.open.len() >= DEEPEST {
-                return Err(IsoError::Nesting { offset: extent.offset });
+                return Err(IsoError::Nesting(extent.offset));
             }
             self.read = self.read.saturating_add(extent.length);
             if self.read > LARGEST_TREE {

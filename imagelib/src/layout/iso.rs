@@ -5,14 +5,11 @@ use std::ops::Range;
 use super::disk;
 use super::{Builder, Layout, Roles};
 use crate::base::live::{EspPlace, esps};
-use crate::iso::el_torito::{self, BootEntry, Platform};
+use crate::iso::descriptor::path_tables;
+use crate::iso::el_torito::{self, Platform};
+use crate::iso::fields::read_bytes;
 use crate::iso::{BLOCK, DescriptorKind, EntryKind, Extent, FileEntry, IsoError, TreeKind, Volume};
 use crate::source::Source;
-
-/// Path tables in a descriptor (ECMA-119 §8.4.14 to 8.4.18): their size, and the places of four of them.
-const TABLE_SIZE: usize = 132;
-const LITTLE_TABLES: [usize; 2] = [140, 144];
-const BIG_TABLES: [usize; 2] = [148, 152];
 
 pub(super) fn layout(source: &dyn Source, roles: &Roles) -> Result<Layout, IsoError> {
     let volume = Volume::open(source)?;
@@ -25,7 +22,7 @@ pub(super) fn layout(source: &dyn Source, roles: &Roles) -> Result<Layout, IsoEr
     // Damaged, it is nothing that firmware boots, and the files are there all the same.
     let catalog = el_torito::read(source, &volume).ok().flatten();
     builder.structure("boot catalog", catalog.iter().map(|catalog| catalog.offset..catalog.offset + BLOCK));
-    builder.structure("path tables", path_tables(source, &volume)?);
+    builder.structure("path tables", ranges_of_path_tables(source, &volume)?);
 
     let trees = match (volume.has_rock_ridge(), volume.has_joliet()) {
         (false, true) => [TreeKind::Joliet, TreeKind::Primary],
@@ -54,33 +51,24 @@ pub(super) fn layout(source: &dyn Source, roles: &Roles) -> Result<Layout, IsoEr
     let partitions = esps.iter().filter(|esp| esp.place == EspPlace::Partition);
     builder.structure(disk::ESP, partitions.map(|esp| esp.fat.range()));
     let nameless = catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.path.is_none());
-    builder.structure("boot image", nameless.filter(|entry| entry.platform != Platform::Uefi).map(loaded));
+    let others = nameless.filter(|entry| entry.platform != Platform::Uefi);
+    builder.structure("boot image", others.map(|entry| entry.image.range()));
     Ok(builder.finish())
 }
 
 fn ranges(entry: &FileEntry) -> impl Iterator<Item = Range<u64>> {
-    entry.extents.iter().map(|Extent { offset, length }| *offset..offset.saturating_add(*length))
+    entry.extents.iter().map(Extent::range)
 }
 
-fn loaded(entry: &BootEntry) -> Range<u64> {
-    entry.image.offset..entry.image.offset.saturating_add(entry.image.length)
-}
-
-fn path_tables(source: &dyn Source, volume: &Volume) -> Result<Vec<Range<u64>>, IsoError> {
+fn ranges_of_path_tables(source: &dyn Source, volume: &Volume) -> Result<Vec<Range<u64>>, IsoError> {
     let mut tables = Vec::new();
     let described = volume.descriptors().iter().filter(|descriptor| {
         matches!(descriptor.kind, DescriptorKind::Primary | DescriptorKind::Joliet | DescriptorKind::Supplementary)
     });
     for offset in described.map(|descriptor| descriptor.offset) {
-        let block = source.read_vec(offset, BLOCK).map_err(|source| IsoError::Read { offset, source })?;
-        let field = |at: usize| block.get(at..)?.first_chunk::<4>().copied();
-        let size = field(TABLE_SIZE).map_or(0, u32::from_le_bytes);
-        let little = LITTLE_TABLES.iter().filter_map(|at| field(*at)).map(u32::from_le_bytes);
-        let big = BIG_TABLES.iter().filter_map(|at| field(*at)).map(u32::from_be_bytes);
-        tables.extend(little.chain(big).filter(|table| *table != 0).map(|table| {
-            let start = volume.base().saturating_add(u64::from(table) * BLOCK);
-            start..start.saturating_add(u64::from(size))
-        }));
+        let block = read_bytes(source, offset, BLOCK)?;
+        let ranges = path_tables(&block, volume.base()).into_iter();
+        tables.extend(ranges.map(|table| table.offset..table.offset.saturating_add(table.length)));
     }
     Ok(tables)
 }

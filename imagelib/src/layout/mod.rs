@@ -1,7 +1,7 @@
-//! What the bytes of an image file are: which file of the system on it they belong to, or which structure.
+//! Tells which file or structure each byte of an image belongs to.
 //!
-//! A BMC reads ranges of an image; an operator wants to know how much of the kernel has been read. The directory tree is
-//! walked as it stands in the image, so that what moved to its end is found there.
+//! A BMC reads ranges of an image, and an operator wants to know how much of the kernel it has read. The module reads the
+//! directory trees of the finished image, so it finds files that dayone has moved.
 
 #![expect(clippy::single_range_in_vec_init, reason = "most files lie at one range")]
 
@@ -23,15 +23,15 @@ use builder::Builder;
 
 pub use roles::{BootRole, Roles};
 
-/// How many files are told apart in what is kept of a layout. All that a boot reads are among them.
+/// A good limit for [`Layout::reduced`]: all files that a boot reads are among them.
 pub const MOST_FILES: usize = 64;
 
-/// What is in no file.
+/// The name for bytes outside of all files and structures.
 const BETWEEN: &str = "between files";
-/// The files that are not told apart.
+/// The name for the files that a reduced layout does not list.
 const OTHERS: &str = "other files";
 
-/// Where files lie in an image. Its parts follow each other without gaps.
+/// The files of an image and their places. The parts follow each other without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     files: Vec<LaidFile>,
@@ -42,19 +42,19 @@ pub struct Layout {
 /// A file, or a structure, of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaidFile {
-    /// Its path, such as `/images/pxeboot/vmlinuz`, behind that of the file system image that it is in and a colon; or
-    /// what it is, such as `directories`.
+    /// The path of the file, such as `/images/pxeboot/vmlinuz`, or the name of the structure, such as `directories`. A file in a
+    /// file system image has that image's path and a colon in front.
     pub name: String,
     /// Whether it is a file.
     pub is_file: bool,
-    /// What it is to a boot.
+    /// Its role in a boot, if it has one.
     pub role: Option<BootRole>,
-    /// How many bytes of the image are its own: of a file system image, those that are in none of its files.
+    /// The number of its bytes in the image. For a file system image, the bytes outside of its files.
     pub size: u64,
 }
 
 impl Layout {
-    /// The layout of a file of an image, over the files of its base. Reads directories, and nothing of the files in them.
+    /// The layout of a file of an image, over the files of its base. Reads directories, but no content of files.
     pub fn of_file<S>(name: FileName, file: &Overlay, base: &Base, sources: S) -> Result<Self, IsoError>
     where
         S: Sources + Send + Sync,
@@ -78,14 +78,14 @@ impl Layout {
         iso::layout(source, roles)
     }
 
-    /// One file that is all of the image.
+    /// The layout of an image that is a single file.
     pub fn whole(name: &str, role: Option<BootRole>, size: u64) -> Self {
         let mut builder = Builder::new(size);
         builder.file(name, role, [0..size]);
         builder.finish()
     }
 
-    /// An initramfs, and what was put behind it.
+    /// The layout of an initramfs with appended archives.
     fn of_initrd(file: &Overlay) -> Self {
         let mut builder = Builder::new(file.size());
         let (mut base, mut added, mut position) = (Vec::new(), Vec::new(), 0);
@@ -102,7 +102,7 @@ impl Layout {
         builder.finish()
     }
 
-    /// The same with no more than some files told apart: those that have a role, and the largest.
+    /// The same layout with at most `most` files: those with a role, and the largest.
     #[must_use]
     pub fn reduced(self, most: usize) -> Self {
         builder::reduce(self, most)
@@ -124,7 +124,7 @@ impl Layout {
         self.parts.get(index).map(|(_, file)| *file)
     }
 
-    /// How many bytes of each file are in these ranges, which are in ascending order and do not overlap.
+    /// The number of bytes of each file in these ranges, which must be in ascending order and must not overlap.
     pub fn count(&self, ranges: &[Range<u64>]) -> Vec<u64> {
         let mut counts = vec![0; self.files.len()];
         for range in ranges {

@@ -1,13 +1,12 @@
-//! What files are to a boot.
+//! The roles of files in a boot.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::Serialize;
 
 use crate::base::{Base, IsoSystem};
 
-/// What a file is to a boot.
+/// The role of a file in a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootRole {
@@ -19,17 +18,13 @@ pub enum BootRole {
     Rootfs,
 }
 
-impl fmt::Display for BootRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kernel => "kernel",
-            Self::Initrd => "initrd",
-            Self::Rootfs => "rootfs",
-        })
-    }
-}
+named_variants!(BootRole {
+    Kernel => "kernel",
+    Initrd => "initrd",
+    Rootfs => "rootfs",
+});
 
-/// Which files of a medium have which role: as its boot menus say, and where they say nothing, as its files are called.
+/// The roles of the files on a medium: from its boot menus, or else from the names of the files.
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
     /// Paths in lower case.

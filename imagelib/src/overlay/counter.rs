@@ -1,42 +1,42 @@
-//! Numbers that count up: the chain of a file that lies in one piece, in the allocation table of a FAT32 file system.
-//! That of a file of a gigabyte is a quarter of a megabyte long, and says nothing.
+//! Ascending numbers. In the allocation table of FAT32, a file in one piece is such a chain. For a file of one gigabyte, the
+//! chain has a quarter of a megabyte, which need not be in memory.
 
-/// How many bytes a number takes.
+/// The size of a number in bytes.
 const NUMBER: u64 = 4;
 
-/// A run of bytes out of the numbers `first`, `first` + 1 and so on, each of four bytes, little-endian. Those past 2³²
-/// begin again with 0.
+/// A run of bytes from the numbers `first`, `first` + 1 and so on, each with four bytes, little-endian. After 2³² - 1 they
+/// continue with 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
     first: u32,
-    /// How many bytes before the run there would be.
+    /// How many bytes of the numbers the run skips.
     skip: u64,
     length: u64,
 }
 
 impl Counter {
-    /// So many whole numbers from `first` on.
+    /// `numbers` whole numbers from `first` on.
     pub fn new(first: u32, numbers: u32) -> Self {
         Self { first, skip: 0, length: u64::from(numbers) * NUMBER }
     }
 
-    /// How many bytes it is.
+    /// Its length in bytes.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it is no bytes at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The `length` bytes that begin `skip` bytes after its start. Both are within it.
+    /// The `length` bytes from `skip` on. Both must lie within the run.
     #[must_use]
     pub fn part(&self, skip: u64, length: u64) -> Self {
         Self { skip: self.skip + skip, length, ..*self }
     }
 
-    /// Fills `target` with its first bytes and says how many they are.
+    /// Fills `target` with its first bytes and returns their number.
     pub fn fill(&self, target: &mut [u8]) -> usize {
         let count = usize::try_from(self.length).unwrap_or(usize::MAX).min(target.len());
         for (byte, at) in target.iter_mut().zip(self.skip..self.skip + self.length) {
@@ -47,7 +47,7 @@ impl Counter {
         count
     }
 
-    /// What tells it from any other.
+    /// Bytes that identify it in a hash.
     pub(super) fn identity(&self) -> [u8; 20] {
         let mut identity = [0; 20];
         let parts =

@@ -1,7 +1,6 @@
-//! An image as a list of segments: ranges of the files of an immutable base, and a few bytes of our own in between.
+//! An image as a list of segments: ranges of an immutable base's files, with a few new bytes in between.
 //!
-//! Nothing is written out and nothing is copied. The size, the identity and the bytes of any range follow from the
-//! segments alone.
+//! Nothing is written or copied. The segments alone determine the size, the identity and the bytes of every range.
 
 mod counter;
 mod patch;
@@ -25,27 +24,26 @@ pub use source::OverlaySource;
 use crate::digest::Digest;
 use crate::source::{Role, Sources};
 
-/// Why segments do not make an overlay. Each means that a plan was made for another base than the one it is
-/// applied to, or a mistake in the plan.
+/// Why segments do not make an overlay: the plan is for another base, or has a mistake.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverlayError {
-    /// A patch, or a range, that reaches past the end of its file.
+    /// A patch or a range reaches past the end of its file.
     #[error("{length} bytes at offset {offset} do not fit in the {file} of {size} bytes")]
     OutOfBase {
         /// The file of the base.
         file: Role,
-        /// Where they begin.
+        /// The first byte.
         offset: u64,
-        /// How many they are.
+        /// The number of bytes.
         length: u64,
-        /// The file's size; 0 where the base has no such file.
+        /// The file's size in bytes; 0 if the base has no such file.
         size: u64,
     },
-    /// Two patches of the same bytes.
+    /// Two patches overlap at this offset.
     #[error("two patches overlap at offset {0}")]
     Overlap(u64),
-    /// More bytes than 64 bits can count.
+    /// The image would have more bytes than 64 bits can count.
     #[error("the image would be larger than 2^64 bytes")]
     TooLarge,
 }
@@ -57,17 +55,32 @@ pub enum Segment {
     Base {
         /// The file.
         file: Role,
-        /// Where they begin in it.
+        /// The first byte in the file.
         offset: u64,
-        /// How many they are.
+        /// The number of bytes.
         length: u64,
     },
-    /// What we put there.
+    /// New bytes.
     Own(Content),
 }
 
 impl Segment {
-    /// How many bytes it stands for.
+    /// The bytes at `range` of a file of the base.
+    pub fn base(file: Role, range: Range<u64>) -> Self {
+        Self::Base { file, offset: range.start, length: range.end.saturating_sub(range.start) }
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        Self::Own(Content::Bytes(bytes.into()))
+    }
+
+    /// `length` zero bytes, which take no memory.
+    pub fn zeros(length: u64) -> Self {
+        Self::Own(Content::Zeros(length))
+    }
+
+    /// Its length in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Base { length, .. } => *length,
@@ -75,7 +88,7 @@ impl Segment {
         }
     }
 
-    /// The part of it that begins `skip` bytes after its start and is `length` bytes long. Both are within it.
+    /// The `length` bytes from `skip` on. Both must lie within the segment.
     fn part(&self, skip: u64, length: u64) -> Self {
         match self {
             Self::Base { file, offset, .. } => Self::Base { file: *file, offset: offset + skip, length },
@@ -104,13 +117,13 @@ struct Placed {
 }
 
 impl Overlay {
-    /// The `file` of `size` bytes as it is, but for `patches`, whose order does not matter.
+    /// A file of `size` bytes with `patches`, in any order.
     pub fn patched(file: Role, size: u64, patches: Vec<Patch>) -> Result<Self, OverlayError> {
         let segments = patched(file, size, patches)?;
         Self::concatenated(&Sizes::from([(file, size)]), segments)
     }
 
-    /// Segments one after the other, over files of these sizes. Empty segments are dropped.
+    /// Segments one after the other, over files of these sizes. Drops empty segments.
     pub fn concatenated(sizes: &Sizes, segments: Vec<Segment>) -> Result<Self, OverlayError> {
         for segment in &segments {
             if let Segment::Base { file, offset, length } = *segment {
@@ -136,7 +149,7 @@ impl Overlay {
         Ok(Self { segments: placed, size: total })
     }
 
-    /// This image with the bytes of `lower` where it has ranges of a base: it was made over that image, as over a file.
+    /// Replaces the ranges of a base with the bytes of `lower`: this image was planned over `lower` as if it were a file.
     pub fn laid_over(&self, lower: &Self) -> Result<Self, OverlayError> {
         let mut segments = Vec::with_capacity(self.segments.len() + lower.segments.len());
         for Placed { segment, .. } in &self.segments {
@@ -153,13 +166,13 @@ impl Overlay {
         Self::placed(segments)
     }
 
-    /// Bytes in memory, over no base.
+    /// An image of bytes in memory, without a base.
     pub fn literal(bytes: Bytes) -> Self {
         let size = bytes.len() as u64;
-        Self { segments: vec![Placed { start: 0, segment: Segment::Own(Content::Bytes(bytes)) }], size }
+        Self { segments: vec![Placed { start: 0, segment: Segment::bytes(bytes) }], size }
     }
 
-    /// The files of the base that it has ranges of.
+    /// The files of the base that the image has ranges of.
     pub fn files(&self) -> BTreeSet<Role> {
         let file = |placed: &Placed| match placed.segment {
             Segment::Base { file, .. } => Some(file),
@@ -173,7 +186,7 @@ impl Overlay {
         self.size
     }
 
-    /// How many bytes of our own it holds in memory.
+    /// The number of new bytes that the image holds in memory.
     pub fn patch_size(&self) -> u64 {
         let own = |placed: &Placed| match &placed.segment {
             Segment::Own(Content::Bytes(bytes)) => bytes.len() as u64,
@@ -182,12 +195,13 @@ impl Overlay {
         self.segments.iter().map(own).sum()
     }
 
-    /// The segments that make up `range`, cut to it; what lies past the image's end is left out.
+    /// The segments of `range`, cut to it. Leaves out what lies past the image's end.
     pub fn segments(&self, range: Range<u64>) -> Segments<'_> {
         Segments::new(&self.segments, range.start.min(self.size)..range.end.min(self.size))
     }
 
-    /// Reads up to `buffer.len()` of the image's bytes from `offset` on and says how many: fewer only at the end.
+    /// Reads up to `buffer.len()` bytes of the image from `offset` on. Returns their number, which is smaller only at the end
+    /// of the image.
     pub fn read_at(&self, base: &dyn Sources, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut rest = buffer;
         let end = offset.saturating_add(rest.len() as u64);
@@ -211,12 +225,12 @@ impl Overlay {
         Ok(count)
     }
 
-    /// What the image is, as a digest over the segments and the digests of the base's files that they are ranges of;
-    /// none where one of those is not among `digests`. Equal for equal bytes only as long as they are planned alike,
-    /// but never equal for different bytes; no byte of the base is read.
+    /// The identity of the image: a SHA-256 over its segments and over the digests of the base's files that it has ranges of.
+    /// `None` if `digests` lacks one of these files. Different bytes never have the same identity. The same bytes have the
+    /// same identity only if they were planned alike. Reads nothing from the base.
     pub fn identity(&self, digests: &BTreeMap<Role, Digest>) -> Option<Digest> {
         let files: Vec<Role> = self.files().into_iter().collect();
-        // With one file, or none, every range is of the same file.
+        // With at most one file, the ranges need not name it.
         let several = files.len() > 1;
         let mut hasher = Sha256::new_with_prefix(if several { b"dayone overlay 2\0" } else { b"dayone overlay 1\0" });
         for file in &files {
@@ -251,8 +265,8 @@ impl Overlay {
         Some(Digest::finish(hasher))
     }
 
-    /// The SHA-256 of all the image's bytes. The beginning of the file that it begins with, up to the first patch, is
-    /// taken from `states` where it was hashed before; the rest is read.
+    /// The SHA-256 of the image's bytes. If the image begins with a file of the base, `states` may have its hash up to the
+    /// first patch; the rest is read.
     pub fn digest<'a>(
         &self,
         base: &dyn Sources,
@@ -283,8 +297,7 @@ impl Overlay {
 /// The sizes of the base's files, in bytes.
 pub type Sizes = BTreeMap<Role, u64>;
 
-/// The segments of a file of `size` bytes that stays as it is, but for `patches`, whose order does not matter. More may
-/// follow them.
+/// The segments of a file of `size` bytes with `patches`, in any order. The caller may append more segments.
 pub fn patched(file: Role, size: u64, mut patches: Vec<Patch>) -> Result<Vec<Segment>, OverlayError> {
     patches.sort_by_key(|patch| patch.offset);
     let mut segments = Vec::with_capacity(patches.len() * 2 + 1);
@@ -294,11 +307,11 @@ pub fn patched(file: Role, size: u64, mut patches: Vec<Patch>) -> Result<Vec<Seg
         let end = offset.checked_add(length).filter(|end| *end <= size);
         let end = end.ok_or(OverlayError::OutOfBase { file, offset, length, size })?;
         let gap = offset.checked_sub(position).ok_or(OverlayError::Overlap(offset))?;
-        segments.push(Segment::Base { file, offset: position, length: gap });
+        segments.push(Segment::base(file, position..position + gap));
         segments.push(Segment::Own(content));
         position = end;
     }
-    segments.push(Segment::Base { file, offset: position, length: size - position });
+    segments.push(Segment::base(file, position..size));
     Ok(segments)
 }
 

@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::Counter;
 
-/// What stands at an offset instead of the base's own bytes. A patch never changes the base's length.
+/// New bytes at an offset of a base. A patch never changes the base's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// Where in the base it begins, in bytes.
+    /// The offset in the base, in bytes.
     pub offset: u64,
-    /// What stands there.
+    /// The new bytes.
     pub content: Content,
 }
 
@@ -26,7 +26,7 @@ impl Patch {
         Self { offset, content: Content::Zeros(length) }
     }
 
-    /// Where the base's own bytes go on. A patch past `u64::MAX`, which no base can hold, ends there.
+    /// The offset of the first byte after the patch, at most `u64::MAX`.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.content.len())
     }
@@ -37,14 +37,14 @@ impl Patch {
 pub enum Content {
     /// These bytes.
     Bytes(Bytes),
-    /// So many zero bytes, which nobody has to hold in memory.
+    /// This number of zero bytes, which take no memory.
     Zeros(u64),
-    /// Numbers that count up, which nobody has to hold either.
+    /// Ascending numbers, which take no memory either.
     Counter(Counter),
 }
 
 impl Content {
-    /// How many bytes it is.
+    /// Its length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -53,14 +53,14 @@ impl Content {
         }
     }
 
-    /// Whether it is no bytes at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl fmt::Debug for Content {
-    /// Lengths only: what is embedded holds keys and passwords.
+    /// Lengths only, because embedded files contain keys and passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),

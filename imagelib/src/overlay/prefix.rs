@@ -1,5 +1,4 @@
-//! SHA-256 states over the beginnings of a base, so that hashing a thousand images of one base does not hash the
-//! base a thousand times.
+//! SHA-256 states over the beginnings of a base, so that hashing a thousand images of one base hashes the base only once.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -9,11 +8,11 @@ use sha2::{Digest as _, Sha256};
 use crate::digest::Digest;
 use crate::source::Source;
 
-/// How far the kept states lie apart. A state takes about 112 bytes, so this keeps a ten-thousandth of the base.
+/// The distance between the kept states. A state has about 112 bytes, so they take a ten-thousandth of the base's size.
 pub(super) const CHUNK: usize = 1 << 20;
 
-/// The hash states of a base after each mebibyte, as far as they have been needed. They belong to one base: using
-/// them with another gives wrong digests.
+/// The hash states of a base after each mebibyte, as far as they were needed. They belong to one base; with another base
+/// they give wrong digests.
 #[derive(Debug, Default)]
 pub struct PrefixStates {
     /// `states[i]` has absorbed `(i + 1) * CHUNK` bytes.
@@ -53,7 +52,7 @@ impl PrefixStates {
         Ok(hasher)
     }
 
-    /// Several threads may hash the same stretch at once; the first to come to a boundary keeps its state.
+    /// Several threads may hash the same part at once. The first one that reaches a boundary keeps its state.
     fn keep(&self, hasher: &Sha256, position: u64) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if position == (states.len() as u64 + 1) * CHUNK as u64 {

@@ -1,4 +1,4 @@
-//! An image that is read like a file: what looks into images can look into planned ones.
+//! An overlay as a source, so that readers of images can also read planned images.
 
 use std::io;
 

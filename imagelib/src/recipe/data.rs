@@ -1,4 +1,4 @@
-//! What is on a data drive, apart from the additions that every image has.
+//! The content of a data drive, except for the additions that every image has.
 
 use std::fmt;
 

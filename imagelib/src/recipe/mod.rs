@@ -1,4 +1,4 @@
-//! The canonical form of all that goes into an image. Its digest is what the image is.
+//! The canonical form of everything that goes into an image. Its SHA-256 is the image's id.
 
 mod data;
 mod order;
@@ -22,45 +22,45 @@ pub use order::PartOrder;
 pub use rootfs::{RootfsLocation, RootfsUrl, RootfsUrlError};
 pub use sealed::{RecipeError, SealedRecipe};
 
-/// All that decides an image's bytes. Equal recipes give equal images, on every machine and at any time. What is stored
-/// and identified is its canonical form: see [`SealedRecipe`].
+/// Everything that determines an image's bytes. Equal recipes give equal images on every machine and at any time. The
+/// canonical form ([`SealedRecipe`]) is what dayone stores and what the id is computed from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// The base that the image is made over.
     pub base: BaseIdentity,
-    /// What kind of image it is.
+    /// The format of the image.
     pub format: Format,
-    /// What is added to the base's system.
+    /// What to add to the base's system.
     pub additions: Additions,
-    /// The user's own Ignition config, merged with ours.
+    /// The user's own Ignition config, which is merged with the additions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition: Option<UserConfig>,
-    /// What becomes of the base's kernel arguments.
+    /// Changes to the base's kernel arguments.
     #[serde(default, skip_serializing_if = "KernelArgumentEdits::is_empty")]
     pub kernel_arguments: KernelArgumentEdits,
-    /// The titles of the boot entries that get the changed kernel arguments and what is added to the system; none: all.
+    /// The titles of the boot entries that get the kernel arguments and the additions. Empty for all entries.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub boot_entries: BTreeSet<String>,
-    /// How the system takes what is added, where that is not as its initramfs says.
+    /// The delivery profile, if the detected one is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryProfile>,
-    /// Where a system that fetches its root file system does so from; without it, that is left to the user's kernel arguments.
+    /// Where the system fetches its root file system from. `None` if the user's kernel arguments determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<RootfsLocation>,
-    /// What is on a data image, which has the base of no files.
+    /// The content of a data image, whose base is [`Base::Nothing`](crate::base::Base::Nothing).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDrive>,
-    /// Whether what the base already carries in its embed areas may be replaced.
+    /// Whether dayone may replace a configuration that the base already carries.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace_embedded: bool,
-    /// In which order its parts stand that could stand in any.
+    /// The order of the parts whose order has no meaning.
     #[serde(skip)]
     pub order: PartOrder,
 }
 
 impl Recipe {
-    /// The recipe of an image with these additions, and nothing else changed.
+    /// The recipe of an image with these additions and no other changes.
     pub fn new(base: BaseIdentity, format: Format, additions: Additions) -> Self {
         Self {
             base,
@@ -77,15 +77,15 @@ impl Recipe {
         }
     }
 
-    /// The recipe of the same content whose parts are in canonical order.
+    /// The same recipe with its parts in canonical order.
     #[must_use]
     pub fn in_canonical_order(&self) -> Self {
         Self { order: PartOrder::Canonical, ..self.clone() }
     }
 }
 
-/// The identity of a recipe, and so of its image: the SHA-256 of the canonical form. Not a secret, and not enough to
-/// get at the image.
+/// The id of a recipe, and so of its image: the SHA-256 of the canonical form. It is not a secret, and does not give access
+/// to the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecipeId(Digest);

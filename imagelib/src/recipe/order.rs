@@ -1,27 +1,31 @@
-//! One order for what has none, so that the same content is the same recipe.
+//! The canonical order of parts whose order has no meaning, so that the same content has the same id.
 
 use std::borrow::Cow;
 
 use super::Recipe;
 use crate::ignition::{SshPublicKey, UserConfig};
 
-/// In which order the parts of a recipe stand that could stand in any.
+/// The order of the parts of a recipe whose order has no meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PartOrder {
-    /// In one, whichever they were given in: profiles, units and files by name or path; SSH keys, each once, by key, where
-    /// lines with the same key keep their order, since `sshd(8)` takes the first that admits; arguments to delete by text;
-    /// in the user's Ignition config what Ignition takes in any order (see [`UserConfig::ordered`]).
+    /// Sorted:
     ///
-    /// Kernel arguments to append and to replace stay in theirs, which has a meaning.
+    /// - profiles, units and files by name or path;
+    /// - SSH keys by key, without duplicates. Lines with the same key keep their order, because `sshd(8)` takes the first one
+    ///   that admits the client;
+    /// - kernel arguments to delete by text;
+    /// - parts of the user's Ignition config as in [`UserConfig::ordered`].
+    ///
+    /// Kernel arguments to append and to replace keep their order, because it has a meaning.
     #[default]
     Canonical,
-    /// As they were given. For recipes that are stored already, whose identity and bytes must stay, and for those that
-    /// are always written in the same order.
+    /// As given. For recipes that are already stored, whose id and bytes must not change, and for recipes that are always
+    /// written in the same order.
     AsGiven,
 }
 
 impl Recipe {
-    /// The recipe with its parts in its order, which is what its identity and its image are made from.
+    /// The recipe with its parts in [its order](PartOrder). Its id and its image are made from this form.
     pub fn arranged(&self) -> Cow<'_, Self> {
         if self.order == PartOrder::AsGiven {
             return Cow::Borrowed(self);

@@ -1,4 +1,4 @@
-//! Where a system without its medium fetches its root file system from.
+//! URLs of root file systems that a system fetches over the network.
 
 use std::str::FromStr;
 
@@ -13,18 +13,18 @@ const LONGEST: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RootfsUrlError {
-    /// Another scheme, or none.
+    /// The scheme is missing or not supported.
     #[error("the URL of the root file system must begin with http:// or https://")]
     Scheme,
-    /// What would end the kernel argument, or change its meaning.
-    #[error("the URL of the root file system holds {0:?}; percent-encode it")]
+    /// A character would end the kernel argument or change its meaning.
+    #[error("the URL of the root file system contains {0:?}; percent-encode it")]
     Character(char),
-    /// Too long.
+    /// The URL is too long. With its length in bytes.
     #[error("the URL of the root file system has {0} bytes; a kernel command line has room for at most {LONGEST}")]
     Length(usize),
 }
 
-/// A URL as a kernel argument can carry it: printable ASCII without blanks and quotes.
+/// An `http` or `https` URL that fits into a kernel argument: printable ASCII without blanks and quotes, at most 1024 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RootfsUrl(String);
@@ -49,14 +49,14 @@ impl FromStr for RootfsUrl {
     }
 }
 
-/// Where the root file system is fetched from.
+/// Where a system fetches its root file system from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootfsLocation {
-    /// From this URL.
+    /// This URL.
     Url(RootfsUrl),
-    /// From beside the image itself, under this address of a media plane: what follows it depends on the image's token,
-    /// which only its server knows.
+    /// The URL of the image's own `rootfs.img`. This is its beginning, the address of a media plane; the rest depends on the
+    /// image's token, which only the server knows.
     MediaPlane(String),
 }
 

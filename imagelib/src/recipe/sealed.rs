@@ -1,6 +1,4 @@
-//! The canonical form of a recipe, and the identity that follows from it.
-
-use std::fmt;
+//! The canonical form of a recipe and its id.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,8 +6,8 @@ use serde_json::value::RawValue;
 use super::{PartOrder, Recipe, RecipeId};
 use crate::digest::Digest;
 
-/// The version of the canonical form, and of how an image is made from it. It is raised whenever the same recipe
-/// would give other bytes, so that an image keeps its bytes, and its address, for as long as it is published.
+/// The version of the canonical form and of the way an image is made from it. Raise it whenever the same recipe would give
+/// other bytes, so that a published image keeps its bytes and its URL.
 const VERSION: u32 = 1;
 
 /// Why stored bytes are not a recipe.
@@ -24,7 +22,7 @@ pub enum RecipeError {
         /// Column of the offending byte, from 1.
         column: usize,
     },
-    /// Written by another version of dayone.
+    /// The recipe has another version.
     #[error("the recipe has version {0}; this dayone makes images from version {VERSION}")]
     Version(u32),
 }
@@ -66,10 +64,10 @@ impl SealedRecipe {
         Self { recipe, canonical, id }
     }
 
-    /// Reads the canonical form. Recipes that an earlier dayone has written have their parts in the order in which they
-    /// were given, and keep it. Errors name places, never contents.
+    /// Reads the canonical form. A recipe from an earlier dayone keeps the order in which its parts were given. Errors name
+    /// places, never contents.
     ///
-    /// The identity follows from what was read, so compare it with the one that you expect.
+    /// The id is computed from `json`, so compare it with the one that you expect.
     pub fn from_canonical_json(json: &[u8]) -> Result<Self, RecipeError> {
         let VersionedJson { version, recipe } = serde_json::from_slice(json)?;
         if version != VERSION {
@@ -87,7 +85,7 @@ impl SealedRecipe {
         self.id
     }
 
-    /// The bytes that the identity is the SHA-256 of. They hold secrets where the recipe does.
+    /// The bytes whose SHA-256 is the id. They contain the recipe's secrets.
     pub fn canonical_json(&self) -> &[u8] {
         &self.canonical
     }
@@ -97,28 +95,23 @@ impl SealedRecipe {
         &self.recipe
     }
 
-    /// The recipe alone, for callers that no longer need its canonical form.
+    /// Drops the canonical form and returns the recipe.
     pub fn into_recipe(self) -> Recipe {
         self.recipe
     }
 }
 
-impl fmt::Debug for SealedRecipe {
-    /// Without the canonical form, which holds secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SealedRecipe").field("id", &self.id).field("recipe", &self.recipe).finish_non_exhaustive()
-    }
-}
+debug_only!(SealedRecipe { id, recipe });
 
 impl Recipe {
-    /// Writes the canonical form and computes the identity.
+    /// Writes the canonical form and computes the id.
     pub fn seal(self) -> SealedRecipe {
         let canonical = self.to_canonical_json();
         SealedRecipe::new(self, canonical)
     }
 
-    /// The recipe's identity, for callers that need nothing else: see [`seal`](Self::seal). The same content has the same
-    /// identity, in whichever order it was given.
+    /// The recipe's id, for callers that need nothing else: see [`seal`](Self::seal). The same content in any order has the
+    /// same id.
     pub fn id(&self) -> RecipeId {
         RecipeId(Digest::of(&self.to_canonical_json()))
     }

@@ -36,7 +36,7 @@ fn chosen(iso: &[u8]) -> Vec<String> {
 }
 
 const LOADER: &str = "EFI/BOOT/BOOTX64.EFI";
-const IN_ITSELF: &str = "is a unified kernel image, with its initrd and its kernel arguments inside it";
+const IN_ITSELF: &str = "is a unified kernel image, which contains its own initrd and kernel arguments";
 
 #[test]
 fn what_uefi_starts_by_default_must_be_reached() {
@@ -185,7 +185,8 @@ fn what_grub_loads_from_another_device_is_not_the_file_of_that_name() {
         let entry = format!("menuentry Other {{\n {menu}\n}}\n");
         let base = with_isolinux(&[(LOADER, grub())], &[("boot/grub/grub.cfg", format!("{GRUB}{entry}").into_bytes())]);
         let found = warnings(&planned(&base, &recipe(&base)).unwrap());
-        let expected = format!("from {device}, which is not the ISO file system: what it starts gets no network");
+        let expected =
+            format!("from {device}, which is not the ISO file system: the system that it starts gets no network");
         assert!(found.len() == 1 && found[0].contains(&expected), "{found:?}, not {expected}");
         let base = with_isolinux(&[(LOADER, grub())], &[("boot/grub/grub.cfg", format!("{entry}{GRUB}").into_bytes())]);
         assert!(refused(&base).1.contains(&format!("from {device}")));

@@ -143,7 +143,7 @@ fn what_has_no_place_on_a_drive_is_refused() {
         (on(&config_drive, |drive| drive.network_data = Some("[]".into())), "network_data.json is not a JSON object"),
         (with(|recipe| recipe.additions.keyfiles = keyfiles()), "a NetworkManager profile has no effect"),
         (with(|recipe| recipe.additions.no_auto_default = true), "a configuration of NetworkManager"),
-        (with(|recipe| recipe.replace_embedded = true), "what a base carries has no effect"),
+        (with(|recipe| recipe.replace_embedded = true), "an embedded configuration has no effect"),
         (
             with(|recipe| {
                 recipe.kernel_arguments =
@@ -151,8 +151,8 @@ fn what_has_no_place_on_a_drive_is_refused() {
             }),
             "a kernel argument",
         ),
-        (with(|recipe| recipe.format = Format::Iso), "no image of format 'iso'"),
-        (with(|recipe| recipe.data = None), "no image of format 'data'"),
+        (with(|recipe| recipe.format = Format::Iso), "an image of format 'iso'"),
+        (with(|recipe| recipe.data = None), "an image of format 'data'"),
     ] {
         let message = plan(&recipe).unwrap_err().to_string();
         assert!(message.contains(reason), "{reason}: {message}");

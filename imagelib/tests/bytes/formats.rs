@@ -104,16 +104,19 @@ fn an_image_is_of_the_format_asked_for_or_there_is_none() {
                 (Err(error), false) => {
                     let text = error.to_string();
                     let reason = match (format, &base) {
-                        (_, Base::Nothing) => "without a base there are data images only",
+                        (_, Base::Nothing) => "without a base, dayone makes only data images",
                         (format, _) if name == "no boot menu" && format != Format::Data => "no boot menu on it",
-                        (Format::Data, _) => "this base gives no image of format 'data': a data image has no base",
+                        (Format::Data, _) => {
+                            "dayone cannot make an image of format 'data' from this base: a data image has no base"
+                        }
                         (Format::MinimalIso, _) if name.starts_with("CoreOS") => {
-                            "gives no minimal ISO: it has no /coreos/miniso.dat"
+                            "a minimal ISO from this base: it has no /coreos/miniso.dat"
                         }
                         (Format::MinimalIso, _) => {
-                            "this base gives no image of format 'minimal-iso': only a CoreOS live ISO becomes one"
+                            "dayone cannot make an image of format 'minimal-iso' from this base: only a CoreOS live ISO can \
+                             become a minimal ISO"
                         }
-                        _ => "this base gives no image of format",
+                        _ => "dayone cannot make an image of format",
                     };
                     assert!(text.contains(reason), "{name} as {format}: {text}, not {reason}");
                     continue;

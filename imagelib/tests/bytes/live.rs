@@ -144,7 +144,8 @@ fn a_good_initramfs_grows_beside_one_that_cannot_be_read_and_one_that_is_not_the
 
     let image = planned(&base, &recipe(&base)).unwrap();
     let warnings = codes(&image);
-    let expected = ["taken for granted", "/live/rescue.img: gets no network configuration", "\"gone\" of /isolinux"];
+    let expected =
+        ["and assumes that it has", "/live/rescue.img: gets no network configuration", "\"gone\" of /isolinux"];
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     for text in expected {
         assert!(warnings.iter().any(|warning| warning.contains(text)), "{text}: {warnings:?}");
@@ -217,7 +218,7 @@ fn only_chosen_entries_change_and_what_they_share_is_said() {
         ..recipe(&base)
     };
     let image = planned(&base, &choose("two")).unwrap();
-    assert!(codes(&image).iter().any(|warning| warning.ends_with("as well: \"one\"")), "{:?}", codes(&image));
+    assert!(codes(&image).iter().any(|warning| warning.ends_with("same additions: \"one\"")), "{:?}", codes(&image));
     assert_eq!(image.kernel_arguments.as_deref(), Some("b x=y"));
     let output = output(&base, &image);
     assert_eq!(file(&output, "/isolinux/isolinux.cfg"), menu.replace("img b", "img b x=y").as_bytes());
@@ -233,7 +234,7 @@ fn only_chosen_entries_change_and_what_they_share_is_said() {
     let error = planned(&base, &Recipe { boot_entries: ["gone".to_owned()].into(), ..recipe(&base) }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "this ISO cannot be customised: the initrds that its boot menus load were not found: /live/gone.img"
+        "this ISO cannot be customised: dayone did not find the initrds that its boot menus load: /live/gone.img"
     );
 }
 
@@ -296,7 +297,7 @@ fn what_cannot_be_customised_is_refused_with_its_reason() {
     let gone = menu_iso(MENU, &[]);
     assert_eq!(
         refusal(&gone).to_string(),
-        "the initrds that its boot menus load were not found: /live/initrd.img (entry \"live\" of \
+        "dayone did not find the initrds that its boot menus load: /live/initrd.img (entry \"live\" of \
          /isolinux/isolinux.cfg), /live/rescue.img (entry \"rescue\" of /isolinux/isolinux.cfg), /live/gone.img (entry \
          \"gone\" of /isolinux/isolinux.cfg)"
     );
@@ -315,7 +316,7 @@ fn the_debian_installer_reads_no_keyfiles() {
     let base = menu_iso(MENU, &[("live/initrd.img", installer)]);
     assert_eq!(probe(&base).profile(), DeliveryProfile::RootInInitramfs);
     let image = planned(&base, &recipe(&base)).unwrap();
-    assert!(codes(&image)[0].contains("is the Debian installer, which reads no keyfiles"), "{:?}", codes(&image));
+    assert!(codes(&image)[0].contains("is the Debian installer, which does not read keyfiles"), "{:?}", codes(&image));
 }
 
 #[test]

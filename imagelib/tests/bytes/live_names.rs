@@ -138,8 +138,8 @@ fn a_file_that_shares_a_part_of_its_bytes_is_refused() {
     let error = planned(&base, &chosen("a")).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the initrd /live/a.img cannot be extended: it shares some of its bytes, and not all of them, with \
-         /live/unused.img in the ISO image, which a change of the one would tear apart"
+        "the initrd /live/a.img cannot be extended: it shares only some of its bytes with /live/unused.img in the ISO image, \
+         so a change of one would damage the other"
     );
     assert!(planned(&base, &chosen("b")).is_ok());
     // It is the default, too, so that the others do not make up for it.
@@ -149,7 +149,10 @@ fn a_file_that_shares_a_part_of_its_bytes_is_refused() {
     let mut base = media(&[0, 1, 2, 3], &[0, 1, 2]);
     link(&mut base, "/live/unused.img", "/EFI/BOOT/grub.cfg", 3);
     let error = planned(&base, &recipe(&base)).unwrap_err().to_string();
-    assert!(error.starts_with("\"/EFI/BOOT/grub.cfg\" in the ISO image cannot be edited: it shares some"), "{error}");
+    assert!(
+        error.starts_with("\"/EFI/BOOT/grub.cfg\" in the ISO image cannot be edited: it shares only some"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -166,5 +169,5 @@ fn a_file_that_two_loaders_read_as_different_menus_is_refused() {
     link(&mut base, "/boot/grub/grub.cfg", "/isolinux/isolinux.cfg", 0);
     let error = planned(&base, &recipe(&base)).unwrap_err();
     assert!(matches!(&error, ImageError::SharedMenu { .. }), "{error}");
-    assert!(error.to_string().contains("/boot/grub/grub.cfg and /isolinux/isolinux.cfg are one file"), "{error}");
+    assert!(error.to_string().contains("/boot/grub/grub.cfg and /isolinux/isolinux.cfg are the same file"), "{error}");
 }

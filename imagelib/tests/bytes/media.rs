@@ -190,8 +190,8 @@ fn a_base_of_several_files_says_what_is_missing() {
     let bios = [loader, core];
     let without_kernel = Files::from([(Role::Initrd, initramfs(&[])), grub.clone()]);
     for (files, format, reason) in [
-        (without_kernel.clone(), Format::Iso, "'iso': it has no kernel"),
-        (without_kernel, Format::Usb, "'usb': it has no kernel"),
+        (without_kernel.clone(), Format::Iso, "'iso' from this base: it has no kernel"),
+        (without_kernel, Format::Usb, "'usb' from this base: it has no kernel"),
         (kernel_and(&[]), Format::Iso, "it has no boot loader; give esp:PATH for UEFI machines, bios-loader:PATH"),
         (kernel_and(&[]), Format::Usb, "it has no boot loader for UEFI machines"),
         (kernel_and(&bios), Format::Usb, "the only ones that boot this format; give esp:PATH"),
@@ -216,13 +216,16 @@ fn boot_loaders_that_are_none_are_refused_when_the_base_is_opened() {
     let [loader, core, first_sector] = isolinux();
     let fat = esp(&[(X86, b"MZ")]);
     for (files, reason) in [
-        (vec![(Role::Esp, vec![0x42; 5000])], "the ESP is no image of an EFI system partition"),
-        (vec![(Role::Esp, b"MZ".to_vec())], "the ESP is no image of an EFI system partition"),
-        (vec![(Role::Esp, fat[..fat.len() / 2].to_vec())], "the ESP is no image of an EFI system partition"),
+        (vec![(Role::Esp, vec![0x42; 5000])], "the ESP is not the image of an EFI system partition"),
+        (vec![(Role::Esp, b"MZ".to_vec())], "the ESP is not the image of an EFI system partition"),
+        (vec![(Role::Esp, fat[..fat.len() / 2].to_vec())], "the ESP is not the image of an EFI system partition"),
         (vec![(Role::Esp, esp(&[("EFI/debian/shimx64.efi", b"MZ")]))], "the ESP has no EFI/BOOT/BOOTX64.EFI"),
         (vec![loader.clone()], "needs ldlinux.c32"),
         (vec![core], "isolinux.bin is missing"),
-        (vec![loader, (Role::BiosBootCode, vec![0; 440])], "(440 bytes) is none that is known"),
+        (
+            vec![loader, (Role::BiosBootCode, vec![0; 440])],
+            "dayone does not know one of the files given as BIOS boot loader (440 bytes)",
+        ),
         (vec![(Role::BiosLoader, vec![0; 600_000])], "no boot loader has more than 524288"),
         (vec![first_sector.clone(), (Role::BiosLoader, first_sector.1)], "the same part"),
     ] {
@@ -372,6 +375,6 @@ fn an_iso_that_no_table_makes_boot_is_no_disk() {
         assert_eq!(found.disk, DiskTable::Impossible(reason));
         assert!(base.formats().contains(&Format::Iso) && !base.formats().contains(&Format::Usb), "{reason}");
         let error = plan(&files, Format::Usb).unwrap_err().to_string();
-        assert_eq!(error, format!("this base gives no image of format 'usb': {reason}"));
+        assert_eq!(error, format!("dayone cannot make an image of format 'usb' from this base: {reason}"));
     }
 }

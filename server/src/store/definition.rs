@@ -319,7 +319,7 @@ mod tests {
             ("a=kernel:k,kernel:l", "twice"),
             ("a=kernel:k,initrd:i,iso:x", "give either"),
             ("a=kernel:k,initrd:i,ramdisk:x", "\"ramdisk:x\" is none of"),
-            ("a=iso:x,profile:debian", "no delivery profile \"debian\""),
+            ("a=iso:x,profile:debian", "\"debian\" is not a delivery profile"),
             ("a=iso:x,profile:dracut,profile:coreos", "twice"),
             ("a=kernel:/a,b,initrd:i", "comma"),
             (

@@ -128,7 +128,7 @@ async fn bad_orders_of_drives_say_what_is_bad() {
     let problem = Answer::of(dayone.post(ORDER, NMSTATE)).await.problem("documents-refused");
     assert_eq!(problem["findings"][0]["code"], "not-in-network-data", "{problem}");
     for (body, kind, reason) in [
-        (json!({"data": {"kind": "config-2"}}), "image-refused", "would hold nothing"),
+        (json!({"data": {"kind": "config-2"}}), "image-refused", "would be empty"),
         (json!({"format": "data", "documents": NMSTATE}), "malformed-request", "config-2, cidata or combustion"),
         (json!({"format": "data"}), "malformed-request", "neither"),
         (json!({"data": {"file_system": "iso"}}), "malformed-request", "kind"),

@@ -169,7 +169,7 @@ async fn bad_requests_say_what_is_bad() {
         (
             json!({"base": "coreos", "documents": NMSTATE, "kernel_arguments": {"append": [long]}}),
             "does-not-fit",
-            "is the most",
+            "accept at most",
         ),
         (
             json!({"base": "coreos", "nmstate": {"interfaces": [{"name": "much-too-long-for-a-name", "type": "ethernet"}]}}),

@@ -80,7 +80,7 @@ fn arguments_that_make_no_drive_are_refused() {
         (&["--user-data", &base, "--host", &host], 2, "--data"),
         (&["--host", &host], 2, "--base BASE"),
         (&["--base", &base], 2, "--host FILE"),
-        (&["--data", "cidata"], 1, "would hold nothing"),
+        (&["--data", "cidata"], 1, "would be empty"),
         (&["--data", "cidata", "--karg-append", "a", "--host", &host], 1, "a kernel argument has no effect"),
         (&["--data", "cidata", "--network-data", "nowhere"], 2, "nowhere"),
     ] {

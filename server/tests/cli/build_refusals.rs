@@ -93,16 +93,16 @@ fn wrong_values_are_told_without_secrets() {
         ("--ssh-key", key, 2, "private SSH key"),
         ("--ssh-key", "nonsense", 2, "neither a file nor a public key"),
         ("--ssh-key", &none, 1, "holds no SSH key"),
-        ("--ignition", &ign, 1, "bad.ign: the Ignition config is of spec 2.2.0"),
+        ("--ignition", &ign, 1, "bad.ign: the Ignition config has spec 2.2.0"),
         ("--ignition", "/nonexistent.ign", 2, "cannot read /nonexistent.ign"),
         ("--unit", &service, 1, "not the name of a systemd unit"),
         ("--file", "/etc/motd=/nonexistent", 2, "cannot read /nonexistent"),
         ("--file", "etc/motd=/etc/hostname", 2, "not an absolute path"),
-        ("--karg-append", "a b", 2, "holds a space"),
-        ("--karg-delete", "not-there", 1, "is not there"),
+        ("--karg-append", "a b", 2, "contains a space"),
+        ("--karg-delete", "not-there", 1, "has no kernel argument"),
         ("--karg-replace", "a=b", 2, "KEY=OLD=NEW"),
         ("--hostname", "under_score", 2, "not a host name"),
-        ("--format", "floppy", 2, "none of iso, minimal-iso, initrd, usb and data"),
+        ("--format", "floppy", 2, "use iso, minimal-iso, initrd, usb or data"),
     ] {
         let arguments = ["build", "--host", &host(), "--base", &base, "-o", &out, option, value];
         refused(&place, &arguments, code, sentence);

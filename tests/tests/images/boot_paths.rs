@@ -131,7 +131,7 @@ fn problem(base: &Path, query: &str) -> String {
     answer.json::<Value>().unwrap()["detail"].as_str().unwrap().to_owned()
 }
 
-const UNIFIED: &str = "is a unified kernel image, with its initrd and its kernel arguments inside it";
+const UNIFIED: &str = "is a unified kernel image, which contains its own initrd and kernel arguments";
 
 #[test]
 fn a_unified_kernel_image_that_firmware_starts_is_an_error() {
@@ -217,7 +217,7 @@ fn only_coreos_has_a_minimal_iso() {
     let base = medium.iso();
     let built = build(&base, &base.with_extension("image"), &[]);
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let reason = "this base gives no image of format 'minimal-iso': only a CoreOS live ISO becomes one";
+    let reason = "dayone cannot make an image of format 'minimal-iso' from this base: only a CoreOS live ISO can become a minimal ISO";
     let errors = [refusal(&base, &["--format", "minimal-iso"]), problem(&base, "format=minimal-iso")];
     assert!(errors.iter().all(|error| error.contains(reason)), "{errors:?}");
     let parts = format!("kernel:{0}/live/vmlinuz,initrd:{0}/live/initrd.img", medium.path("tree").display());

@@ -200,5 +200,5 @@ fn the_kernel_does_not_see_a_misaligned_archive_and_neither_do_we() {
     let console = boot(directory.path(), &image);
     assert!(!console.contains("FOUND"), "{console}");
     let survey = survey(&image, &[keyfile("raw")], 1 << 20).unwrap();
-    assert!(survey.files.is_empty() && survey.ending.stops_the_kernel());
+    assert!(survey.files.is_empty() && survey.outcome.stops_the_kernel());
 }

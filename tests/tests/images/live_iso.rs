@@ -301,7 +301,7 @@ fn an_image_is_no_base() {
         let refused = build(&customised.image, &again, force);
         let errors = String::from_utf8(refused.stderr).unwrap();
         assert!(refused.status.code() == Some(1) && !again.exists(), "{errors}");
-        assert!(errors.contains("is an image that dayone has made") && !errors.contains("--force"), "{errors}");
+        assert!(errors.contains("dayone has already changed this image") && !errors.contains("--force"), "{errors}");
     }
     let server = Server::start("image", &customised.image);
     let base: Value = reqwest::blocking::get(format!("{}/v1/bases/image", server.api)).unwrap().json().unwrap();

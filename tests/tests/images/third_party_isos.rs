@@ -28,7 +28,7 @@ const EMULATED: &str = "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) s
     dayone can add nothing to what it starts: /boot/floppy.img is the image of a floppy or a hard disk that the BIOS \
     emulates (El Torito), and dayone does not change the boot menu in it";
 /// An example in the menu, of a system that is not on the medium.
-const NOT_THERE: &str = "the initrds that its boot menus load were not found: /initrd.img (entry \
+const NOT_THERE: &str = "dayone did not find the initrds that its boot menus load: /initrd.img (entry \
     \"GNU/Linux\" of /boot/grub/grub.cfg)";
 
 #[test]
@@ -124,7 +124,7 @@ fn the_debian_installer_is_told_from_what_reads_keyfiles() {
         evidence.contains("the Debian installer") && evidence.contains("NetworkManager is not in it"),
         "{evidence}"
     );
-    let says = "is the Debian installer, which reads no keyfiles";
+    let says = "is the Debian installer, which does not read keyfiles";
     assert!(found["findings"].to_string().contains(says), "{}", found["findings"]);
     let entries = found["boot_entries"].as_array().unwrap();
     let of = |path: &str| entries.iter().filter(|entry| entry["configuration"] == path).count();

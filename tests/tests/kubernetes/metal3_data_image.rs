@@ -221,7 +221,7 @@ fn what_cannot_be_made_is_told_without_what_secrets_hold_and_made_once_it_can() 
         note
     };
     create(&site, "floppy", &json!({KIND: "floppy"}), "");
-    assert!(told("floppy", "ConfigurationError").contains("none of config-2, cidata and combustion"));
+    assert!(told("floppy", "ConfigurationError").contains("use config-2, cidata or combustion"));
 
     create(&site, "missing", &json!({KIND: "cidata", USER_DATA: "later"}), "");
     assert_eq!(told("missing", "MissingSecret"), "the Secret later does not exist");

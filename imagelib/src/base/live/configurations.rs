@@ -5,11 +5,11 @@ use crate::boot_config::{Found, MAX_CONFIG_SIZE, discover};
 use crate::iso::{EntryKind, IsoError, TreeKind, Volume};
 use crate::source::Source;
 
-/// A boot loader's configuration, and where it lies.
+/// A boot loader's configuration and the file system that it is on.
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration {
     pub(crate) found: Found,
-    /// The EFI system partition that it is in; none: the ISO file system.
+    /// The index of its EFI system partition; `None` for the ISO file system.
     pub(crate) esp: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! A live ISO as it is shown to people and programs.
+//! Descriptions of live ISOs for the API and the command line.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,12 +7,12 @@ use super::{LiveInitrd, LiveIso};
 use crate::delivery::{self, DeliveryProfile};
 use vocabulary::network_files::NetworkManagerVersion;
 
-/// What of an ISO can be customised.
+/// What dayone can customise on an ISO.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LiveDescription {
-    /// The entries of its boot menus that start Linux.
+    /// The boot entries that start Linux.
     pub boot_entries: Vec<BootEntryDescription>,
-    /// The initramfs images that they load.
+    /// The initramfs images that these entries load.
     pub initrds: Vec<InitrdDescription>,
 }
 
@@ -60,7 +60,7 @@ pub struct InitrdDescription {
 }
 
 impl LiveIso {
-    /// What there is, for showing.
+    /// Describes the boot entries and the initramfs images.
     pub fn describe(&self) -> LiveDescription {
         let entry = |view: super::EntryView<'_>| BootEntryDescription {
             title: view.entry.title.clone(),
@@ -73,10 +73,8 @@ impl LiveIso {
             initrds: self.initrds.iter().map(LiveInitrd::describe).collect(),
         }
     }
-}
 
-impl LiveIso {
-    /// The release of NetworkManager in all of the initramfs images that can be read and have one.
+    /// The release of NetworkManager, if all initramfs images with NetworkManager have the same.
     pub(in crate::base) fn network_manager_version(&self) -> Option<NetworkManagerVersion> {
         let mut versions = self.initrds.iter().filter_map(LiveInitrd::network_manager_version);
         let first = versions.next()?;

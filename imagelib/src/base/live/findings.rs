@@ -1,11 +1,12 @@
-//! What the user should know about a live ISO before a host boots from an image of it.
+//! Warnings about live ISOs.
 
+use super::defaults::place;
 use super::{EntryView, LiveInitrd, LiveIso, NotCustomisable, paths};
 use crate::delivery;
 use vocabulary::report::{DocumentPath, Report};
 
 impl LiveIso {
-    /// What the user should know about it, whatever is delivered.
+    /// Warnings about the ISO, whatever is added to it.
     pub fn report(&self) -> Report {
         let mut report = Report::new();
         if self.customised {
@@ -25,11 +26,11 @@ impl LiveIso {
     }
 }
 
-/// The ways to boot that lead past what can be changed.
+/// A warning for each way to boot that dayone cannot change.
 pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
     let mut report = Report::new();
     for path in live.unreached_paths() {
-        // Those whose initrd is not there have a finding of their own.
+        // Entries whose initrd is missing have their own finding.
         let default =
             path.default_of.map(|firmware| format!("; {firmware} machines start it by default")).unwrap_or_default();
         let message = format!("{}{default}", path.reason);
@@ -38,14 +39,15 @@ pub(crate) fn unreached_paths(live: &LiveIso) -> Report {
     report
 }
 
-/// Of these entries, those whose system gets nothing because its initramfs was not found.
+/// A warning for each of these entries whose initramfs dayone did not find.
 pub(crate) fn unreached<'a>(entries: impl Iterator<Item = EntryView<'a>>) -> Report {
     let mut report = Report::new();
     for view in entries.filter(|view| view.initrd.is_none()) {
-        let path =
-            DocumentPath::document(&format!("boot entry {:?} of {}", view.entry.title, view.configuration.path()));
-        let message =
-            format!("{}: what it starts gets no network configuration", paths::not_found(view.entry, view.linux));
+        let path = DocumentPath::document(&place(view.configuration, view.entry));
+        let message = format!(
+            "{}: the system that it starts gets no network configuration",
+            paths::not_found(view.entry, view.linux)
+        );
         report.warning("boot-entry-unreached", &path, message);
     }
     report

@@ -4,27 +4,27 @@ use std::ops::Range;
 
 use super::partitions::EspVolume;
 use crate::delivery::{self, Detected};
-use crate::initramfs::{self, Ending, InitramfsError, StopReason, Tree};
+use crate::initramfs::{self, InitramfsError, Tree};
 use crate::iso::IsoError;
 use crate::iso::edit::{Editor, NotEditable};
-use crate::overlay::{Content, Overlay, OverlaySource, Segment, Sizes};
+use crate::overlay::{Overlay, OverlaySource, Segment, Sizes};
 use crate::source::{Role, Source};
 
 /// An initramfs on an ISO.
 #[derive(Debug, Clone)]
 pub struct LiveInitrd {
-    /// Its path on its file system: of several names, the one that a menu gives it first.
+    /// Its path on its file system. If it has several names, the first one that a menu uses.
     pub path: String,
-    /// The EFI system partition that it is in; none: the ISO file system.
+    /// The index of its EFI system partition; `None` for the ISO file system.
     pub(crate) esp: Option<usize>,
-    /// Its bytes, as ranges of the ISO: one on the ISO file system, perhaps more on FAT.
+    /// Its bytes, as ranges of the ISO. A file on FAT may have several.
     pub(crate) extents: Vec<Range<u64>>,
-    /// What it is, or why it cannot be extended.
+    /// What dayone has found in it, or why dayone cannot extend it.
     pub state: Result<Surveyed, UnusableInitrd>,
 }
 
 impl LiveInitrd {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.extents.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
@@ -39,7 +39,7 @@ pub(super) enum NamedFile {
     Esp(usize, String),
 }
 
-/// A file that was found, and its bytes.
+/// A file that a boot menu names, and where its bytes are.
 struct FoundFile {
     path: String,
     esp: Option<usize>,
@@ -47,12 +47,12 @@ struct FoundFile {
     editable: Result<(), NotEditable>,
 }
 
-/// An initramfs that was looked into.
+/// An initramfs that dayone has read.
 #[derive(Debug, Clone)]
 pub struct Surveyed {
-    /// What it was found to be.
+    /// The system that it starts.
     pub detected: Detected,
-    /// What it unpacks to, with those that are loaded before it.
+    /// The file system that it unpacks to, together with the initramfs images that the menu loads before it.
     pub(crate) tree: Tree,
 }
 
@@ -60,29 +60,15 @@ pub struct Surveyed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnusableInitrd {
-    /// How it lies on the ISO.
+    /// Its file cannot be edited.
     #[error("{0}")]
     File(#[from] NotEditable),
-    /// Its bytes.
-    #[error("it can be read only up to offset {offset}: {reason}")]
-    Unreadable {
-        /// Where the archive begins that cannot be read, in bytes.
-        offset: u64,
-        /// Why not.
-        reason: String,
-    },
-    /// It is none.
+    /// It is not an initramfs, or cannot be read to its end: the message of an [`InitramfsError`].
     #[error("{0}")]
-    NotAnInitramfs(String),
+    Initramfs(String),
 }
 
-impl UnusableInitrd {
-    fn stopped(offset: u64, reason: &StopReason) -> Self {
-        Self::Unreadable { offset, reason: reason.to_string() }
-    }
-}
-
-/// The initramfs images found so far. Each is looked into once.
+/// The initramfs images found so far. Each is read once.
 pub(super) struct Collection<'a> {
     source: &'a dyn Source,
     editor: &'a Editor,
@@ -99,12 +85,12 @@ impl<'a> Collection<'a> {
         self.found
     }
 
-    /// The initramfs that an entry loads last, behind which files can be added. None where one of those that it loads was
-    /// not found.
+    /// Returns the index of the last initramfs that an entry loads, to which dayone can append. `None` if one of the files is
+    /// missing.
     pub(super) fn add(&mut self, files: impl Iterator<Item = Option<NamedFile>>) -> Result<Option<usize>, IsoError> {
         let files = files.map(|file| self.find(file?)).collect::<Option<Vec<_>>>();
         let Some((last, before)) = files.as_deref().and_then(<[_]>::split_last) else { return Ok(None) };
-        // By where it lies, and not by its name: one file may have several.
+        // One file may have several names, so its place identifies it.
         let known = self.found.iter().position(|known| known.esp == last.esp && known.extents == last.extents);
         if known.is_some() {
             return Ok(known);
@@ -122,8 +108,8 @@ impl<'a> Collection<'a> {
         match file {
             NamedFile::Iso(path) => {
                 let file = self.editor.file(&path)?;
-                let range = file.extent.offset..file.extent.offset.saturating_add(file.extent.length);
-                Some(FoundFile { path: file.path, esp: None, extents: vec![range], editable: file.editable })
+                let extents = vec![file.extent.range()];
+                Some(FoundFile { path: file.path, esp: None, extents, editable: file.editable })
             }
             NamedFile::Esp(esp, path) => {
                 let file = self.esps.get(esp)?.fat.file(path.trim_start_matches('/'))?;
@@ -133,35 +119,32 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// What the kernel unpacks these files to, which the boot loader puts behind each other, each at a multiple of 4.
+    /// Reads what the kernel unpacks from these files. The boot loader puts each at a multiple of 4 behind the one before.
     fn survey<'f>(
         &self,
         files: impl Iterator<Item = &'f [Range<u64>]>,
     ) -> Result<Result<Surveyed, UnusableInitrd>, IsoError> {
         let mut segments = Vec::new();
         for extents in files {
-            let mut size = 0_u64;
-            for Range { start, end } in extents {
-                let length = end.saturating_sub(*start);
-                segments.push(Segment::Base { file: Role::Iso, offset: *start, length });
-                size = size.saturating_add(length);
-            }
-            segments.push(Segment::Own(Content::Zeros(size.wrapping_neg() % 4)));
+            let ranges: Vec<Segment> = extents.iter().map(|range| Segment::base(Role::Iso, range.clone())).collect();
+            let size = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.length()));
+            segments.extend(ranges);
+            segments.push(Segment::zeros(size.wrapping_neg() % 4));
         }
         let sizes = Sizes::from([(Role::Iso, self.source.size())]);
-        // The reader has seen to it that extents lie within the image.
+        // The readers of ISO and FAT have checked that all extents lie within the image.
         let Ok(joined) = Overlay::concatenated(&sizes, segments) else {
-            return Ok(Err(UnusableInitrd::NotAnInitramfs("it lies outside of the image".to_owned())));
+            return Ok(Err(UnusableInitrd::Initramfs("it lies outside of the image".to_owned())));
         };
         let joined = OverlaySource::new(&joined, (Role::Iso, self.source));
-        let survey = match initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT) {
-            Ok(survey) => survey,
-            Err(InitramfsError::Read(source)) => return Err(IsoError::Read { offset: 0, source }),
-            Err(error) => return Ok(Err(UnusableInitrd::NotAnInitramfs(error.to_string()))),
-        };
-        Ok(match survey.ending {
-            Ending::Stopped { offset, reason } => Err(UnusableInitrd::stopped(offset, &reason)),
-            Ending::Complete => Ok(Surveyed { detected: delivery::detect(&survey), tree: survey.tree }),
-        })
+        let surveyed = initramfs::survey(&joined, &delivery::release_files(), delivery::RELEASE_FILE_LIMIT);
+        let surveyed = surveyed.and_then(|survey| {
+            let detected = delivery::detect(&survey);
+            survey.outcome.complete().map(|()| Surveyed { detected, tree: survey.tree })
+        });
+        match surveyed {
+            Err(InitramfsError::Read(source)) => Err(IsoError::Read { offset: 0, source }),
+            other => Ok(other.map_err(|error| UnusableInitrd::Initramfs(error.to_string()))),
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Live ISOs without embed areas: their boot menus, the initramfs images that those load, and what is needed to change
-//! both.
+//! Live ISOs without embed areas: their boot menus, the initramfs images that the menus load, and what dayone needs to
+//! change both.
 
 mod configurations;
 mod defaults;
@@ -32,33 +32,33 @@ pub use paths::{Firmware, UnreachedPath};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotCustomisable {
-    /// Its file system.
+    /// dayone cannot edit its file system.
     #[error("{0}")]
     Iso(#[from] NotEditable),
-    /// Nothing to put files behind, and nothing to give kernel arguments to.
+    /// No boot menu starts Linux.
     #[error("no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd")]
     NoLinux,
-    /// Nothing but ways to boot that cannot be changed.
+    /// The boot menus start only systems that dayone cannot change. With their list.
     #[error(
-        "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and dayone can add \
-         nothing to what it starts: {0}"
+        "no boot menu on it (of ISOLINUX, GRUB or systemd-boot) starts a Linux kernel with an initrd, and dayone can \
+         add nothing to what it starts: {0}"
     )]
     Unreachable(String),
-    /// Menus that name files which are not there, or by names that only the loader knows.
-    #[error("the initrds that its boot menus load were not found: {0}")]
+    /// The initrds are missing, or have names that only the loader can resolve. With their list.
+    #[error("dayone did not find the initrds that its boot menus load: {0}")]
     NoInitrd(String),
-    /// Nothing that could be extended.
+    /// dayone cannot extend any of its initrds.
     #[error("its initrd {path} cannot be extended: {reason}")]
     Initrd {
-        /// Its path.
+        /// The path of the first initrd.
         path: String,
-        /// Why.
+        /// Why dayone cannot extend it.
         reason: UnusableInitrd,
     },
-    /// An image of ours.
+    /// dayone has made this image.
     #[error(
-        "it is an image that dayone has made, and what was added to its initrds and changed in its boot menus cannot be taken \
-         out again: use the ISO as it was published"
+        "dayone has already changed this image, and cannot undo the changes to its initrds and boot menus; use the ISO \
+         as it was published"
     )]
     Customised,
 }
@@ -76,7 +76,7 @@ pub struct LiveIso {
 }
 
 impl LiveIso {
-    /// Looks for the boot menus of an ISO, and into the initramfs images that they load.
+    /// Reads the boot menus of an ISO and the initramfs images that they load.
     pub(super) fn probe(source: &dyn Source, volume: &Volume) -> Result<Result<Self, NotCustomisable>, IsoError> {
         let editor = match Editor::open(source, volume) {
             Ok(editor) => editor,
@@ -135,7 +135,7 @@ impl LiveIso {
             let path = initrds.first().map(|first| first.path.clone()).unwrap_or_default();
             return Ok(Err(NotCustomisable::Initrd { path, reason: reason.clone() }));
         }
-        // For the lists of checksums that name them, whose lines follow when they grow.
+        // Lists of checksums on the ISO may name them, and must be updated when they grow.
         let on_iso = initrds.iter().filter(|initrd| initrd.esp.is_none());
         let on_iso: Vec<&str> = on_iso.map(|initrd| initrd.path.as_str()).collect();
         let editor = editor.hash_beginnings(source, &on_iso).map_err(|source| IsoError::Read { offset: 0, source })?;
@@ -145,8 +145,7 @@ impl LiveIso {
         Ok(Ok(Self { editor, configurations, esps, entries, initrds, paths, customised }))
     }
 
-    /// Whether it is an image that dayone has made of another one. It cannot be the base of a further image: nobody
-    /// knows what it was before.
+    /// Whether dayone has made this image from another one. It cannot be a base, because dayone cannot undo its changes.
     pub fn is_customised(&self) -> bool {
         self.customised
     }
@@ -156,7 +155,7 @@ impl LiveIso {
         &self.initrds
     }
 
-    /// The menus' entries that start Linux: where each stands, what it says, and which initramfs it loads.
+    /// The boot entries that start Linux, each with its configuration and its initramfs.
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryView<'_>> {
         self.entries.iter().filter_map(|live| {
             let configuration = self.configurations.get(live.configuration)?;
@@ -167,25 +166,25 @@ impl LiveIso {
         })
     }
 
-    /// The ways to boot that lead past what can be changed: hosts that take them get no configuration.
+    /// The ways to boot that dayone cannot change. Hosts that boot in one of them get no configuration.
     pub fn unreached_paths(&self) -> Vec<UnreachedPath> {
         self.paths.unreached()
     }
 
-    /// The initrds that firmware of each kind loads when nobody chooses, as far as that is certain.
+    /// The initrds that each kind of firmware loads by default, as far as that is certain.
     pub(crate) fn default_initrds(&self) -> impl Iterator<Item = (Firmware, Vec<&LiveInitrd>)> {
         let initrds = |indexes: &BTreeSet<usize>| indexes.iter().filter_map(|index| self.initrds.get(*index)).collect();
         self.paths.defaults.iter().map(move |(firmware, indexes)| (*firmware, initrds(indexes)))
     }
 
-    /// The kind of the system that the first entry starts which can be extended.
+    /// The delivery profile of the first initrd with a known one.
     pub fn profile(&self) -> DeliveryProfile {
         let known = self.initrds.iter().filter_map(|initrd| initrd.state.as_ref().ok());
         let mut profiles = known.map(|surveyed| surveyed.detected.profile);
         profiles.find(|profile| *profile != DeliveryProfile::Unknown).unwrap_or(DeliveryProfile::Unknown)
     }
 
-    /// Whether the system needs nothing of its medium once kernel and initramfs are loaded.
+    /// Whether an entry starts a system that needs only its kernel and its initramfs, and so also boots from the network.
     pub fn starts_from_network(&self) -> bool {
         let stays = |entry: EntryView<'_>| {
             let surveyed = entry.initrd.and_then(|initrd| initrd.state.as_ref().ok());
@@ -195,7 +194,7 @@ impl LiveIso {
         self.entries().any(stays)
     }
 
-    /// What changes the image.
+    /// The editor of the ISO.
     pub(crate) fn editor(&self) -> &Editor {
         &self.editor
     }
@@ -218,7 +217,7 @@ fn no_linux(paths: &BootPaths) -> NotCustomisable {
     if known.is_empty() { NotCustomisable::NoLinux } else { NotCustomisable::Unreachable(known.join("; ")) }
 }
 
-/// Whether the root of such a system is its initramfs.
+/// Whether the initramfs of such a system stays its root file system.
 pub(crate) fn stays_in_initramfs(profile: DeliveryProfile) -> bool {
     matches!(profile, DeliveryProfile::RootInInitramfs | DeliveryProfile::Networkd)
 }
@@ -234,7 +233,7 @@ pub(crate) struct EntryView<'a> {
 }
 
 impl<'a> EntryView<'a> {
-    /// The kernel's path on the ISO file system, where it is there.
+    /// The kernel's path, if it is on the ISO file system.
     pub(crate) fn kernel(&self) -> Option<&'a str> {
         self.live.kernel.as_deref()
     }

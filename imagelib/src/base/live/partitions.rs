@@ -1,4 +1,4 @@
-//! The EFI system partitions of an ISO: what firmware starts from a CD, and what it starts from a disk.
+//! The EFI system partitions of an ISO, from which firmware starts it as a CD and as a disk.
 
 use std::ops::Range;
 
@@ -11,38 +11,38 @@ use crate::iso::el_torito::{self, Platform};
 use crate::iso::{IsoError, Volume};
 use crate::source::Source;
 
-/// An EFI system partition, and where it lies.
+/// An EFI system partition.
 #[derive(Debug, Clone)]
 pub(crate) struct EspVolume {
     pub(crate) place: EspPlace,
     pub(crate) fat: FatImage,
 }
 
-/// Where an EFI system partition lies.
+/// The place of an EFI system partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EspPlace {
     /// In a file of the ISO file system, which begins at this offset of the image.
     File { path: String, offset: u64 },
-    /// In a partition behind, or beside, the ISO file system.
+    /// In a partition outside the files of the ISO.
     Partition,
 }
 
 impl EspVolume {
-    /// Whether it has a file; FAT knows no case.
+    /// Whether it has a file with this path. FAT ignores case.
     pub(super) fn has(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
         self.fat.files().iter().any(|file| file.path.eq_ignore_ascii_case(path))
     }
 }
 
-/// The EFI system partitions. What is no file system that can be edited is left out: it stays as it is.
+/// The EFI system partitions with a file system that dayone can edit.
 pub(crate) fn find(source: &dyn Source, volume: &Volume) -> Result<Vec<EspVolume>, IsoError> {
     let mut places: Vec<(Range<u64>, EspPlace)> = Vec::new();
     let catalog = el_torito::read(source, volume)?;
     for entry in catalog.iter().flat_map(|catalog| &catalog.entries).filter(|entry| entry.platform == Platform::Uefi) {
-        let (offset, length) = (entry.image.offset, entry.image.length);
+        let offset = entry.image.offset;
         places.push(match &entry.path {
-            Some(path) => (offset..offset.saturating_add(length), EspPlace::File { path: path.clone(), offset }),
+            Some(path) => (entry.image.range(), EspPlace::File { path: path.clone(), offset }),
             None => (offset..source.size(), EspPlace::Partition),
         });
     }

@@ -1,24 +1,24 @@
-//! What systemd-boot starts: entries of its menu, and unified kernel images that it lists by itself.
+//! What systemd-boot starts: entries of its menu, and unified kernel images, which it lists by itself.
 
-use super::defaults::{Known, Leads, place};
+use super::defaults::{MenuEntry, Starts, place};
 use crate::boot_config::Loader;
 use crate::boot_medium::Program;
 use crate::disk::fat::{FatFile, FatImage};
 use crate::source::Source;
 
-/// Where it looks for unified kernel images (Boot Loader Specification, type 2).
+/// Where systemd-boot looks for unified kernel images (Boot Loader Specification, type 2).
 const UNIFIED_KERNEL_IMAGES: &str = "efi/linux/";
 
-/// What it starts when nobody chooses, where that leads past what can be changed.
+/// The default of systemd-boot, if dayone cannot change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Away {
+pub(super) enum UnchangeableDefault {
     /// A unified kernel image, by its path.
     Image(String),
-    /// An entry, and why.
+    /// An entry, and the reason.
     Entry(String, String),
 }
 
-/// A unified kernel image that it lists by itself: its path, and its key for sorting.
+/// The path and the sort key of the file, if it is a unified kernel image that systemd-boot lists.
 pub(super) fn image(source: &dyn Source, file: &FatFile) -> Option<(String, String)> {
     let name = file.path.to_ascii_lowercase();
     let (name, suffix) = name.strip_prefix(UNIFIED_KERNEL_IMAGES)?.rsplit_once('.')?;
@@ -31,35 +31,37 @@ pub(super) fn image(source: &dyn Source, file: &FatFile) -> Option<(String, Stri
     }
 }
 
-/// What the `default` of `loader.conf` means, or else the first of the list, in which entries with a key for sorting come
-/// first (`boot_entry_compare`).
+/// The default if dayone cannot change it: what `default` in `loader.conf` selects, or else the first entry of the list. Entries
+/// with a sort key come first (`boot_entry_compare`).
 pub(super) fn default<'a>(
     fat: &FatImage,
     images: &[(String, String)],
-    entries: impl Iterator<Item = &'a Known<'a>>,
-) -> Option<Away> {
+    entries: impl Iterator<Item = &'a MenuEntry<'a>>,
+) -> Option<UnchangeableDefault> {
     let configuration = fat.read("loader/loader.conf").unwrap_or_default();
     let configuration = String::from_utf8_lossy(&configuration).into_owned();
     let default = configuration.lines().rev().find_map(|line| {
         let (key, value) = line.trim().split_once([' ', '\t'])?;
         (key == "default").then(|| value.trim().to_ascii_lowercase())
     });
-    let entries: Vec<&Known<'_>> =
+    let entries: Vec<&MenuEntry<'_>> =
         entries.filter(|known| known.configuration.found.config.loader() == Loader::SystemdBoot).collect();
     if let Some(pattern) = default.filter(|default| !default.starts_with('@')) {
         let image = images.iter().find(|(path, _)| matches(&pattern, &file_name(path)));
-        let meant = |known: &&&Known<'_>| {
+        let meant = |known: &&&MenuEntry<'_>| {
             let name = file_name(known.configuration.path());
-            // Before 2022, entries were named without the end of their names.
+            // Before 2022, `default` named entries without `.conf`.
             matches(&pattern, &name) || matches(&pattern, name.trim_end_matches(".conf"))
         };
-        let meant: Vec<&&Known<'_>> = entries.iter().filter(meant).collect();
-        if image.is_some() || meant.iter().any(|known| matches!(known.leads, Leads::To(_))) {
-            return image.map(|(path, _)| Away::Image(path.clone()));
+        let meant: Vec<&&MenuEntry<'_>> = entries.iter().filter(meant).collect();
+        if image.is_some() || meant.iter().any(|known| matches!(known.starts, Starts::Linux(_))) {
+            return image.map(|(path, _)| UnchangeableDefault::Image(path.clone()));
         }
-        let away = meant.into_iter().find_map(|known| match known.leads {
-            Leads::Away(reason) => Some(Away::Entry(place(known.configuration, known.entry), reason.clone())),
-            Leads::To(_) | Leads::Nowhere => None,
+        let away = meant.into_iter().find_map(|known| match known.starts {
+            Starts::Unchangeable(reason) => {
+                Some(UnchangeableDefault::Entry(place(known.configuration, known.entry), reason.clone()))
+            }
+            Starts::Linux(_) | Starts::Nothing => None,
         });
         if away.is_some() {
             return away;
@@ -68,7 +70,7 @@ pub(super) fn default<'a>(
     let (path, key) = images.iter().min_by(|one, other| one.1.cmp(&other.1))?;
     let mut keys =
         entries.iter().filter_map(|known| known.configuration.found.config.default_entry().sort_key.as_ref());
-    (!keys.any(|own| own < key)).then(|| Away::Image(path.clone()))
+    (!keys.any(|own| own < key)).then(|| UnchangeableDefault::Image(path.clone()))
 }
 
 fn file_name(path: &str) -> String {
@@ -79,7 +81,7 @@ fn file_name(path: &str) -> String {
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut within) = (0, 0);
-    // Where the last `*` stands, and how far what it stands for reaches.
+    // The position of the last `*`, and how far into the name it reaches.
     let mut star: Option<(usize, usize)> = None;
     while let Some(next) = name.get(within) {
         match pattern.get(at) {

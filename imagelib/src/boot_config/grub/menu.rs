@@ -7,7 +7,7 @@ use super::device::Loopbacks;
 use super::lexer::ScriptWord;
 use super::script::{Event, events};
 use crate::boot_config::change::{Slot, Word};
-use crate::boot_config::entry::{BootEntry, Boots, Places};
+use crate::boot_config::entry::{BootEntry, Boots, Spans};
 use crate::boot_config::error::NotEditable;
 use crate::boot_config::text::lossy;
 use crate::boot_config::{MAX_ENTRIES, Parsed};
@@ -192,9 +192,9 @@ fn entries(menu: Menu, outside: bool, entries: &mut Vec<BootEntry>) {
             Step::Kernel { path, words, slot, line, device } => {
                 after_kernel = true;
                 let initrd_slots = initrd_slots.clone();
-                let places = Places { words, argument_slot: slot, initrd_slots, inherited: None };
+                let spans = Spans { words, argument_slot: slot, initrd_slots, inherited: None };
                 let lines = if outside { line..=line } else { lines.clone() };
-                let boots = Boots::linux(path.clone(), initrds.clone(), places);
+                let boots = Boots::linux(path.clone(), initrds.clone(), spans);
                 let device = device.or_else(|| initrd_device.clone());
                 let program = Some(path).filter(|_| matches!(boots, Boots::Other(_)));
                 let (title, id) = (title.clone(), id.clone());

@@ -1,7 +1,7 @@
 //! Directories: records of 32 bytes, with long names in records before (FAT32 File System Specification 1.03, pages
 //! 22 to 32).
 
-use crate::disk::fields::{array, u16_at, u32_at};
+use crate::fields::{array, u16_le, u32_le};
 
 /// The length of a record.
 pub(super) const RECORD: usize = 32;
@@ -53,9 +53,9 @@ pub(super) fn entries(bytes: &[u8]) -> Vec<Entry> {
                 entries.push(Entry {
                     name: long.of(record).unwrap_or_else(|| short_name(record)),
                     directory: attributes & ATTRIBUTE_DIRECTORY != 0,
-                    first: u32::from(u16_at(record, 20).unwrap_or(0)) << 16
-                        | u32::from(u16_at(record, 26).unwrap_or(0)),
-                    size: u32_at(record, 28).unwrap_or(0),
+                    first: u32::from(u16_le(record, 20).unwrap_or(0)) << 16
+                        | u32::from(u16_le(record, 26).unwrap_or(0)),
+                    size: u32_le(record, 28).unwrap_or(0),
                     record: index * RECORD,
                 });
             }
@@ -94,7 +94,7 @@ impl LongName {
         let mut part = [0; LONG_PART];
         let places = (1..11).step_by(2).chain((14..26).step_by(2)).chain([28, 30]);
         for (unit, at) in part.iter_mut().zip(places) {
-            *unit = u16_at(record, at).unwrap_or(0);
+            *unit = u16_le(record, at).unwrap_or(0);
         }
         self.parts.push(part);
     }

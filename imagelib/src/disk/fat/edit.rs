@@ -15,16 +15,16 @@ const CREATED: (u64, usize) = (13, 7);
 /// Its time and date of last change.
 const CHANGED: (u64, usize) = (22, 4);
 
-/// What is done with a file.
+/// An edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FatEdit {
-    /// It gets this content; it is made, in a directory that is there, where it is not there yet.
+    /// Replaces the content of the file, or adds the file to an existing directory.
     Write(Bytes),
-    /// These bytes are put behind its content. It must be there.
+    /// Appends these bytes to an existing file.
     Append(Bytes),
 }
 
-/// No clock: new files are as old as FAT itself. Files that are changed keep the times that they have.
+/// There is no clock: new files have the first date of FAT. Changed files keep their times.
 #[derive(Debug)]
 struct NoClock;
 
@@ -41,7 +41,7 @@ impl TimeProvider for NoClock {
 }
 
 impl FatImage {
-    /// The patches of the base that make these edits, one after the other. Nothing is read.
+    /// The patches of the base for these edits, in the given order. Reads nothing.
     pub fn edit(&self, edits: &[(FatPath, FatEdit)]) -> Result<Vec<Patch>, FatError> {
         let mut device = Device::new(&self.pieces, self.geometry.size);
         for (path, edit) in edits {
@@ -79,7 +79,7 @@ impl FatImage {
         }
     }
 
-    /// What fatfs says of a file system that is full does not say how full.
+    /// Turns an error of fatfs into one with sizes: fatfs does not tell how full the file system is.
     fn explain(&self, edits: &[(FatPath, FatEdit)], path: &FatPath, source: io::Error) -> FatError {
         let growth = |(path, edit): &(FatPath, FatEdit)| {
             let before = self.file(path.as_str()).map_or(0, |file| u64::from(file.size));

@@ -1,37 +1,37 @@
-//! What can be wrong with a FAT file system, and with what is to be put into one.
+//! Errors about FAT file systems.
 
 use std::io;
 
-/// Why a FAT image cannot be read, edited or made. Offsets are in bytes from the beginning of the file system.
+/// Why a FAT file system cannot be read, edited or made. Sizes and limits are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FatError {
-    /// The image's bytes could not be read.
+    /// Reading the image failed.
     #[error("the FAT file system cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// Something else than a FAT file system.
+    /// The image is not a FAT file system, for this reason.
     #[error("not a FAT file system: {0}")]
     NotFat(&'static str),
-    /// A file system that contradicts itself.
+    /// The file system is inconsistent, for this reason.
     #[error("the FAT file system is damaged: {0}; check it with fsck.fat")]
     Damaged(&'static str),
-    /// The image is shorter than the file system it holds.
+    /// The image is shorter than its file system.
     #[error("the FAT file system is incomplete: it takes {expected} bytes, its image has {actual}")]
     Incomplete {
-        /// How long the file system says it is.
+        /// The size of the file system.
         expected: u64,
-        /// How long the image is.
+        /// The size of the image.
         actual: u64,
     },
-    /// More than any real image has.
+    /// A structure is larger than in any real image.
     #[error("the {what} of the FAT file system take more than {limit} bytes, which is more than dayone reads")]
     TooLarge {
-        /// Of what.
+        /// The structure, in the plural.
         what: &'static str,
-        /// The bound.
+        /// The limit.
         limit: u64,
     },
-    /// A name that FAT cannot hold.
+    /// FAT cannot have this name.
     #[error("{name:?} cannot be a name in a FAT file system: {reason}")]
     Name {
         /// The name.
@@ -39,32 +39,32 @@ pub enum FatError {
         /// Why not.
         reason: &'static str,
     },
-    /// Two names that differ only in their case, or a file where a directory is wanted.
+    /// Two names differ only in their case, or a file is in the place of a directory.
     #[error("{0:?} is in the FAT file system twice: names that differ only in upper and lower case are the same there")]
     Twice(String),
-    /// A file to be appended to, or a directory to be put into, that is not there.
+    /// A file or a directory that an edit needs does not exist.
     #[error("the FAT file system has no {kind} {path:?}")]
     NotFound {
-        /// What was wanted.
+        /// `file` or `directory`.
         kind: &'static str,
         /// Its path.
         path: String,
     },
-    /// Not enough room for what is to be written.
+    /// The file system has not enough room.
     #[error("the FAT file system is full: {needed} more bytes are needed, {free} are free")]
     Full {
-        /// How many bytes more.
+        /// The number of bytes that the edits need.
         needed: u64,
-        /// How many there are.
+        /// The number of free bytes.
         free: u64,
     },
-    /// The root directory of FAT12 and FAT16 cannot grow.
+    /// The root directory is full. In FAT12 and FAT16 it cannot grow.
     #[error("the directory of {0:?} in the FAT file system has no room for another file")]
     DirectoryFull(String),
-    /// A file of 4 GiB or more, or a file system of 2 TiB or more.
+    /// The file has 4 GiB or more, or the file system 2 TiB or more.
     #[error("{0:?} is larger than FAT allows: files are smaller than 4 GiB, file systems than 2 TiB")]
     FileTooLarge(String),
-    /// The file system could not be edited.
+    /// Editing failed.
     #[error("{path:?} in the FAT file system cannot be written: {source}")]
     Edit {
         /// The file.

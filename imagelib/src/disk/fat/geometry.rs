@@ -2,7 +2,7 @@
 //! ECMA-107 §9).
 
 use super::FatError;
-use crate::disk::fields::{array, u16_at, u32_at};
+use crate::fields::{array, u16_le, u32_le};
 
 /// The length of the boot sector that is looked at, whatever the sectors' size.
 pub(super) const BOOT_SECTOR: u64 = 512;
@@ -65,8 +65,8 @@ impl Geometry {
     pub(super) fn read(boot: &[u8]) -> Result<Self, FatError> {
         let missing = || FatError::NotFat("its first sector is too short");
         let byte = |at: usize| boot.get(at).copied().map(u64::from).ok_or_else(missing);
-        let short = |at: usize| u16_at(boot, at).map(u64::from).ok_or_else(missing);
-        let long = |at: usize| u32_at(boot, at).map(u64::from).ok_or_else(missing);
+        let short = |at: usize| u16_le(boot, at).map(u64::from).ok_or_else(missing);
+        let long = |at: usize| u32_le(boot, at).map(u64::from).ok_or_else(missing);
         let check = |holds: bool, reason| if holds { Ok(()) } else { Err(FatError::NotFat(reason)) };
 
         check(array(boot, 510) == Some([0x55, 0xAA]), "its first sector has no signature")?;
@@ -77,7 +77,7 @@ impl Geometry {
         check(reserved > 0, "it has no boot sector")?;
         check(matches!(tables, 1 | 2), "it has neither one nor two allocation tables")?;
         let (small_total, large_total) = (short(19)?, long(32)?);
-        check((small_total == 0) != (large_total == 0), "its size is not told, or told twice")?;
+        check((small_total == 0) != (large_total == 0), "its size is missing, or given twice")?;
         let total = small_total + large_total;
         let small_table = short(22)?;
         let wide = small_table == 0;
@@ -102,7 +102,7 @@ impl Geometry {
             check(flags & 0x80 == 0, "only one of its allocation tables is in use")?;
             check(
                 (1..reserved).contains(&info_sector) && backup < reserved,
-                "its reserved sectors are not among those",
+                "its information sector or its backup lies outside the reserved sectors",
             )?;
             info = Some(info_sector * sector);
             root = Root::Chain { first: u32::try_from(first).unwrap_or(0) };

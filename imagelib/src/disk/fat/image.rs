@@ -1,4 +1,4 @@
-//! A FAT file system that lies in a base: the image of an EFI system partition. What planning needs of it is read once.
+//! A FAT file system in a base, usually an EFI system partition. Everything that planning needs is read once.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,11 +27,11 @@ const CONFIGURATIONS: [&str; 2] = [".cfg", ".conf"];
 /// A file of a FAT file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FatFile {
-    /// Its path, with slashes and none before.
+    /// Its path, with slashes between the names and no slash in front.
     pub path: String,
     /// Its size in bytes.
     pub size: u32,
-    /// Where its content stands in the base, in order.
+    /// The ranges of the base with its content, in order.
     pub extents: Vec<Range<u64>>,
     /// Where its directory record stands.
     pub(super) record: u64,
@@ -39,8 +39,8 @@ pub struct FatFile {
     pub(super) kept: Option<Vec<u64>>,
 }
 
-/// A FAT12, FAT16 or FAT32 file system as a range of a base, with all of it in memory that an edit needs: the boot
-/// sector, the allocation tables, the directories and the boot loaders' configuration files.
+/// A FAT12, FAT16 or FAT32 file system in a range of a base. It holds in memory what edits need: the boot sector, the
+/// allocation tables, the directories and the boot loaders' configuration files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FatImage {
     pub(super) start: u64,
@@ -95,7 +95,7 @@ impl FatImage {
         Ok(Self { start: range.start, geometry, pieces, files, directories, free_clusters })
     }
 
-    /// Where it lies.
+    /// Its range in the base, in bytes.
     pub fn range(&self) -> Range<u64> {
         self.start..self.start.saturating_add(self.geometry.size)
     }
@@ -105,13 +105,13 @@ impl FatImage {
         &self.files
     }
 
-    /// The file at a path, in which upper and lower case are the same.
+    /// The file at a path. Ignores case.
     pub fn file(&self, path: &str) -> Option<&FatFile> {
         self.files.iter().find(|file| file.path.eq_ignore_ascii_case(path))
     }
 
-    /// The content of a boot loader's configuration file; none of other files, which are not kept, and none where there
-    /// is no such file.
+    /// The content of a boot loader's configuration file (`.cfg` or `.conf`). `None` for other files, whose content is not in
+    /// memory, and if the file does not exist.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
         let file = self.file(path)?;
         let clusters = file.kept.as_ref()?;
@@ -123,7 +123,7 @@ impl FatImage {
         Some(content)
     }
 
-    /// How many bytes are free.
+    /// The number of free bytes.
     pub fn free(&self) -> u64 {
         self.free_clusters * u64::from(self.geometry.cluster_size)
     }

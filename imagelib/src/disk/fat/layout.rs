@@ -11,19 +11,19 @@ use crate::disk::SECTOR;
 use crate::disk::segments::Builder;
 use crate::overlay::Segment;
 
-/// A file system to be made. The same fields give the same bytes.
+/// A new file system. The same fields give the same bytes.
 #[derive(Debug, Clone)]
 pub struct NewFat<'a> {
     /// Its label.
     pub label: VolumeLabel,
     /// Its serial number, by which some systems tell volumes apart.
     pub id: u32,
-    /// The files with their content. Directories follow from their paths.
+    /// The files with their content. Their paths determine the directories.
     pub files: &'a BTreeMap<FatPath, Vec<Segment>>,
 }
 
 impl NewFat<'_> {
-    /// A file system for a data drive: FAT12 or FAT16, on a disk of its own without a partition table.
+    /// A file system for a data drive: FAT12 or FAT16 on a whole disk, without a partition table.
     pub fn data_drive(&self) -> Result<Vec<Segment>, FatError> {
         let tree = Tree::new(self.files)?;
         let root_records = tree.directories.first().map_or(0, super::tree::Directory::records);

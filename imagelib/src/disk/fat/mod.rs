@@ -1,7 +1,8 @@
 //! FAT file systems: FAT12, FAT16 and FAT32, with long names (Microsoft, FAT32 File System Specification 1.03).
 //!
-//! One that lies in a base is read here, and trusted only when all of it fits together; then fatfs edits it in memory,
-//! and what has changed are patches. A new one is laid out here, as segments (docs/adr/0005 says why).
+//! The module reads the file system in a base itself, and accepts it only if all of it is consistent. The crate `fatfs` then
+//! edits it in memory, and the changed bytes become patches. The module lays out new file systems as segments
+//! (docs/adr/0005 has the reasons).
 
 mod device;
 mod directory;

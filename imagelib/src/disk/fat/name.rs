@@ -1,10 +1,10 @@
 //! Names as FAT has them: long ones (VFAT), short ones of eight characters and three, volume labels.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use super::FatError;
+use vocabulary::checked_text;
 
 /// How many UTF-16 units a long name has at most.
 const LONGEST: usize = 255;
@@ -21,12 +21,9 @@ impl FatPath {
     pub(super) fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
-
-    /// The path as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+checked_text!(FatPath, FatError);
 
 impl FromStr for FatPath {
     type Err = FatError;
@@ -37,12 +34,6 @@ impl FromStr for FatPath {
         }
         path.split('/').try_for_each(check)?;
         Ok(Self(path.to_owned()))
-    }
-}
-
-impl fmt::Display for FatPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

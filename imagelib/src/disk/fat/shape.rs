@@ -4,7 +4,7 @@ use super::FatError;
 use super::geometry::{FIRST_CLUSTER, Geometry, Root, Width};
 use super::name::VolumeLabel;
 use crate::disk::SECTOR;
-use crate::disk::fields::put;
+use crate::fields::put;
 
 /// A new file system's size is a multiple of this.
 const STEP: u64 = 1 << 20;

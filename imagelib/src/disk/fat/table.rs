@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::FatError;
 use super::geometry::{FIRST_CLUSTER, Geometry, Width};
-use crate::disk::fields::{u16_at, u32_at};
+use crate::fields::{u16_le, u32_le};
 
 /// An allocation table, and which of its clusters have been found to belong to something.
 pub(super) struct Table<'a> {
@@ -46,12 +46,12 @@ impl<'a> Table<'a> {
 
     /// The cluster that follows; none after the last.
     fn next(&self, cluster: u32) -> Result<Option<u32>, FatError> {
-        let (bad, entry) = match self.geometry.width {
-            Width::Fat12 => (0xFF7, self.entry(cluster)),
-            Width::Fat16 => (0xFFF7, self.entry(cluster)),
-            Width::Fat32 => (0x0FFF_FFF7, self.entry(cluster)),
+        let bad = match self.geometry.width {
+            Width::Fat12 => 0xFF7,
+            Width::Fat16 => 0xFFF7,
+            Width::Fat32 => 0x0FFF_FFF7,
         };
-        match entry {
+        match self.entry(cluster) {
             Some(entry) if entry > bad => Ok(None),
             Some(entry) if entry >= FIRST_CLUSTER && entry < bad => Ok(Some(entry)),
             _ => Err(FatError::Damaged("a chain of clusters has no end")),
@@ -62,12 +62,12 @@ impl<'a> Table<'a> {
         let index = cluster as usize;
         match self.geometry.width {
             Width::Fat12 => {
-                let pair = u16_at(&self.bytes, index + index / 2)?;
+                let pair = u16_le(&self.bytes, index + index / 2)?;
                 Some(u32::from(if index.is_multiple_of(2) { pair & 0xFFF } else { pair >> 4 }))
             }
-            Width::Fat16 => u16_at(&self.bytes, index * 2).map(u32::from),
+            Width::Fat16 => u16_le(&self.bytes, index * 2).map(u32::from),
             // The upper four bits are reserved.
-            Width::Fat32 => u32_at(&self.bytes, index * 4).map(|entry| entry & 0x0FFF_FFFF),
+            Width::Fat32 => u32_le(&self.bytes, index * 4).map(|entry| entry & 0x0FFF_FFFF),
         }
     }
 }

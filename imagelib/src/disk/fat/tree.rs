@@ -7,7 +7,7 @@ use super::directory::{
     ATTRIBUTE_ARCHIVE, ATTRIBUTE_DIRECTORY, ATTRIBUTE_LONG, ATTRIBUTE_VOLUME, LAST_PART, LONG_PART, RECORD, checksum,
 };
 use super::name::{FatPath, VolumeLabel, short_name};
-use crate::disk::fields::put;
+use crate::fields::put;
 use crate::overlay::Segment;
 
 /// The first of January 1980: there is no clock, and no earlier date.

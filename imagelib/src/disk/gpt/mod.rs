@@ -1,8 +1,8 @@
 //! The GUID partition table (UEFI 2.10 §5.3).
 //!
-//! The table of a foreign disk is kept as it is, wherever it has its entries and however many: an ISO image's is not
-//! laid out as a disk's. What changes is given as patches. The crate gpt would lay it out anew; it lays out the tables of
-//! new disks (docs/adr/0005).
+//! The module keeps the table of a foreign disk as it is, wherever its entries are and however many it has, and describes
+//! changes as patches: the table of an ISO image differs from that of a disk. The crate `gpt` would make a new table, so it
+//! only lays out the tables of new disks (docs/adr/0005).
 
 mod partition;
 
@@ -12,9 +12,9 @@ use std::ops::Range;
 use ::gpt::GptConfig;
 
 use super::SECTOR;
-use super::fields::{array, put, u32_at, u64_at};
 use super::guid::Guid;
-use crate::overlay::{Content, Patch, Segment};
+use crate::fields::{array, put, u32_le, u64_le};
+use crate::overlay::{Patch, Segment};
 use crate::source::Source;
 
 pub use partition::Partition;
@@ -32,43 +32,40 @@ const FIRST_USABLE: u64 = 2 + (NEW_ENTRIES * ENTRY_SIZE) as u64 / SECTOR;
 /// The smallest disk that has room for a new table, its backup and a sector between them, in bytes.
 const SMALLEST_DISK: usize = 68 * 512;
 
-/// Why a disk's GPT cannot be used. Offsets are in bytes from the beginning of the disk.
+/// Why a disk's GPT cannot be used or made. Sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GptError {
-    /// The disk's bytes could not be read.
+    /// Reading the disk failed.
     #[error("the partition table (GPT) cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// A checksum that is not that of the bytes.
+    /// The checksum of the header or of the entries is wrong.
     #[error("the partition table (GPT) is damaged: the checksum of its {0} is wrong")]
     Checksum(&'static str),
-    /// A number that makes no sense.
+    /// A number in the table is invalid.
     #[error("the partition table (GPT) is damaged: its {0}")]
     Damaged(&'static str),
-    /// Entries of a size that none can have, or too many.
+    /// The entries have an unsupported size, or there are too many.
     #[error(
-        "the partition table (GPT) has {count} entries of {size} bytes; multiples of {ENTRY}, together up to \
-         {MAX_ENTRIES}, are supported"
+        "the partition table (GPT) has {count} entries of {size} bytes; dayone supports sizes that are multiples of \
+         {ENTRY}, and up to {MAX_ENTRIES} bytes in all"
     )]
     Entries {
-        /// How many.
+        /// The number of entries.
         count: u32,
-        /// How long each is.
+        /// The size of each entry.
         size: u32,
     },
-    /// A disk that ends before its table does.
-    #[error("a disk of {size} bytes has no room for its partition table (GPT)")]
-    TooSmall {
-        /// The disk's size.
-        size: u64,
-    },
-    /// The crate that lays out new tables refused one.
+    /// The disk is too small for its table. With the disk's size.
+    #[error("a disk of {0} bytes has no room for its partition table (GPT)")]
+    TooSmall(u64),
+    /// The crate `gpt` could not lay out a new table.
     #[error("the partition table (GPT) cannot be laid out: {0}")]
     Layout(#[from] ::gpt::GptError),
-    /// More partitions than entries.
+    /// There are more partitions than entries.
     #[error("there is room for {NEW_ENTRIES} partitions, not for {0}")]
     TooMany(usize),
-    /// A partition that lies on top of a table or of another partition.
+    /// A partition overlaps a table or another partition.
     #[error("there is no room for a partition from sector {first} to sector {last}")]
     NoRoom {
         /// Its first sector.
@@ -83,11 +80,11 @@ pub enum GptError {
 pub struct Gpt {
     header: Vec<u8>,
     entries: Vec<u8>,
-    /// How long an entry is. What it has beyond the fields that are known stays as it is.
+    /// The size of an entry in bytes. Bytes after the known fields do not change.
     entry_size: usize,
 }
 
-/// What gives a disk's GPT a new size.
+/// The changes that adapt a GPT to a new size of its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizedGpt {
     /// Changes to the primary header and its entries.
@@ -97,7 +94,7 @@ pub struct ResizedGpt {
 }
 
 impl Gpt {
-    /// The primary table of a disk with sectors of 512 bytes; none where there is none.
+    /// Reads the primary table of a disk with sectors of 512 bytes. `None` if the disk has no GPT.
     pub fn read(source: &dyn Source) -> Result<Option<Self>, GptError> {
         if source.size() < 2 * SECTOR {
             return Ok(None);
@@ -106,33 +103,33 @@ impl Gpt {
         if array(&header, 0) != Some(SIGNATURE) {
             return Ok(None);
         }
-        let length = u32_at(&header, 12).and_then(|length| usize::try_from(length).ok());
+        let length = u32_le(&header, 12).and_then(|length| usize::try_from(length).ok());
         let length = length.filter(|length| (HEADER..=header.len()).contains(length));
-        header.truncate(length.ok_or(GptError::Damaged("header has a length that none can have"))?);
-        let checksum = u32_at(&header, 16);
+        header.truncate(length.ok_or(GptError::Damaged("header has an impossible length"))?);
+        let checksum = u32_le(&header, 16);
         if checksum != Some(header_checksum(&header)) {
             return Err(GptError::Checksum("header"));
         }
-        if u64_at(&header, 24) != Some(1) {
-            return Err(GptError::Damaged("header does not know where it stands"));
+        if u64_le(&header, 24) != Some(1) {
+            return Err(GptError::Damaged("header gives another place than its own"));
         }
-        let (count, size) = (u32_at(&header, 80).unwrap_or(0), u32_at(&header, 84).unwrap_or(0));
+        let (count, size) = (u32_le(&header, 80).unwrap_or(0), u32_le(&header, 84).unwrap_or(0));
         let length = count.checked_mul(size).filter(|length| (1..=MAX_ENTRIES).contains(length));
         let (Some(length), true, Ok(entry_size)) = (length, size.is_multiple_of(ENTRY_SIZE), usize::try_from(size))
         else {
             return Err(GptError::Entries { count, size });
         };
-        let start = u64_at(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
+        let start = u64_le(&header, 72).filter(|start| *start >= 2).and_then(|start| start.checked_mul(SECTOR));
         let within = |start: &u64| start.checked_add(u64::from(length)).is_some_and(|end| end <= source.size());
         let start = start.filter(within).ok_or(GptError::Damaged("entries lie outside the disk"))?;
         let entries = source.read_vec(start, u64::from(length))?;
-        if u32_at(&header, 88) != Some(crc32fast::hash(&entries)) {
+        if u32_le(&header, 88) != Some(crc32fast::hash(&entries)) {
             return Err(GptError::Checksum("entries"));
         }
         Ok(Some(Self { header, entries, entry_size }))
     }
 
-    /// The table of a disk that has none, around partitions that do not overlap. Their order gives them their numbers.
+    /// A new table with these partitions, which must not overlap. Their order determines their numbers.
     pub fn new(disk: Guid, partitions: &[Partition]) -> Result<Self, GptError> {
         let mut sorted: Vec<&Partition> = partitions.iter().collect();
         sorted.sort_by_key(|partition| partition.first);
@@ -168,15 +165,15 @@ impl Gpt {
 
     /// Where the backup header stands, in sectors.
     pub fn backup_sector(&self) -> u64 {
-        u64_at(&self.header, 32).unwrap_or(0)
+        u64_le(&self.header, 32).unwrap_or(0)
     }
 
-    /// How many bytes the backup takes at the end of the disk.
+    /// The size of the backup at the end of the disk, in bytes.
     pub fn backup_size(&self) -> u64 {
         (self.entries_sectors() + 1) * SECTOR
     }
 
-    /// Lays the partition of this number from its first to its last sector. One that there is not stays so.
+    /// Moves a partition to these sectors, the last included. Does nothing if there is no partition with this number.
     pub fn place(&mut self, index: usize, first: u64, last: u64) {
         if let Some(entry) = self.entries.chunks_exact_mut(self.entry_size).nth(index) {
             put(entry, 32, &first.to_le_bytes());
@@ -184,11 +181,10 @@ impl Gpt {
         }
     }
 
-    /// What makes it the table of a disk of `size` bytes, a multiple of 512, with the partitions as they have been
-    /// placed. The backup is part of this size and the end of it. Partitions that reach into it are left so: other
-    /// tools make such, and systems take them.
+    /// The changes that make it the table of a disk of `size` bytes, a multiple of 512. The size includes the backup at the
+    /// end. Partitions may reach into the backup: other tools make such tables, and systems accept them.
     pub fn resized(&self, size: u64) -> Result<ResizedGpt, GptError> {
-        let too_small = || GptError::TooSmall { size };
+        let too_small = || GptError::TooSmall(size);
         let last = (size / SECTOR).checked_sub(1).filter(|_| size.is_multiple_of(SECTOR)).ok_or_else(too_small)?;
         let backup_entries = last.checked_sub(self.entries_sectors()).ok_or_else(too_small)?;
         let [_, primary_entries] = self.sectors();
@@ -209,7 +205,7 @@ impl Gpt {
         let used = self.used_entries().to_vec();
         let sectors = |bytes: Vec<u8>, sectors: u64| {
             let padding = (sectors * SECTOR).saturating_sub(bytes.len() as u64);
-            [Segment::Own(Content::Bytes(bytes.into())), Segment::Own(Content::Zeros(padding))]
+            [Segment::bytes(bytes), Segment::zeros(padding)]
         };
         let backup = [sectors(used.clone(), self.entries_sectors()), sectors(backup_header, 1)];
         let patches = vec![Patch::bytes(SECTOR, primary), Patch::bytes(primary_entries.start * SECTOR, used)];
@@ -217,7 +213,7 @@ impl Gpt {
     }
 
     fn entries_start(&self) -> u64 {
-        u64_at(&self.header, 72).unwrap_or(0)
+        u64_le(&self.header, 72).unwrap_or(0)
     }
 
     fn entries_sectors(&self) -> u64 {

@@ -3,19 +3,19 @@
 use uuid::Uuid;
 
 use super::ENTRY;
-use crate::disk::fields::{array, u64_at};
 use crate::disk::guid::Guid;
+use crate::fields::{array, u64_le};
 
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// What it is for.
+    /// Its type.
     pub kind: Guid,
-    /// Which it is.
+    /// Its unique id.
     pub id: Guid,
     /// Its first sector.
     pub first: u64,
-    /// Its last sector, which is part of it.
+    /// Its last sector, included.
     pub last: u64,
     /// Its name.
     pub name: String,
@@ -33,8 +33,8 @@ impl Partition {
         Some(Self {
             kind,
             id: Guid::from_bytes(array(entry, 16)?),
-            first: u64_at(entry, 32)?,
-            last: u64_at(entry, 40)?,
+            first: u64_le(entry, 32)?,
+            last: u64_le(entry, 40)?,
             name: String::from_utf16_lossy(&units),
         })
     }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::digest::Digest;
 use crate::disk::mbr::{Mbr, MbrPartition};
+use crate::overlay::Content;
 
 fn partition(first: u64, last: u64) -> Partition {
     let identity = Digest::of(&first.to_le_bytes());
@@ -89,8 +90,8 @@ fn what_is_written_is_read_and_can_be_resized() {
     assert_eq!(again.backup_sector(), 4095);
     // The backup points back.
     let backup = &large[4095 * 512..];
-    assert_eq!((u64_at(backup, 24), u64_at(backup, 32), u64_at(backup, 72)), (Some(4095), Some(1), Some(4095 - 32)));
-    assert_eq!(u32_at(backup, 16), Some(header_checksum(&backup[..HEADER])));
+    assert_eq!((u64_le(backup, 24), u64_le(backup, 32), u64_le(backup, 72)), (Some(4095), Some(1), Some(4095 - 32)));
+    assert_eq!(u32_le(backup, 16), Some(header_checksum(&backup[..HEADER])));
 }
 
 #[test]

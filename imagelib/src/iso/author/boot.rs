@@ -113,5 +113,5 @@ pub(super) fn with_information_table(
         start.extend(number.to_le_bytes());
     }
     start.resize(TABLE_END, 0);
-    Ok([Bytes::from(start), rest].map(|bytes| Segment::Own(Content::Bytes(bytes))).to_vec())
+    Ok([Bytes::from(start), rest].map(Segment::bytes).to_vec())
 }

@@ -2,8 +2,8 @@
 
 use super::directory::Directories;
 use super::names::Form;
-use super::rock_ridge::both_u32;
-use super::{AuthorError, NewIso, Places};
+use super::{AuthorError, BlockMap, NewIso};
+use crate::fields::both_endian;
 
 const LENGTH: usize = 2048;
 
@@ -29,7 +29,7 @@ pub(super) fn check(iso: &NewIso) -> Result<(), AuthorError> {
 }
 
 /// The descriptor of one tree: primary (§8.4), or supplementary with Joliet's escape sequence (§8.5).
-pub(super) fn volume(iso: &NewIso, places: &Places, directories: &Directories<'_>) -> Vec<u8> {
+pub(super) fn volume(iso: &NewIso, places: &BlockMap, directories: &Directories<'_>) -> Vec<u8> {
     let joliet = directories.form == Form::Joliet;
     let text = |text: &str, length: usize| if joliet { ucs_2(text, length) } else { ascii(text, length) };
     let [table_l, table_m] = match places.path_tables {
@@ -41,7 +41,7 @@ pub(super) fn volume(iso: &NewIso, places: &Places, directories: &Directories<'_
     descriptor.extend(text("LINUX", 32));
     descriptor.extend(text(&iso.volume_id, 32));
     descriptor.extend([0; 8]);
-    descriptor.extend(both_u32(places.end));
+    descriptor.extend(both_endian(places.end));
     // Level 3 of UCS-2.
     let mut escape = if joliet { b"%/E".to_vec() } else { Vec::new() };
     escape.resize(32, 0);
@@ -51,7 +51,7 @@ pub(super) fn volume(iso: &NewIso, places: &Places, directories: &Directories<'_
         descriptor.extend(number.to_le_bytes());
         descriptor.extend(number.to_be_bytes());
     }
-    descriptor.extend(both_u32(directories.path_table_size()));
+    descriptor.extend(both_endian(directories.path_table_size()));
     descriptor.extend(table_l.to_le_bytes());
     descriptor.extend([0; 4]);
     descriptor.extend(table_m.to_be_bytes());

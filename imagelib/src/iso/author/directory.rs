@@ -2,8 +2,9 @@
 
 use super::AuthorError;
 use super::names::{self, Form, Identifier};
-use super::rock_ridge::{self, Attributes, DATE, both_u32};
+use super::rock_ridge::{self, Attributes, DATE};
 use super::tree::{Node, Tree};
+use crate::fields::both_endian;
 
 const BLOCK_LENGTH: usize = 2048;
 const FLAG_DIRECTORY: u8 = 0x02;
@@ -11,8 +12,8 @@ const FLAG_DIRECTORY: u8 = 0x02;
 /// The record of an extent.
 pub(super) fn record(identifier: &[u8], is_directory: bool, block: u32, size: u32, system_use: &[u8]) -> Vec<u8> {
     let mut record = vec![0, 0];
-    record.extend(both_u32(block));
-    record.extend(both_u32(size));
+    record.extend(both_endian(block));
+    record.extend(both_endian(size));
     record.extend(DATE);
     record.extend([if is_directory { FLAG_DIRECTORY } else { 0 }, 0, 0]);
     // Volume 1 of the set.

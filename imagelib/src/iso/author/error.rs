@@ -1,10 +1,10 @@
-//! Why an image cannot be written.
+//! Errors about new images.
 
-/// Why an image cannot be written as ISO 9660.
+/// Why a new ISO 9660 image is impossible. Sizes are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorError {
-    /// A path that not every reader of the image would see as it is.
+    /// Some readers of the image would see the path differently.
     #[error("the path {path:?} cannot be on an ISO image: {reason}")]
     Path {
         /// The path.
@@ -12,38 +12,38 @@ pub enum AuthorError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A path under which there is a file, and which is the directory of another file as well.
+    /// A path is both a file and the directory of another file.
     #[error("{0:?} cannot be both a file and a directory of the ISO image")]
     FileAndDirectory(String),
-    /// A file whose size a directory record cannot say.
-    #[error("the file {path:?} of {size} bytes cannot be on an ISO image: 4 GiB - 1 is the most")]
+    /// A file is too large for a directory record.
+    #[error("the file {path:?} of {size} bytes cannot be on an ISO image: the limit is 4 GiB - 1")]
     FileTooLarge {
         /// Its path.
         path: String,
         /// Its size.
         size: u64,
     },
-    /// More files in one directory, or more directories, than can be told apart.
+    /// A directory has too many files, or there are too many directories.
     #[error("there are too many files or directories in {0:?} for an ISO image")]
     TooMany(String),
-    /// More blocks than 32 bits can count.
+    /// The image has more blocks than 32 bits can count.
     #[error("the ISO image would be larger than 8 TiB")]
     TooLarge,
-    /// An identifier of the volume that does not fit.
+    /// An identifier of the volume is empty, too long or not ASCII.
     #[error("the {field} of the ISO image is not 1 to {limit} printable characters of ASCII")]
     Identifier {
-        /// Which one.
+        /// The identifier.
         field: &'static str,
-        /// How long it may be.
+        /// Its largest number of characters.
         limit: usize,
     },
-    /// A file that is to be started and is not there.
+    /// The file to boot from is missing.
     #[error("the ISO image has no file {0:?} to boot from")]
     NoBootFile(String),
-    /// Nothing to start.
-    #[error("the ISO image is to be bootable and names nothing to boot; give a loader for BIOS, for UEFI, or both")]
+    /// A bootable image has neither a BIOS nor a UEFI boot loader.
+    #[error("the ISO image has nothing to boot; give a loader for BIOS, for UEFI, or both")]
     NothingToBoot,
-    /// A loader that cannot be told where it stands.
+    /// The boot information table of the BIOS boot loader cannot be filled in.
     #[error("{path:?} cannot be the BIOS boot loader of the ISO image: {reason}")]
     BiosLoader {
         /// Its path.
@@ -51,7 +51,7 @@ pub enum AuthorError {
         /// Why.
         reason: &'static str,
     },
-    /// Code that is not what the first sector can hold.
-    #[error("the boot code for the first sector has {0} bytes, and 432 is the most (use isohdpfx.bin of ISOLINUX)")]
+    /// The boot code does not fit into the first sector. With its size.
+    #[error("the boot code for the first sector has {0} bytes; the limit is 432 (use isohdpfx.bin of ISOLINUX)")]
     BootCode(usize),
 }

@@ -1,11 +1,11 @@
-//! Writing new ISO 9660 images (ECMA-119) as segments: names of level 1, Rock Ridge (IEEE P1282) and Joliet beside
-//! them, and the boot catalog of El Torito.
+//! Makes new ISO 9660 images (ECMA-119) as segments, with names of level 1, Rock Ridge (IEEE P1282) and Joliet, and with an El
+//! Torito boot catalog.
 //!
-//! Only the metadata is bytes in memory. Files may be ranges of a base, and are neither copied nor read. The same
-//! files give the same image: all dates are the first of January 1980, where FAT's calendar begins, too.
+//! Only the metadata is in memory. Files may be ranges of a base, and are neither copied nor read. The same files give the
+//! same image: all dates are 1 January 1980, the first day of FAT's calendar.
 //!
-//! What real media do not need is refused, so that every reader sees the same: names that Joliet cannot hold, more than
-//! eight levels (§6.8.2.1), files of 4 GiB and more.
+//! So that all readers see the same files, the module refuses names that Joliet cannot have, more than eight levels of
+//! directories (§6.8.2.1), and files of 4 GiB and more.
 
 mod boot;
 mod descriptor;
@@ -29,31 +29,31 @@ pub use error::AuthorError;
 pub use path::IsoPath;
 
 use super::BLOCK;
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 use directory::Directories;
 use tree::Tree;
 
 /// The blocks before the volume descriptors (§6.2.1), which may hold a partition table.
 const SYSTEM_AREA: u32 = 16;
 
-/// What a partition table over the image is aligned to: BIOSes guess a disk's geometry from its partitions, and isohybrid
-/// images have cylinders of this size.
+/// The size of a hybrid image is a multiple of this number of bytes: BIOSes guess a disk's geometry from its partitions, and
+/// isohybrid images have cylinders of this size.
 const CYLINDER: u64 = 1 << 20;
 
-/// An image to be written.
+/// A new image.
 #[derive(Debug, Clone, Default)]
 pub struct NewIso {
     /// The volume identifier, which Linux calls the label: at most 32 characters of ASCII.
     pub volume_id: String,
     /// Who publishes the image: at most 128 characters of ASCII. Ironic compares it with `ir_pub_id`.
     pub publisher: String,
-    /// What has written the image: at most 128 characters of ASCII.
+    /// The program that makes the image: at most 128 characters of ASCII.
     pub preparer: String,
-    /// The files. Directories are made for them.
+    /// The files. Their paths determine the directories.
     pub files: BTreeMap<IsoPath, NewFile>,
-    /// What firmware starts when the image is a CD.
+    /// What firmware starts if the image is a CD.
     pub boot: Option<ElTorito>,
-    /// Also to be started when the image is shown to the machine as a disk.
+    /// The partition table, if the image must also boot as a disk.
     pub hybrid: Option<Hybrid>,
 }
 
@@ -69,27 +69,27 @@ pub struct NewFile {
 impl NewFile {
     /// A file of bytes in memory.
     pub fn literal(mode: u16, bytes: impl Into<Bytes>) -> Self {
-        Self { content: vec![Segment::Own(Content::Bytes(bytes.into()))], mode }
+        Self { content: vec![Segment::bytes(bytes)], mode }
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.content.iter().fold(0, |sum, segment| sum.saturating_add(segment.length()))
     }
 }
 
-/// What firmware starts from a CD ("El Torito" Bootable CD-ROM Format Specification 1.0). One of them at least.
+/// What firmware starts from a CD ("El Torito" Bootable CD-ROM Format Specification 1.0). At least one of the two.
 #[derive(Debug, Clone, Default)]
 pub struct ElTorito {
-    /// The file that BIOSes start without emulation, such as `isolinux/isolinux.bin`. It is told where it stands (its
-    /// boot information table), so its content must be bytes in memory: a single segment of at most 256 KiB.
+    /// The file that BIOSes start without emulation, such as `isolinux/isolinux.bin`. Its boot information table is filled in,
+    /// so its content must be in memory: a single segment of at most 256 KiB.
     pub bios: Option<IsoPath>,
     /// The FAT image that is the EFI system partition.
     pub uefi: Option<IsoPath>,
 }
 
-/// A partition table in the system area, for firmware to which the image is a disk: on a USB stick, and behind BMCs that
-/// show every medium as a disk.
+/// A partition table in the system area, with which the image also boots from a USB stick or from a BMC that presents every
+/// medium as a disk.
 #[derive(Debug, Clone, Default)]
 pub struct Hybrid {
     /// The code in the first sector that starts the BIOS loader (`isohdpfx.bin` of ISOLINUX). Without it only UEFI
@@ -97,8 +97,8 @@ pub struct Hybrid {
     pub boot_code: Option<Bytes>,
 }
 
-/// Where everything stands, in blocks.
-struct Places {
+/// The first block of each part of the image.
+struct BlockMap {
     descriptors: u32,
     path_tables: [u32; 4],
     catalog: Option<u32>,
@@ -108,7 +108,7 @@ struct Places {
 }
 
 impl NewIso {
-    /// The bytes of the image, a multiple of the block size.
+    /// Lays the image out. Its size is a multiple of the block size.
     pub fn layout(&self) -> Result<Vec<Segment>, AuthorError> {
         descriptor::check(self)?;
         let tree = Tree::new(&self.files)?;
@@ -155,13 +155,13 @@ impl NewIso {
         Ok(image.segments)
     }
 
-    /// Decides where everything stands: descriptors, path tables, directories, catalog, files.
+    /// Decides the order of the parts: descriptors, path tables, directories, catalog, files.
     fn place(
         &self,
         tree: &Tree<'_>,
         primary: &mut Directories<'_>,
         joliet: &mut Directories<'_>,
-    ) -> Result<Places, AuthorError> {
+    ) -> Result<BlockMap, AuthorError> {
         let mut next = Position(SYSTEM_AREA);
         let descriptors = next.take(if self.boot.is_some() { 4 } else { 3 })?;
         let mut path_tables = [0; 4];
@@ -176,7 +176,7 @@ impl NewIso {
         }
         let catalog = self.boot.as_ref().map(|_| next.take(1)).transpose()?;
         let files = tree.files.iter().map(|file| next.take_bytes(u64::from(file.size))).collect::<Result<_, _>>()?;
-        Ok(Places { descriptors, path_tables, catalog, files, end: next.0 })
+        Ok(BlockMap { descriptors, path_tables, catalog, files, end: next.0 })
     }
 }
 
@@ -210,7 +210,7 @@ impl Image {
 
     fn bytes(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.segments(vec![Segment::Own(Content::Bytes(bytes.into()))]);
+            self.segments(vec![Segment::bytes(bytes)]);
         }
     }
 
@@ -226,7 +226,7 @@ impl Image {
 
     fn fill(&mut self, end: u64) {
         if end > self.size {
-            self.segments(vec![Segment::Own(Content::Zeros(end - self.size))]);
+            self.segments(vec![Segment::zeros(end - self.size)]);
         }
     }
 }

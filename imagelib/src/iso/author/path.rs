@@ -1,9 +1,9 @@
 //! Paths of files in a new image.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::AuthorError;
+use vocabulary::checked_text;
 
 /// Levels of directories, the root being the first (ECMA-119 §6.8.2.1).
 const MOST_LEVELS: usize = 8;
@@ -19,12 +19,9 @@ const LONGEST_ROCK_RIDGE: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IsoPath(String);
 
-impl IsoPath {
-    /// The path as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+checked_text!(IsoPath, AuthorError);
 
+impl IsoPath {
     /// The names of its directories and, last, of the file.
     pub(super) fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
@@ -52,11 +49,5 @@ impl FromStr for IsoPath {
             return refuse("it is nested deeper than the eight levels that ISO 9660 allows");
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Display for IsoPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }

@@ -1,5 +1,7 @@
-//! What Rock Ridge (IEEE P1282) adds to a directory record, as entries of the System Use Sharing Protocol (P1281). Names
+//! What Rock Ridge (IEEE P1282) adds to a directory record, as entries of the System Use Sharing Protocol (P1281). Naming
 //! are short enough that all of it fits the record: nothing continues elsewhere.
+
+use crate::fields::both_endian;
 
 /// The first of January 1980, as §9.1.5 has it: years since 1900, month, day, hours, minutes, seconds, offset from
 /// Greenwich.
@@ -25,7 +27,7 @@ pub(super) fn entries(attributes: Attributes, name: Option<&str>) -> Vec<u8> {
     };
     let mut area = b"PX\x24\x01".to_vec();
     for number in [mode, links, 0, 0] {
-        area.extend(both_u32(number));
+        area.extend(both_endian(number));
     }
     // When it was modified, last read, and last changed in its attributes.
     area.extend(b"TF\x1a\x01\x0e");
@@ -49,13 +51,4 @@ pub(super) fn root(entries: &[u8]) -> Vec<u8> {
     area.extend([10, 0, 0, 1]);
     area.extend(identifier);
     area
-}
-
-/// A number in both byte orders (ECMA-119 §7.3.3).
-pub(super) fn both_u32(number: u32) -> [u8; 8] {
-    let mut both = [0; 8];
-    for (target, byte) in both.iter_mut().zip(number.to_le_bytes().into_iter().chain(number.to_be_bytes())) {
-        *target = byte;
-    }
-    both
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::iso::el_torito::{self, Platform};
 use crate::iso::{TreeKind, Volume};
+use crate::overlay::Content;
 
 /// The bytes of an image that has no ranges of a base.
 fn bytes(iso: &NewIso) -> Vec<u8> {

@@ -1,25 +1,15 @@
-//! Why a CoreOS live ISO cannot be customised.
-
-use std::io;
+//! Errors about CoreOS live ISOs.
 
 use crate::iso::IsoError;
 
-/// Why a CoreOS live ISO, or what shall go into it, does not fit. Offsets and sizes are in bytes.
+/// Why a CoreOS live ISO is invalid, or something does not fit into it. Offsets, sizes and limits are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoreosIsoError {
-    /// The image is damaged as an ISO.
+    /// The ISO is damaged or cannot be read.
     #[error(transparent)]
     Iso(#[from] IsoError),
-    /// An area could not be read.
-    #[error("the ISO image cannot be read at offset {offset}: {source}")]
-    Read {
-        /// Where.
-        offset: u64,
-        /// Why.
-        source: io::Error,
-    },
-    /// One of the files that describe the image is not as it should be.
+    /// A file that describes the areas is invalid.
     #[error("/{path} in the ISO image is damaged: {error}")]
     Json {
         /// The file.
@@ -27,15 +17,15 @@ pub enum CoreosIsoError {
         /// What is wrong with it.
         error: serde_json::Error,
     },
-    /// A file that the image's description names and that is not there.
+    /// The description names a file that does not exist.
     #[error("/{by} in the ISO image names /{path}, which is not there")]
     NoFile {
-        /// Who names it.
+        /// The description.
         by: &'static str,
-        /// What is named.
+        /// The missing file.
         path: String,
     },
-    /// An area that lies outside its file or outside the image.
+    /// An area lies outside its file or outside the image.
     #[error("the area of {length} bytes at offset {offset} that {by} describes lies outside {path}")]
     Outside {
         /// Who describes it.
@@ -47,7 +37,7 @@ pub enum CoreosIsoError {
         /// How long it is.
         length: u64,
     },
-    /// Two areas that share bytes.
+    /// Two areas overlap.
     #[error("the ISO image is damaged: its embed areas at the offsets {first} and {second} overlap")]
     Overlap {
         /// Where one begins.
@@ -55,19 +45,19 @@ pub enum CoreosIsoError {
         /// Where the other begins.
         second: u64,
     },
-    /// An Ignition area of a size that none has.
-    #[error("the area for an initramfs in the ISO image has {size} bytes, where at most {limit} make sense")]
+    /// The Ignition area is too large.
+    #[error("the area for an initramfs in the ISO image has {size} bytes, more than the limit of {limit}")]
     IgnitionSize {
         /// The size.
         size: u64,
         /// The bound.
         limit: u64,
     },
-    /// The areas for kernel arguments are not as they should be.
+    /// The areas for kernel arguments are invalid, for this reason.
     #[error("the areas for kernel arguments in the ISO image {0}")]
     KernelArgumentAreas(&'static str),
-    /// An area for kernel arguments of a size that none has.
-    #[error("the areas for kernel arguments in the ISO image have {size} bytes; 2 to {limit} make sense")]
+    /// The areas for kernel arguments have an invalid size.
+    #[error("the areas for kernel arguments in the ISO image have {size} bytes; dayone supports 2 to {limit}")]
     KernelArgumentSize {
         /// The size.
         size: u64,
@@ -77,9 +67,9 @@ pub enum CoreosIsoError {
     /// The image has no areas for kernel arguments.
     #[error("the kernel arguments of this CoreOS ISO image cannot be changed: it is from before 2021; use a later one")]
     NoKernelArgumentAreas,
-    /// An archive that is larger than the area for it.
+    /// The archive is larger than the Ignition area.
     #[error(
-        "what shall be embedded has {size} bytes, and the ISO image has room for {capacity}; \
+        "the archive to embed has {size} bytes, and the ISO image has room for {capacity}; \
          shorten the Ignition config, or let it fetch its larger parts"
     )]
     ArchiveTooLarge {
@@ -88,7 +78,7 @@ pub enum CoreosIsoError {
         /// The area's.
         capacity: u64,
     },
-    /// A command line that is longer than the areas for it.
+    /// The command line is longer than the areas for it.
     #[error("the kernel arguments have {size} bytes in all, and the ISO image has room for {capacity}")]
     KernelArgumentsTooLong {
         /// The command line's length.

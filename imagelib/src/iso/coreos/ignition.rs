@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::CoreosIsoError;
+use crate::iso::fields::read_bytes;
 use crate::iso::{Extent, Volume};
 use crate::overlay::Patch;
 use crate::source::Source;
@@ -102,7 +103,7 @@ impl IgnitionArea {
     }
 
     pub(super) fn read(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
-        source.read_vec(self.offset, self.length).map_err(|source| CoreosIsoError::Read { offset: self.offset, source })
+        Ok(read_bytes(source, self.offset, self.length)?)
     }
 
     /// The kernel skips zeros behind an archive, and takes anything else for another one: what was there before and
@@ -136,8 +137,7 @@ fn used(source: &dyn Source, offset: u64, length: u64) -> Result<u64, CoreosIsoE
     let mut end = length;
     while end > 0 {
         let start = end.saturating_sub(STEP);
-        let at = offset + start;
-        let bytes = source.read_vec(at, end - start).map_err(|source| CoreosIsoError::Read { offset: at, source })?;
+        let bytes = read_bytes(source, offset + start, end - start)?;
         if let Some(last) = bytes.iter().rposition(|&byte| byte != 0) {
             return Ok(start + last as u64 + 1);
         }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::CoreosIsoError;
 use super::ignition::within;
-use crate::iso::fields::u64_le;
+use crate::fields::u64_le;
+use crate::iso::fields::read_bytes;
 use crate::iso::{FileEntry, Volume};
 use crate::kernel_arguments::KernelArguments;
 use crate::overlay::Patch;
@@ -83,9 +84,7 @@ impl KernelArgumentArea {
 
     /// What stands in the area: padding, end and white space stripped from its end.
     fn decode(&self, source: &dyn Source, size: u64) -> Result<KernelArguments, CoreosIsoError> {
-        let bytes = source
-            .read_vec(self.offset, size)
-            .map_err(|source| CoreosIsoError::Read { offset: self.offset, source })?;
+        let bytes = read_bytes(source, self.offset, size)?;
         let text = str::from_utf8(&bytes).map_err(|_| CoreosIsoError::KernelArgumentAreas("are not UTF-8"))?;
         let text = text.trim_end_matches(char::from(self.pad)).trim_end_matches(char::from(self.end)).trim();
         parse(text)
@@ -146,9 +145,7 @@ impl KernelArgumentAreas {
 
     fn from_header(source: &dyn Source) -> Result<Option<Self>, CoreosIsoError> {
         const BY: &str = "the header in the system area";
-        let header = source
-            .read_vec(HEADER_OFFSET, HEADER_LENGTH)
-            .map_err(|source| CoreosIsoError::Read { offset: HEADER_OFFSET, source })?;
+        let header = read_bytes(source, HEADER_OFFSET, HEADER_LENGTH)?;
         if !header.starts_with(HEADER_MAGIC) {
             return Ok(None);
         }
@@ -179,14 +176,14 @@ impl KernelArgumentAreas {
             return Err(CoreosIsoError::KernelArgumentAreas("are smaller than the default arguments"));
         }
         let Some((first, others)) = areas.split_first() else {
-            return Err(CoreosIsoError::KernelArgumentAreas("are said to exist, and none is named"));
+            return Err(CoreosIsoError::KernelArgumentAreas("are declared, but none is listed"));
         };
         let current = first.decode(source, size)?;
         for area in others {
             if area.decode(source, size)? != current {
                 return Err(CoreosIsoError::KernelArgumentAreas(
-                    "do not hold the same arguments, so that these depend on how it is booted; \
-                     use the image as it was published",
+                    "differ from each other, so the arguments would depend on how the host boots; use the image as it \
+                     was published",
                 ));
             }
         }
@@ -256,5 +253,5 @@ fn check_size(size: u64) -> Result<(), CoreosIsoError> {
 }
 
 fn parse(text: &str) -> Result<KernelArguments, CoreosIsoError> {
-    text.parse().map_err(|_| CoreosIsoError::KernelArgumentAreas("hold what is not a kernel command line"))
+    text.parse().map_err(|_| CoreosIsoError::KernelArgumentAreas("contain something other than a kernel command line"))
 }

@@ -1,7 +1,7 @@
-//! What a CoreOS live ISO (Fedora CoreOS, RHCOS, SCOS) provides for its customisation: areas of fixed size for an
-//! initramfs archive and for kernel arguments. The image keeps its length, and all else in it its place.
+//! The embed areas of CoreOS live ISOs (Fedora CoreOS, RHCOS, SCOS): reserved space for an initramfs archive and for kernel
+//! arguments. Filling them changes neither the size of the ISO nor the place of anything in it.
 //!
-//! The layout is that of coreos-installer's `src/live/embed.rs`; its oldest forms (2020) are read as well.
+//! The layout is the one in coreos-installer's `src/live/embed.rs`. dayone also reads its oldest forms, of 2020.
 
 mod error;
 mod features;
@@ -30,7 +30,7 @@ use crate::source::Source;
 /// The largest of the small JSON files that describe the areas, in bytes. Real ones have less than one KiB.
 const LARGEST_JSON: u64 = 64 << 10;
 
-/// A CoreOS live ISO and where it can be customised.
+/// A CoreOS live ISO and its embed areas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoreosIso {
     ignition: IgnitionArea,
@@ -39,8 +39,8 @@ pub struct CoreosIso {
 }
 
 impl CoreosIso {
-    /// Finds the areas of a CoreOS live ISO. `None` says that the volume is something else; that it claims to be one
-    /// and cannot be customised as it says is an error.
+    /// Finds the areas of a CoreOS live ISO. `None` if the volume is something else. An error if it is a CoreOS live ISO, but
+    /// its description does not fit.
     pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, CoreosIsoError> {
         let Some(ignition) = IgnitionArea::probe(source, volume)? else { return Ok(None) };
         let kernel_arguments = KernelArgumentAreas::probe(source, volume)?;
@@ -55,7 +55,7 @@ impl CoreosIso {
         &self.ignition
     }
 
-    /// The areas for kernel arguments. Images of 2020 have none.
+    /// The areas for kernel arguments. ISOs from 2020 have none.
     pub fn kernel_arguments(&self) -> Option<&KernelArgumentAreas> {
         self.kernel_arguments.as_ref()
     }
@@ -73,9 +73,9 @@ impl CoreosIso {
 
     /// The patches that put `archive` into the Ignition area and `kernel_arguments` into all areas for these.
     ///
-    /// The archive is one of cpio's newc format, compressed or not, or several in a row; an empty one leaves the area
-    /// as it is in a pristine image. It replaces all that was embedded before. Without kernel arguments, those that
-    /// are there stay.
+    /// The archive is in cpio's newc format, compressed or not, or several such archives in a row. It replaces everything that
+    /// was embedded before; an empty one empties the area. Without kernel arguments, the current ones stay. An error if
+    /// something does not fit.
     pub fn embed(
         &self,
         archive: impl Into<Bytes>,
@@ -90,8 +90,7 @@ impl CoreosIso {
         Ok(patches)
     }
 
-    /// The bytes of the Ignition area, the zeros at its end included: those may belong to an archive. They hold
-    /// secrets.
+    /// Reads the Ignition area with the zeros at its end, which may belong to an archive. It contains secrets.
     pub fn embedded(&self, source: &dyn Source) -> Result<Vec<u8>, CoreosIsoError> {
         self.ignition.read(source)
     }
@@ -113,7 +112,7 @@ impl CoreosIso {
     }
 }
 
-/// A file of the ISO by its path, also where only names of the form 8.3 are left.
+/// Finds a file of the ISO by its path, also if the ISO has only names of the form 8.3.
 fn find(source: &dyn Source, volume: &Volume, path: &str) -> Result<Option<FileEntry>, CoreosIsoError> {
     if let Some(entry) = volume.find(source, path)? {
         return Ok(Some(entry));
@@ -121,7 +120,7 @@ fn find(source: &dyn Source, volume: &Volume, path: &str) -> Result<Option<FileE
     Ok(volume.find(source, &level_1(path))?)
 }
 
-/// The path as ISO 9660 level 1 has it (ECMA-119 §10.1): `COREOS/KARGS.JSO`.
+/// The path in the form of ISO 9660 level 1 (ECMA-119 §10.1): `COREOS/KARGS.JSO`.
 fn level_1(path: &str) -> String {
     let cut = |text: &str, length| text.chars().take(length).collect::<String>();
     let parts: Vec<String> = path
@@ -134,7 +133,7 @@ fn level_1(path: &str) -> String {
     parts.join("/").to_ascii_uppercase()
 }
 
-/// One of the files that describe the image, and what it says.
+/// Reads one of the files that describe the ISO.
 fn read_json<T: DeserializeOwned>(
     source: &dyn Source,
     volume: &Volume,

@@ -1,7 +1,8 @@
 //! What an edit has to know of the boot catalog: which files firmware starts, and where it says so.
 
+use crate::fields::{u32_le, u64_le};
 use crate::iso::el_torito::{self, BootEntry};
-use crate::iso::fields::{u32_le, u64_le};
+use crate::iso::fields::read_bytes;
 use crate::iso::{BLOCK, Extent, IsoError, Volume};
 use crate::overlay::Patch;
 use crate::source::Source;
@@ -71,7 +72,7 @@ fn contains(extent: Extent, offset: u64) -> bool {
 /// descriptor, own block), or in GRUB's (the sector behind its first block).
 fn is_placed(source: &dyn Source, offset: u64) -> Result<bool, IsoError> {
     let length = (2 * BLOCK).min(source.size().saturating_sub(offset));
-    let head = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
+    let head = read_bytes(source, offset, length)?;
     let block = u32::try_from(offset / BLOCK).ok();
     let table = u32_le(&head, 8) == Some(16) && u32_le(&head, 12) == block;
     Ok(table || u64_le(&head, 2548) == Some(offset / SECTOR + 5))

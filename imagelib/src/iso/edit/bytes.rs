@@ -7,19 +7,6 @@ use crate::overlay::Patch;
 /// Equal bytes between two differences that are not worth a patch of their own.
 const GAP: usize = 64;
 
-/// Writes `value` at `at`, as far as there is room.
-pub(super) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
-    if let Some(there) = at.checked_add(value.len()).and_then(|end| bytes.get_mut(at..end)) {
-        there.copy_from_slice(value);
-    }
-}
-
-/// A number as ECMA-119 §7.3.3 has it: first little-endian, then big-endian.
-pub(super) fn both(number: u32) -> [u8; 8] {
-    let [a, b, c, d] = number.to_le_bytes();
-    [a, b, c, d, d, c, b, a]
-}
-
 /// The patches that make `new` of `old`, which stands at `offset` and is as long.
 pub(super) fn difference(offset: u64, old: &[u8], new: Vec<u8>) -> Vec<Patch> {
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
@@ -43,6 +30,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fields::put;
     use crate::overlay::Content;
 
     proptest! {
@@ -69,10 +57,5 @@ mod tests {
             }
             prop_assert_eq!(patched, new);
         }
-    }
-
-    #[test]
-    fn numbers_stand_in_both_orders() {
-        assert_eq!(both(0x0102_0304), [4, 3, 2, 1, 1, 2, 3, 4]);
     }
 }

@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::boot::BootCatalog;
 use super::checksum_files;
 use super::error::{NotEditable, OpenError};
-use super::names::NameForm;
+use super::names::NameStyle;
 use super::overlaps::Overlaps;
 use super::partitions::Partitions;
 use super::record_id::{DirectoryId, RecordId};
 use super::tree::{DescriptorBlock, Directory, Entry, File, Image, Node, Occupied, PathTableBytes, Tree};
-use crate::iso::directory::{self, LARGEST_DIRECTORY, Names};
-use crate::iso::fields::{u16_le, u32_le};
-use crate::iso::record::{Record, iso_name, joliet_name};
+use crate::fields::u16_le;
+use crate::iso::descriptor::{PathTable, ROOT_RECORD, path_tables};
+use crate::iso::directory::{self, LARGEST_DIRECTORY};
+use crate::iso::fields::read_bytes;
+use crate::iso::record::{Naming, Record};
 use crate::iso::rock_ridge;
 use crate::iso::walk::DEEPEST;
 use crate::iso::{BLOCK, DescriptorKind, Extent, IsoError, TreeKind, Volume};
@@ -23,12 +25,6 @@ const LARGEST_TREES: u64 = 64 << 20;
 
 /// Where a descriptor says how many discs belong together (ECMA-119 §8.4.11).
 const SET_SIZE: usize = 120;
-/// Where the size of the path tables stands (§8.4.13).
-pub(super) const PATH_TABLE_SIZE: usize = 132;
-/// Where the blocks of the path tables stand, the main one and the optional one of each byte order (§8.4.14 to 17).
-const PATH_TABLES: [usize; 4] = [140, 144, 148, 152];
-/// Where the root directory's record stands (§8.4.18).
-pub(super) const ROOT_RECORD: usize = 156;
 
 /// Reads all of an image whose volume at the beginning is `volume`.
 pub(super) fn read(source: &dyn Source, volume: &Volume) -> Result<Image, OpenError> {
@@ -109,7 +105,7 @@ fn mark_partly_shared(image: &mut Image) {
             if let Some(Node::File(file)) = image.node_mut(record)
                 && file.extent.length == extent.1
             {
-                file.reason.get_or_insert_with(|| NotEditable::PartlyShared { other: other.clone() });
+                file.reason.get_or_insert_with(|| NotEditable::PartlyShared(other.clone()));
             }
         }
     }
@@ -150,13 +146,13 @@ impl Capture<'_> {
         let mut roots: BTreeMap<u64, usize> = BTreeMap::new();
         for descriptor in volume.descriptors() {
             let names = match descriptor.kind {
-                DescriptorKind::Primary => volume.tree(TreeKind::Primary).map_or(Names::Iso, |tree| tree.names),
-                DescriptorKind::Joliet => Names::Joliet,
-                DescriptorKind::Supplementary => Names::Iso,
+                DescriptorKind::Primary => volume.tree(TreeKind::Primary).map_or(Naming::Iso, |tree| tree.names),
+                DescriptorKind::Joliet => Naming::Joliet,
+                DescriptorKind::Supplementary => Naming::Iso,
                 DescriptorKind::ElTorito | DescriptorKind::Other(_) => continue,
             };
             let offset = descriptor.offset;
-            let block = self.bytes(offset, BLOCK)?;
+            let block = read_bytes(self.source, offset, BLOCK)?;
             if let Some(discs) = u16_le(&block, SET_SIZE).filter(|discs| *discs > 1) {
                 return Err(NotEditable::SeveralDiscs(discs).into());
             }
@@ -175,11 +171,11 @@ impl Capture<'_> {
     }
 
     /// Reads a tree, whose place in the list of trees is returned.
-    fn tree(&mut self, base: u64, names: Names, root: Extent, descriptor: &[u8]) -> Result<usize, OpenError> {
+    fn tree(&mut self, base: u64, names: Naming, root: Extent, descriptor: &[u8]) -> Result<usize, OpenError> {
         let tree = self.image.trees.len();
         let path_tables = self.path_tables(base, descriptor)?;
         let id = DirectoryId(self.image.directories.len());
-        let mut form = NameForm::default();
+        let mut form = NameStyle::default();
         let pending = Pending { extent: root, record: None, path: String::new(), depth: 0, relocation: false };
         let mut open = vec![pending];
         while let Some(pending) = open.pop() {
@@ -190,18 +186,13 @@ impl Capture<'_> {
     }
 
     fn path_tables(&mut self, base: u64, descriptor: &[u8]) -> Result<Vec<PathTableBytes>, OpenError> {
-        let length = u32_le(descriptor, PATH_TABLE_SIZE).unwrap_or_default();
         let mut tables = Vec::new();
-        for field in PATH_TABLES {
-            let Some(raw) = descriptor.get(field..).and_then(<[u8]>::first_chunk).copied() else { continue };
-            let block = if field < 148 { u32::from_le_bytes(raw) } else { u32::from_be_bytes(raw) };
-            let offset = base.saturating_add(u64::from(block) * BLOCK);
-            // A reader of today does without them, so that one that is nowhere is no reason to refuse the image.
-            if block == 0 || offset.saturating_add(u64::from(length)) > self.source.size() {
-                continue;
+        for PathTable { field, offset, length } in path_tables(descriptor, base) {
+            // Readers of today do without path tables, so one outside the image is no reason to refuse it.
+            if offset.saturating_add(length) <= self.source.size() {
+                self.budget(length)?;
+                tables.push(PathTableBytes { field, offset, bytes: read_bytes(self.source, offset, length)? });
             }
-            self.budget(u64::from(length))?;
-            tables.push(PathTableBytes { field, offset, bytes: self.bytes(offset, u64::from(length))? });
         }
         Ok(tables)
     }
@@ -210,15 +201,15 @@ impl Capture<'_> {
         &mut self,
         tree: usize,
         base: u64,
-        names: Names,
+        names: Naming,
         pending: Pending,
         open: &mut Vec<Pending>,
-        form: &mut NameForm,
+        form: &mut NameStyle,
     ) -> Result<(), OpenError> {
         let Pending { extent, record, path, depth, mut relocation } = pending;
         let Extent { offset, length } = extent;
         if depth > DEEPEST {
-            return Err(IsoError::Nesting { offset }.into());
+            return Err(IsoError::Nesting(offset).into());
         }
         if length > LARGEST_DIRECTORY {
             return Err(IsoError::DirectoriesTooLarge { offset, limit: LARGEST_DIRECTORY }.into());
@@ -226,13 +217,13 @@ impl Capture<'_> {
         if length > 0 && !self.seen.insert(offset) {
             let same = self.image.directories.iter().any(|other| other.tree == tree && other.extent.offset == offset);
             return Err(if same {
-                IsoError::Nesting { offset }.into()
+                IsoError::Nesting(offset).into()
             } else {
-                NotEditable::SharedDirectory { offset }.into()
+                NotEditable::SharedDirectory(offset).into()
             });
         }
         self.budget(length)?;
-        let bytes = self.bytes(offset, length)?;
+        let bytes = read_bytes(self.source, offset, length)?;
         let id = DirectoryId(self.image.directories.len());
         if let Some((parent, at)) = record
             && let Some(parent) = self.image.directories.get_mut(parent.0)
@@ -269,19 +260,12 @@ impl Capture<'_> {
     }
 
     /// The entry of a record; none for a directory that stands here only because it had to move.
-    fn entry(&self, base: u64, names: Names, record: &Record<'_>, at: usize) -> Result<Option<Found>, IsoError> {
-        let own_name = if names == Names::Joliet { joliet_name(record.name) } else { iso_name(record.name) };
-        let additions = match names {
-            Names::RockRidge(skip) => {
-                let system_use = record.system_use.get(skip..).unwrap_or_default();
-                rock_ridge::read(self.source, base, system_use, record.offset)?
-            }
-            _ => rock_ridge::Additions::default(),
-        };
+    fn entry(&self, base: u64, names: Naming, record: &Record<'_>, at: usize) -> Result<Option<Found>, IsoError> {
+        let additions = rock_ridge::read(self.source, base, names, record)?;
         if additions.relocated_here {
             return Ok(None);
         }
-        let name = additions.name.unwrap_or(own_name);
+        let name = additions.name.unwrap_or_else(|| names.decode(record.name));
         let extent = directory::extent(self.source, base, record.block, record.size, record.offset)?;
         let mut directory = record.is_directory().then_some((extent, false));
         if let Some(block) = additions.relocated_to {
@@ -304,13 +288,9 @@ impl Capture<'_> {
         Ok(Some(Found { entry: Entry { at, name, node }, directory }))
     }
 
-    fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, IsoError> {
-        self.source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })
-    }
-
     fn budget(&mut self, length: u64) -> Result<(), NotEditable> {
         self.read = self.read.saturating_add(length);
-        if self.read > LARGEST_TREES { Err(NotEditable::DirectoriesTooLarge { limit: LARGEST_TREES }) } else { Ok(()) }
+        if self.read > LARGEST_TREES { Err(NotEditable::DirectoriesTooLarge(LARGEST_TREES)) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,4 @@
-//! What became of an image, for people to read.
-
-use std::fmt;
+//! The changes to an image, for people to read.
 
 use serde::Serialize;
 
@@ -9,12 +7,12 @@ use serde::Serialize;
 pub struct Change {
     /// A path (`/boot/grub/grub.cfg`), or the name of a structure.
     pub subject: String,
-    /// What happened to it.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// Its size before, in bytes, where it has one.
+    /// Its size before, in bytes, if it existed and has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_size: Option<u64>,
-    /// Its size after, in bytes, where it has one.
+    /// Its size after, in bytes, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_size: Option<u64>,
 }
@@ -29,64 +27,59 @@ impl Change {
     }
 }
 
-/// What happened to something in the base image.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// A file has other content, in the blocks that it had.
+    /// A file has new content at its old place.
     FileRewritten,
-    /// A file has other content, at the end of the image.
+    /// A file has new content at the end of the image.
     FileMoved,
-    /// Some bytes are others; the size is the same.
+    /// Some bytes changed, but not the size.
     BytesPatched,
     /// A file is new.
     FileAdded,
     /// A directory is new.
     DirectoryAdded,
-    /// A directory had no room for its new entries and stands at the end of the image now.
+    /// A directory had no room for its new entries, and is now at the end of the image.
     DirectoryMoved,
-    /// A table of all directories names new or moved ones.
+    /// A path table lists new or moved directories.
     PathTableRewritten,
-    /// The volume is as long as the image again.
+    /// The size of the volume was raised to the size of the image.
     VolumeGrown,
-    /// The boot catalog points to where a boot image stands now.
+    /// The boot catalog points to the new place of a boot image.
     BootImageMoved,
     /// A partition table describes the image's new size.
     PartitionTableUpdated,
-    /// The partition of a volume ends where it did, because another follows: it does not hold the files that moved.
+    /// The partition of a volume did not grow, because another partition follows it. It does not contain the files that moved.
     PartitionKept,
-    /// The checksum of the whole medium, which boot menus offer to test, would be wrong and is gone.
+    /// The checksum of the whole medium, which boot menus can verify, was removed because it would be wrong.
     MediumChecksumRemoved,
-    /// A note says that dayone has changed the image.
+    /// A note tells that dayone has changed the image.
     Marked,
-    /// The line of a file that has changed has its new checksum.
+    /// A list of checksums has the new checksum of a changed file.
     ChecksumUpdated,
-    /// The line of a file that has changed is gone, because its new checksum is not known.
+    /// A list of checksums lost the line of a changed file, because the new checksum is not known.
     ChecksumRemoved,
 }
 
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FileRewritten => "new content in place",
-            Self::FileMoved => "new content at the end of the image",
-            Self::BytesPatched => "bytes changed in place",
-            Self::FileAdded => "new file",
-            Self::DirectoryAdded => "new directory",
-            Self::DirectoryMoved => "moved to the end of the image, to have room for new entries",
-            Self::PathTableRewritten => "rewritten, because directories are new or have moved",
-            Self::VolumeGrown => "volume size raised to the size of the image",
-            Self::BootImageMoved => "points to the new place of a boot image",
-            Self::PartitionTableUpdated => "describes the new size of the image",
-            Self::PartitionKept => {
-                "cannot grow, because another partition follows: from it alone, without the rest of the medium, what \
-                 has moved to the end of the image cannot be read"
-            }
-            Self::MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
-            Self::Marked => "note that dayone has changed the image",
-            Self::ChecksumUpdated => "checksum of a changed file updated",
-            Self::ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
-        })
-    }
-}
+named_variants!(ChangeKind {
+    FileRewritten => "new content in place",
+    FileMoved => "new content at the end of the image",
+    BytesPatched => "bytes changed in place",
+    FileAdded => "new file",
+    DirectoryAdded => "new directory",
+    DirectoryMoved => "moved to the end of the image, to have room for new entries",
+    PathTableRewritten => "rewritten, because directories are new or have moved",
+    VolumeGrown => "volume size raised to the size of the image",
+    BootImageMoved => "points to the new place of a boot image",
+    PartitionTableUpdated => "describes the new size of the image",
+    PartitionKept =>
+        "cannot grow, because another partition follows it: a system that mounts only this partition cannot read what \
+         has moved to the end of the image",
+    MediumChecksumRemoved => "checksum of the whole medium removed, because it would be wrong",
+    Marked => "note that dayone has changed the image",
+    ChecksumUpdated => "checksum of a changed file updated",
+    ChecksumRemoved => "checksum of a changed file removed, because the new one is not known",
+});

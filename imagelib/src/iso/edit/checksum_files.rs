@@ -2,6 +2,7 @@
 
 use super::checksums::{ChecksumFile, lines};
 use super::tree::{File, Found, Image};
+use crate::iso::fields::read_bytes;
 use crate::iso::{Extent, IsoError};
 use crate::source::Source;
 
@@ -29,7 +30,7 @@ pub(super) fn read(source: &dyn Source, image: &Image) -> Result<Vec<ChecksumFil
         if length > LARGEST || files.iter().any(|file: &ChecksumFile| file.record == record) {
             continue;
         }
-        let text = source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source })?;
+        let text = read_bytes(source, offset, length)?;
         let path = image.path(record).unwrap_or_else(|| path.to_owned());
         files.push(ChecksumFile { path, record, extent: *extent, lines: lines(&text) });
     }

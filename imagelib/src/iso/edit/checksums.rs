@@ -147,7 +147,7 @@ mod tests {
         let extent = Extent { offset: 2, length: 7 };
         let known = [(2, (extent, Hashes::of(&image, extent).unwrap()))].into();
         let base = Segment::Base { file: Role::Iso, offset: 2, length: 7 };
-        let content = [base.clone(), Segment::Own(Content::Zeros(1)), Segment::Own(Content::Bytes((&b"x"[..]).into()))];
+        let content = [base.clone(), Segment::zeros(1), Segment::bytes(&b"x"[..])];
         let hashes = Hashes::of_content(&content, &known).unwrap();
         assert_eq!(hashes.digits(64).unwrap(), HEXLOWER.encode(&Sha256::digest(b"content\0x")));
         assert_eq!(hashes.digits(32).unwrap(), HEXLOWER.encode(&Md5::digest(b"content\0x")));

@@ -16,7 +16,7 @@ use super::layout::{DraftDirectory, Origin};
 use super::record_id::{DirectoryId, RecordId};
 use super::tree::{Directory, File, Found, Image};
 use crate::iso::{BLOCK, Extent, IsoError};
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 use crate::source::Role;
 
 /// The largest file that one record describes: what is longer, others split into several extents.
@@ -140,7 +140,7 @@ impl<'a> Draft<'a> {
         }
         for record in self.image.records(record, file) {
             if !self.edited.insert(record) {
-                return Err(EditError::Twice { path: path.to_owned() });
+                return Err(EditError::Twice(path.to_owned()));
             }
         }
         Ok(self.image.path(record).unwrap_or_else(|| path.to_owned()))
@@ -184,7 +184,7 @@ impl<'a> Draft<'a> {
     fn align(&mut self) -> u64 {
         let end = self.end.next_multiple_of(BLOCK);
         if end > self.end {
-            self.appended.push(Segment::Own(Content::Zeros(end - self.end)));
+            self.appended.push(Segment::zeros(end - self.end));
             self.end = end;
         }
         end
@@ -229,7 +229,7 @@ impl<'a> Draft<'a> {
 
 /// Directories were read once without an error, so that there is none now.
 fn of_image(directory: &Directory) -> Result<DraftDirectory, EditError> {
-    let overlap = |_: IsoError| NotEditable::Overlap { offset: directory.extent.offset };
+    let overlap = |_: IsoError| NotEditable::Overlap(directory.extent.offset);
     Ok(DraftDirectory::of(directory).map_err(overlap)?)
 }
 
@@ -244,8 +244,8 @@ pub(super) fn find<'a>(image: &'a Image, path: &str) -> Result<(RecordId, &'a Fi
     let mut trees = image.trees.iter().enumerate().filter(|(_, tree)| tree.base == 0);
     match trees.find_map(|(index, _)| image.find(index, path)) {
         Some(Found::File(record, file)) => Ok((record, file)),
-        Some(Found::Directory(_)) => Err(EditError::NotAFile { path: path.to_owned() }),
-        None => Err(EditError::NotFound { path: path.to_owned() }),
+        Some(Found::Directory(_)) => Err(EditError::NotAFile(path.to_owned())),
+        None => Err(EditError::NotFound(path.to_owned())),
     }
 }
 

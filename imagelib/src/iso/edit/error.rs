@@ -1,114 +1,87 @@
-//! Why an image is not edited.
+//! Errors about edits.
 
 use crate::iso::IsoError;
 
-/// Why an [`super::Editor`] cannot be had for an image.
+/// Why an image has no [`super::Editor`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The image cannot be read, or is damaged.
     #[error(transparent)]
     Iso(#[from] IsoError),
-    /// The image is sound, and yet an edit of it would leave something behind that contradicts it.
+    /// The image is valid, but the editor cannot keep all its structures consistent.
     #[error(transparent)]
     NotEditable(#[from] NotEditable),
 }
 
-/// Why an image, or a file in it, can be read and not be edited.
+/// Why the editor cannot edit a valid image, or a file in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotEditable {
-    /// UDF structures beside those of ISO 9660.
-    #[error("the ISO image is a UDF file system as well, and the directories of that one would not follow")]
+    /// The image is also a UDF file system.
+    #[error("the ISO image is also a UDF file system, whose directories dayone cannot update")]
     UdfBridge,
-    /// A volume that goes on on another disc.
+    /// The volume spans several discs. With their number.
     #[error("the ISO image is one of a set of {0} discs, which belong together")]
     SeveralDiscs(u16),
-    /// More directories than are kept in memory.
-    #[error("the directories of the ISO image take more than {limit} bytes, which is more than is kept in memory")]
-    DirectoriesTooLarge {
-        /// The bound.
-        limit: u64,
-    },
-    /// A directory that two trees have in common.
-    #[error("two directory trees of the ISO image share the directory at offset {offset}")]
-    SharedDirectory {
-        /// Where its records begin.
-        offset: u64,
-    },
-    /// A partition table that firmware would not accept either.
-    #[error("the ISO image has a partition table that cannot be kept: {0}")]
+    /// The directories take more memory than this limit, in bytes.
+    #[error("the directories of the ISO image take more than {0} bytes, more than dayone keeps in memory")]
+    DirectoriesTooLarge(u64),
+    /// Two trees share the directory at this offset of the image.
+    #[error("two directory trees of the ISO image share the directory at offset {0}")]
+    SharedDirectory(u64),
+    /// The GPT is damaged, for this reason.
+    #[error("dayone cannot keep the partition table of the ISO image: {0}")]
     Gpt(String),
-    /// A file of several extents: one of 4 GiB or more.
+    /// The file has several extents, because it has 4 GiB or more.
     #[error("it is stored in several extents, as files of 4 GiB and more are")]
     SeveralExtents,
-    /// A file that the kernel decompresses when it is read (zisofs).
+    /// The file is compressed with zisofs, which the kernel decompresses when it reads the file.
     #[error("it is stored compressed (zisofs)")]
     Compressed,
-    /// A file with an extended attribute record, which stands before its content.
+    /// The file has an extended attribute record before its content.
     #[error("it has an extended attribute record")]
     ExtendedAttributes,
-    /// Content of which a part belongs to another file as well.
-    #[error(
-        "it shares some of its bytes, and not all of them, with {other} in the ISO image, which a change of the one \
-         would tear apart"
-    )]
-    PartlyShared {
-        /// The path of the other file.
-        other: String,
-    },
-    /// A boot loader that has its own place on the medium, and often its checksum, written into it.
-    #[error("it is a boot loader into which its place on the medium is written (boot-info-table or grub2-boot-info)")]
+    /// The file shares a part of its content with the file at this path.
+    #[error("it shares only some of its bytes with {0} in the ISO image, so a change of one would damage the other")]
+    PartlyShared(String),
+    /// The file is a boot loader that contains its own place on the medium, and often its checksum.
+    #[error("it is a boot loader that contains its own place on the medium (boot-info-table or grub2-boot-info)")]
     BootLoader,
-    /// The boot catalog of El Torito, which says where the boot loaders are.
-    #[error("it is the boot catalog, which follows from the boot loaders")]
+    /// The file is the boot catalog of El Torito.
+    #[error("it is the boot catalog, which dayone updates by itself")]
     BootCatalog,
-    /// Structures that stand on the same bytes.
-    #[error("what stands at offset {offset} of the ISO image belongs to something else, too")]
-    Overlap {
-        /// Where.
-        offset: u64,
-    },
-    /// A directory whose place is also known to the one that it was moved away from.
-    #[error("it takes part in the relocation of a directory that is nested too deep for ISO 9660, and has no room")]
+    /// Two structures share bytes at this offset of the image.
+    #[error("two structures of the ISO image share the bytes at offset {0}")]
+    Overlap(u64),
+    /// The directory is relocated, and would have to move.
+    #[error("it has no room, and belongs to a relocated directory (one nested too deep for ISO 9660)")]
     RelocatedDirectory,
-    /// A path table that does not fit the directories.
-    #[error("the path table at offset {offset} does not fit the directories")]
-    PathTable {
-        /// Where it begins.
-        offset: u64,
-    },
-    /// A directory without the records of itself and its parent.
-    #[error("it has no records of itself and of its parent")]
+    /// The path table at this offset of the image does not match the directories.
+    #[error("the path table at offset {0} does not fit the directories")]
+    PathTable(u64),
+    /// The directory lacks the records for itself and its parent.
+    #[error("it has no records for itself and its parent")]
     DirectoryHead,
-    /// Rock Ridge entries behind bytes of somebody else's.
-    #[error("its system use fields belong to something else than Rock Ridge, too")]
+    /// Other data precedes the Rock Ridge entries.
+    #[error("its system use fields hold something besides Rock Ridge")]
     SystemUse,
 }
 
-/// Why edits cannot be made.
+/// Why edits fail. Sizes, offsets and limits are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// No such file.
-    #[error("there is no file {path:?} in the ISO image")]
-    NotFound {
-        /// The path asked for.
-        path: String,
-    },
-    /// Something else than a file.
-    #[error("{path:?} in the ISO image is not a file")]
-    NotAFile {
-        /// The path asked for.
-        path: String,
-    },
-    /// Something stands there already.
-    #[error("{path:?} is in the ISO image already")]
-    Exists {
-        /// The path asked for.
-        path: String,
-    },
-    /// A path that no file can have.
+    /// The file at this path does not exist.
+    #[error("there is no file {0:?} in the ISO image")]
+    NotFound(String),
+    /// This path leads to a directory.
+    #[error("{0:?} in the ISO image is not a file")]
+    NotAFile(String),
+    /// This path exists already.
+    #[error("{0:?} is in the ISO image already")]
+    Exists(String),
+    /// No file can have this path.
     #[error("{path:?} is not a path for a file in an ISO image: {reason}")]
     Path {
         /// The path.
@@ -116,13 +89,10 @@ pub enum EditError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Two edits of one file, under the same name or under two.
-    #[error("the file {path:?} in the ISO image is edited twice")]
-    Twice {
-        /// The path of the second edit.
-        path: String,
-    },
-    /// A file that cannot be edited.
+    /// Two edits change the same file, perhaps under two names. With the path of the second edit.
+    #[error("the file {0:?} in the ISO image is edited twice")]
+    Twice(String),
+    /// The editor cannot edit this file.
     #[error("{path:?} in the ISO image cannot be edited: {reason}")]
     File {
         /// Its path.
@@ -130,17 +100,17 @@ pub enum EditError {
         /// Why.
         reason: NotEditable,
     },
-    /// A name that the image's form of names has no room for.
+    /// A tree of the image cannot contain this name.
     #[error("the name of {path:?} cannot be written into the {tree} tree of the ISO image: {reason}")]
     Name {
         /// The path.
         path: String,
-        /// Whose names.
+        /// The tree.
         tree: &'static str,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Content that a file cannot have in one extent.
+    /// The content is too large for one extent.
     #[error("{path:?} would have {size} bytes; a file in an ISO image has at most {limit}")]
     FileTooLarge {
         /// Its path.
@@ -150,22 +120,22 @@ pub enum EditError {
         /// The bound.
         limit: u64,
     },
-    /// Bytes past the end of a file or of the image.
+    /// A patch reaches past the end of its file or of the image.
     #[error("{length} bytes at offset {offset} do not fit in {path:?}, which has {size}")]
     Outside {
         /// The path.
         path: String,
-        /// Where they would begin.
+        /// The offset of the patch.
         offset: u64,
-        /// How many they are.
+        /// The length of the patch.
         length: u64,
-        /// How many there are.
+        /// The size of the file or of the image.
         size: u64,
     },
-    /// More blocks than 32 bits can count, or a table that would not fit its place.
+    /// The image, or a structure in it, would become too large, for this reason.
     #[error("the ISO image would become too large: {0}")]
     TooLarge(&'static str),
-    /// An image whose structures are not where they are expected.
+    /// The structures of the image do not allow the edit.
     #[error("the ISO image cannot be edited: {0}")]
     Image(#[from] NotEditable),
 }

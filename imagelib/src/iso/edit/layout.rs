@@ -1,11 +1,11 @@
 //! The records of one directory, taken apart to be changed and laid out again (ECMA-119 §6.8.1).
 
-use super::bytes::{both, put};
 use super::names::compare;
 use super::record_id::DirectoryId;
 use super::tree::Directory;
-use crate::iso::directory::{self, Names};
-use crate::iso::fields::u32_le;
+use crate::fields::{both_endian, put, u32_le};
+use crate::iso::directory;
+use crate::iso::record::Naming;
 use crate::iso::{Extent, IsoError};
 
 const BLOCK: usize = 2048;
@@ -49,8 +49,8 @@ impl DraftRecord {
 
     /// Makes it point to an extent, which begins at `block` of its volume.
     pub(super) fn set_extent(&mut self, block: u32, size: u32) {
-        put(&mut self.bytes, 2, &both(block));
-        put(&mut self.bytes, 10, &both(size));
+        put(&mut self.bytes, 2, &both_endian(block));
+        put(&mut self.bytes, 10, &both_endian(size));
     }
 
     /// The name as it stands there.
@@ -69,7 +69,7 @@ impl DraftRecord {
     pub(super) fn add_links(&mut self, more: u32) {
         let Some((at, entry)) = self.entry(*b"PX") else { return };
         let Some(links) = u32_le(entry, 12) else { return };
-        put(&mut self.bytes, at + 12, &both(links.saturating_add(more)));
+        put(&mut self.bytes, at + 12, &both_endian(links.saturating_add(more)));
     }
 
     /// Where the Rock Ridge entry of that signature stands in the record, and the entry.
@@ -123,7 +123,7 @@ impl DraftDirectory {
     }
 
     /// Adds a record where the order of names wants it.
-    pub(super) fn insert(&mut self, names: Names, new: DraftRecord) {
+    pub(super) fn insert(&mut self, names: Naming, new: DraftRecord) {
         let later = |record: &DraftRecord| compare(names, record.name(), new.name()).is_gt();
         let at = self.records.iter().skip(2).position(later).map_or(self.records.len(), |index| index + 2);
         self.records.insert(at, new);

@@ -1,20 +1,19 @@
-//! Edits of an ISO 9660 image in O(change): what another mastering run would write, as patches over the image and as
-//! segments behind its end.
+//! Edits ISO 9660 images: patches over the image, and segments after its end. An edit costs what it changes, not what the
+//! image contains.
 //!
-//! A file that has no room for its new content moves to the real end of the image, and every record of it follows: in
-//! the trees of ISO 9660, Rock Ridge and Joliet, and in those of a second set of descriptors for those who mount the
-//! partition. So do the sizes of the volume (ECMA-119 §8.4.8), the partition tables, the boot catalog, and the
-//! checksum that isomd5sum writes into the descriptor goes.
+//! A file that has no room for its new content moves to the end of the image. The editor updates every record of the file:
+//! in the trees of ISO 9660, Rock Ridge and Joliet, and in a second set of trees for systems that mount the partition. It
+//! also updates the size of the volume (ECMA-119 §8.4.8), the partition tables and the boot catalog, and removes the
+//! checksum that isomd5sum writes into the descriptor.
 //!
-//! The partition of a volume grows with it, unless another partition follows it: on Fedora's and RHEL's ISOs (lorax) the
-//! EFI system partition does. The directories in there name files that have moved behind the partition's end, and
-//! Linux, which does not read past it, fails to read them from the partition (`/dev/sda1`). That is the device that
-//! `/dev/disk/by-label`, hence dracut's `root=live:CDLABEL=`, leads to on a USB disk: disk and partition have the same
-//! label, and of equals udev prefers the one that comes later. So what a system reads after its boot loader must stay
-//! where it is in such an image: replace initramfs images and boot menus there, which GRUB reads from the whole disk,
-//! which it searches before the partitions, and no files of the running system. [`ChangeKind::PartitionKept`] tells.
+//! The partition of a volume grows with the volume, unless another partition follows it, such as the EFI system partition on
+//! the ISOs of Fedora and RHEL (lorax). A file that has then moved behind the partition's end can be read from the whole
+//! disk, but not from the partition (`/dev/sda1`). On a USB disk, `/dev/disk/by-label` and so dracut's `root=live:CDLABEL=`
+//! lead to the partition: disk and partition have the same label, and udev prefers the later device. In such an image,
+//! replace only what boot loaders read, such as initramfs images and boot menus: GRUB searches the whole disk before the
+//! partitions. Do not replace files of the running system. [`ChangeKind::PartitionKept`] reports this case.
 //!
-//! [`Editor::open`] reads once all that this needs; [`Editor::plan`] reads nothing.
+//! [`Editor::open`] reads everything that the edits need; [`Editor::plan`] reads nothing.
 
 mod boot;
 mod bytes;
@@ -54,21 +53,21 @@ use tree::Image;
 /// file it leads to.
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// Other content for a file that is there, under all names that it has.
+    /// Replaces the content of an existing file, under all its names.
     Replace {
         /// Its path.
         path: String,
         /// The content: bytes, and ranges of files of the base.
         content: Vec<Segment>,
     },
-    /// Other bytes in a file that is there. Its size stays.
+    /// Changes bytes of an existing file, whose size does not change.
     Patch {
         /// Its path.
         path: String,
-        /// The bytes, with their offsets in the file.
+        /// The new bytes, with their offsets in the file.
         patches: Vec<Patch>,
     },
-    /// A file that is not there yet. Directories that it needs and that are not there either are made, with 0755.
+    /// Adds a new file. Missing directories above it are added with mode 0755.
     AddFile {
         /// Its path.
         path: String,
@@ -77,35 +76,36 @@ pub enum Edit {
         /// Its permissions, for Rock Ridge. It belongs to root.
         mode: u32,
     },
-    /// A directory, if it is not there yet, and those that it needs.
+    /// Adds a directory, if it does not exist, and missing directories above it.
     AddDirectory {
         /// Its path.
         path: String,
         /// Its permissions, for Rock Ridge. It belongs to root.
         mode: u32,
     },
-    /// Other bytes where no file of the volume stands: in a partition behind it.
+    /// Changes bytes outside the files of the volume, such as in a partition after it.
     PatchImage {
-        /// What it is, for the list of changes.
+        /// The name of the changed structure, for the list of changes.
         name: String,
-        /// The bytes, with their offsets in the image.
+        /// The new bytes, with their offsets in the image.
         patches: Vec<Patch>,
     },
-    /// A note that dayone has changed the image, where other edits change it. What has it is not a base.
+    /// Writes a note into the image that dayone has changed it, if other edits change it. An image with the note cannot be a
+    /// base.
     Mark,
 }
 
-/// What edits make of an image: its bytes with `patches`, and then `appended`.
+/// The result of edits: the image's bytes with `patches`, followed by `appended`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditPlan {
     base_size: u64,
-    /// What stands elsewhere than in the image. In order; no two overlap.
+    /// Patches of the image, in order and without overlaps.
     pub patches: Vec<Patch>,
     /// What follows the image's last byte.
     pub appended: Vec<Segment>,
     /// The size of the result, in bytes.
     pub size: u64,
-    /// What became of the image, for people to read.
+    /// The changes, for people to read.
     pub changes: Vec<Change>,
 }
 
@@ -121,24 +121,24 @@ impl EditPlan {
 /// A file in an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Its path as the image has it, without symbolic links.
+    /// Its path without symbolic links, in the image's spelling.
     pub path: String,
-    /// Its content. Where it is stored in pieces, which `editable` says, only where the first one begins is certain.
+    /// Its content. If the file has several extents, which `editable` reports, only the offset is certain.
     pub extent: Extent,
-    /// Other paths of the same content, in the tree that `path` is of.
+    /// Other paths of the same content in the same tree.
     pub aliases: Vec<String>,
-    /// Whether it can be replaced and patched.
+    /// Whether the editor can replace and patch it.
     pub editable: Result<(), NotEditable>,
 }
 
-/// Edits an image. It holds the image's directories and can be cloned at no cost; it holds no bytes of files.
+/// Edits an image. It holds the image's directories, but no content of files. Cloning it costs nothing.
 #[derive(Debug, Clone)]
 pub struct Editor {
     image: Arc<Image>,
 }
 
 impl Editor {
-    /// Reads what is needed to edit the image whose volume at the beginning is `volume`.
+    /// Reads what edits need. `volume` is the volume at the beginning of the image.
     pub fn open(source: &dyn Source, volume: &Volume) -> Result<Self, OpenError> {
         Ok(Self { image: Arc::new(capture::read(source, volume)?) })
     }
@@ -148,9 +148,9 @@ impl Editor {
         self.image.size
     }
 
-    /// Reads the files at these paths, so that lists of checksums in the image stay right for them when something is
-    /// appended to them. Where no list has a file, or there is none, nothing is read. Without this, a line of a file
-    /// that grows is removed.
+    /// Hashes the files at these paths, so that the editor can update their checksums in lists such as `md5sum.txt` when
+    /// something is appended to them. Reads only files that a list contains. Without this, the editor removes the line of a
+    /// file that grows.
     pub fn hash_beginnings(self, source: &dyn Source, paths: &[&str]) -> io::Result<Self> {
         let mut hashes = BTreeMap::new();
         for (record, file) in paths.iter().filter_map(|path| draft::find(&self.image, path).ok()) {
@@ -168,14 +168,14 @@ impl Editor {
         Ok(Self { image })
     }
 
-    /// Whether two paths lead to one file: its content stands at one place, under several names.
+    /// Whether two paths lead to the same content.
     pub fn is_same_file(&self, one: &str, other: &str) -> bool {
         let find = |path| draft::find(&self.image, path).ok();
         let (Some((record, file)), Some((other, _))) = (find(one), find(other)) else { return false };
         record == other || self.image.records(record, file).contains(&other)
     }
 
-    /// Finds a file.
+    /// Finds a file by its path.
     pub fn file(&self, path: &str) -> Option<FileInfo> {
         let (record, file) = draft::find(&self.image, path).ok()?;
         let tree = self.image.directory(record.0)?.tree;
@@ -190,7 +190,7 @@ impl Editor {
         })
     }
 
-    /// What the edits make of the image. The same edits always make the same of it.
+    /// Plans edits. The same edits always give the same result. On an error, change the edits; the editor stays usable.
     pub fn plan(&self, edits: Vec<Edit>) -> Result<EditPlan, EditError> {
         let mut draft = Draft::new(&self.image);
         for edit in edits {

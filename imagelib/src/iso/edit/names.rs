@@ -1,8 +1,8 @@
-//! Names in the forms of the trees.
+//! Names in the conventions of each tree.
 
 use std::cmp::Ordering;
 
-use crate::iso::directory::Names;
+use crate::iso::record::Naming;
 
 /// Characters that a Joliet name cannot have (Joliet specification, "Allowed Character Set").
 const NOT_JOLIET: &str = "*/:;?\\";
@@ -12,7 +12,7 @@ const LONGEST_JOLIET: usize = 64;
 /// The form of the names that a tree of ISO 9660 or Joliet has, learnt from those in it.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is seen or not")]
-pub(super) struct NameForm {
+pub(super) struct NameStyle {
     /// Longer than eight characters and an extension of three (interchange levels 2 and up, ECMA-119 §10).
     long: bool,
     lower_case: bool,
@@ -24,8 +24,8 @@ pub(super) struct NameForm {
     no_dot: bool,
 }
 
-impl NameForm {
-    pub(super) fn learn(&mut self, names: Names, raw: &[u8], directory: bool) {
+impl NameStyle {
+    pub(super) fn learn(&mut self, names: Naming, raw: &[u8], directory: bool) {
         let name: Vec<u16> = units(names, raw).collect();
         let mut parts = name.splitn(2, |unit| *unit == u16::from(b';'));
         let name = parts.next().unwrap_or_default();
@@ -85,7 +85,7 @@ impl NameForm {
     /// A name of Joliet, or what is wrong with it.
     pub(super) fn joliet(&self, name: &str, directory: bool) -> Result<Vec<u8>, &'static str> {
         if name.chars().any(|c| NOT_JOLIET.contains(c) || c.is_control() || c.len_utf16() > 1) {
-            return Err("it has a character that Joliet has not");
+            return Err("it has a character that Joliet does not allow");
         }
         let mut units: Vec<u16> = name.encode_utf16().collect();
         if units.len() > LONGEST_JOLIET {
@@ -98,13 +98,13 @@ impl NameForm {
     }
 }
 
-fn units(names: Names, raw: &[u8]) -> impl Iterator<Item = u16> {
-    let width = if names == Names::Joliet { 2 } else { 1 };
+fn units(names: Naming, raw: &[u8]) -> impl Iterator<Item = u16> {
+    let width = if names == Naming::Joliet { 2 } else { 1 };
     raw.chunks(width).map(|unit| unit.iter().fold(0, |sum, byte| sum << 8 | u16::from(*byte)))
 }
 
 /// The order of records in a directory (ECMA-119 §9.3): by name, then by extension, each as if filled with spaces.
-pub(super) fn compare(names: Names, one: &[u8], other: &[u8]) -> Ordering {
+pub(super) fn compare(names: Naming, one: &[u8], other: &[u8]) -> Ordering {
     let [one, other] = [one, other].map(|raw| {
         let name: Vec<u16> = units(names, raw).take_while(|unit| *unit != u16::from(b';')).collect();
         let dot = name.iter().position(|unit| *unit == u16::from(b'.')).unwrap_or(name.len());
@@ -125,15 +125,15 @@ fn filled(one: &[u16], other: &[u16]) -> Ordering {
 mod tests {
     use super::*;
 
-    fn form(names: &[&str]) -> NameForm {
-        let mut form = NameForm::default();
+    fn form(names: &[&str]) -> NameStyle {
+        let mut form = NameStyle::default();
         for name in names {
-            form.learn(Names::Iso, name.as_bytes(), false);
+            form.learn(Naming::Iso, name.as_bytes(), false);
         }
         form
     }
 
-    fn iso(form: &NameForm, name: &str, taken: &[&str]) -> String {
+    fn iso(form: &NameStyle, name: &str, taken: &[&str]) -> String {
         let taken = |name: &[u8]| taken.iter().any(|other| other.as_bytes() == name);
         String::from_utf8(form.iso(name, false, taken).unwrap()).unwrap()
     }
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn names_come_before_extensions() {
         let mut names = [&b"AB.;1"[..], b"A.ZZ;1", b"A.;1", b"A_B.A;1", b"A"];
-        names.sort_by(|one, other| compare(Names::Iso, one, other));
+        names.sort_by(|one, other| compare(Naming::Iso, one, other));
         assert_eq!(names, [&b"A.;1"[..], b"A", b"A.ZZ;1", b"AB.;1", b"A_B.A;1"]);
-        assert_eq!(compare(Names::Joliet, b"\x01a\0.", b"\0z"), Ordering::Greater);
+        assert_eq!(compare(Naming::Joliet, b"\x01a\0.", b"\0z"), Ordering::Greater);
     }
 }

@@ -7,7 +7,7 @@ use crate::disk::SECTOR;
 use crate::disk::gpt::{Gpt, GptError, Partition};
 use crate::disk::mbr::{self, Mbr, MbrPartition};
 use crate::iso::{BLOCK, Extent, IsoError};
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 use crate::source::Source;
 
 /// The tables that an image has.
@@ -68,7 +68,7 @@ impl Partitions {
         let cylinder = self.mbr.as_ref().and_then(Mbr::cylinder).unwrap_or(BLOCK);
         let whole = cylinder.is_multiple_of(BLOCK) && growth.old_size.is_multiple_of(cylinder);
         let size = (growth.data_end + table).next_multiple_of(if whole { cylinder } else { BLOCK });
-        let padding = Segment::Own(Content::Zeros(size - growth.data_end - table));
+        let padding = Segment::zeros(size - growth.data_end - table);
         let mut grown =
             Grown { patches: Vec::new(), tail: vec![padding], changed: Vec::new(), kept: BTreeSet::new(), size };
         if let Some(gpt) = &self.gpt {

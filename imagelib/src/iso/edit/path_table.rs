@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::names::compare;
-use crate::iso::directory::Names;
+use crate::iso::record::Naming;
 
 /// The byte order of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ struct Row {
 pub(super) fn rewrite(
     table: &[u8],
     order: Order,
-    names: Names,
+    names: Naming,
     moved: &[(u32, u32)],
     added: &[Added],
 ) -> Option<Vec<u8>> {
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn new_directories_renumber_those_behind_them() {
         let table = [row(20, 1, &[0]), row(21, 1, b"B"), row(22, 1, b"D"), row(23, 2, b"X"), row(24, 3, b"Y")].concat();
-        let same = rewrite(&table, Order::Little, Names::Iso, &[], &[]).unwrap();
+        let same = rewrite(&table, Order::Little, Naming::Iso, &[], &[]).unwrap();
         assert_eq!(same, table);
         let added = |parent, block, name: &[u8]| Added { parent, block, name: name.to_vec() };
         let new = [added(20, 30, b"C"), added(30, 31, b"Z"), added(99, 32, b"A")];
-        let rewritten = rewrite(&table, Order::Little, Names::Iso, &[(21, 99)], &new).unwrap();
+        let rewritten = rewrite(&table, Order::Little, Naming::Iso, &[(21, 99)], &new).unwrap();
         let expected = [
             row(20, 1, &[0]),
             row(99, 1, b"B"),
@@ -134,7 +134,7 @@ mod tests {
             row(24, 4, b"Y"),
         ];
         assert_eq!(rewritten, expected.concat());
-        assert_eq!(rewrite(&table, Order::Little, Names::Iso, &[], &[added(77, 30, b"C")]), None);
-        assert_eq!(rewrite(&table[..table.len() - 3], Order::Little, Names::Iso, &[], &[]), None);
+        assert_eq!(rewrite(&table, Order::Little, Naming::Iso, &[], &[added(77, 30, b"C")]), None);
+        assert_eq!(rewrite(&table[..table.len() - 3], Order::Little, Naming::Iso, &[], &[]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Rock Ridge entries (IEEE P1282 §4) of new files.
 
-use super::bytes::both;
 use super::layout::DraftRecord;
+use crate::fields::both_endian;
 
 /// What RR, which older programs write, says is there: PX, TF, and NM.
 const PX_TF: u8 = 0x81;
@@ -18,10 +18,10 @@ pub(super) fn entries(own: &DraftRecord, mode: u32, links: u32, number: u32, nam
     let length = own.entry(*b"PX").map_or(36, |(_, entry)| if entry.len() >= 44 { 44 } else { 36 });
     entries.extend([b'P', b'X', length, 1]);
     for number in [mode, links, 0, 0] {
-        entries.extend(both(number));
+        entries.extend(both_endian(number));
     }
     if length == 44 {
-        entries.extend(both(number));
+        entries.extend(both_endian(number));
     }
     if let Some((_, times)) = own.entry(*b"TF") {
         entries.extend(times);

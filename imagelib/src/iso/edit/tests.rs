@@ -84,12 +84,12 @@ fn edits_that_cannot_be_made_are_refused() {
         (vec![add("/boot/vmlinuz/x")], "is a file"),
         (vec![add("/a/../b")], "\"..\""),
         (vec![add("/a\nb")], "control character"),
-        (vec![add("/a:b")], "Joliet has not"),
+        (vec![add("/a:b")], "Joliet does not allow"),
         (vec![add(&format!("/{}", "n".repeat(65)))], "Joliet"),
         (vec![add("/a/b/c/d/e/f/g/h/i/j/k/l")], "more than seven directories"),
         (vec![Edit::Replace { path: "/boot/vmlinuz".into(), content: huge }], "at most 4294965248"),
         (vec![Edit::Patch { path: "/boot/vmlinuz".into(), patches: vec![Patch::zeros(7, 1)] }], "do not fit"),
-        ((0..40).map(|index| add(&format!("{deep}/file-{index}"))).collect(), "relocation"),
+        ((0..40).map(|index| add(&format!("{deep}/file-{index}"))).collect(), "relocated directory"),
     ] {
         let error = editor.plan(edits).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}, not {expected}");

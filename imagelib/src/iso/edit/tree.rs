@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use super::boot::BootCatalog;
 use super::checksums::{ChecksumFile, Hashes};
 use super::error::NotEditable;
-use super::names::NameForm;
+use super::names::NameStyle;
 use super::partitions::Partitions;
 use super::record_id::{DirectoryId, RecordId};
-use crate::iso::directory::Names;
-use crate::iso::record::{Record, iso_name, joliet_name};
+use crate::iso::record::{Naming, Record};
 use crate::iso::{BLOCK, Extent};
 
 /// Symbolic links followed on the way to one file.
@@ -50,8 +49,8 @@ pub(super) struct DescriptorBlock {
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) base: u64,
-    pub(super) names: Names,
-    pub(super) form: NameForm,
+    pub(super) names: Naming,
+    pub(super) form: NameStyle,
     pub(super) root: DirectoryId,
     pub(super) path_tables: Vec<PathTableBytes>,
 }
@@ -69,9 +68,9 @@ impl Tree {
     /// What it is called in messages.
     pub(super) fn label(&self) -> &'static str {
         match self.names {
-            Names::Iso => "ISO 9660",
-            Names::RockRidge(_) => "Rock Ridge",
-            Names::Joliet => "Joliet",
+            Naming::Iso => "ISO 9660",
+            Naming::RockRidge(_) => "Rock Ridge",
+            Naming::Joliet => "Joliet",
         }
     }
 }
@@ -119,13 +118,12 @@ pub(super) struct File {
 
 impl Directory {
     /// The name as the tree has it, without Rock Ridge.
-    fn tree_name(&self, names: Names, at: usize) -> Option<String> {
-        let record = Record::parse(self.bytes.get(at..)?, 0).ok()?;
-        Some(if names == Names::Joliet { joliet_name(record.name) } else { iso_name(record.name) })
+    fn tree_name(&self, names: Naming, at: usize) -> Option<String> {
+        Record::parse(self.bytes.get(at..)?, 0).ok().map(|record| names.decode(record.name))
     }
 
     /// The entry of a name: as it is written, or else in letters of either case and in the tree's own form.
-    pub(super) fn entry(&self, names: Names, name: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, names: Naming, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name).or_else(|| {
             self.entries.iter().find(|entry| {
                 entry.name.eq_ignore_ascii_case(name)

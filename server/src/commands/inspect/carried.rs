@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 
 use imagelib::cpio::FileKind;
 use imagelib::digest::Digest;
-use imagelib::initramfs::{self, Ending, InitramfsError, Walk};
+use imagelib::initramfs::{self, ReadOutcome, InitramfsError, Walk};
 use imagelib::source::Source;
 use serde::Serialize;
 use serde_json::Value;
@@ -70,7 +70,7 @@ pub(super) fn read<S: Source + ?Sized>(
         files.insert(path, file);
         Ok(())
     })?;
-    if let Ending::Stopped { offset, reason } = walk.ending {
+    if let ReadOutcome::Stopped { offset, reason } = walk.outcome {
         return Err(InitramfsError::Unreadable { offset, reason });
     }
     Ok((Carried { files: files.into_values().collect(), ignition }, walk))

@@ -8,7 +8,7 @@ use crate::iso::coreos::KernelArgumentAreas;
 use crate::iso::coreos::kargs::{KARGS, LARGEST_AREA};
 use crate::iso::edit::{Edit, Editor};
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 use crate::source::Role;
 
 /// The longest command line of a larger area, in bytes. The kernel takes 2047 (`COMMAND_LINE_SIZE` of `x86_64`, aarch64
@@ -65,18 +65,15 @@ impl ArgumentFiles {
         json.size = LARGEST_AREA;
         for file in &self.files {
             let mut content = Vec::new();
-            let base = |from: u64, to: u64| Segment::Base {
-                file: Role::Iso,
-                offset: file.extent.offset + from,
-                length: to.saturating_sub(from),
-            };
+            let start = file.extent.offset;
+            let base = |from: u64, to: u64| Segment::base(Role::Iso, start + from..start + to);
             let (mut position, mut shift) = (0, 0);
             for index in &file.areas {
                 let (Some(area), Some(described)) = (there.areas().get(*index), json.files.get_mut(*index)) else {
                     continue;
                 };
                 content.push(base(position, described.offset));
-                content.push(Segment::Own(Content::Bytes(area.encode(&line, LARGEST_AREA))));
+                content.push(Segment::bytes(area.encode(&line, LARGEST_AREA)));
                 position = described.offset + there.size();
                 described.offset += shift;
                 shift += LARGEST_AREA - there.size();

@@ -1,26 +1,26 @@
-//! Why areas cannot be made larger.
+//! Errors about larger areas.
 
 use crate::iso::coreos::CoreosIsoError;
 use crate::iso::edit::{EditError, NotEditable};
 use crate::overlay::OverlayError;
 
-/// Why an image has no larger areas than those it was published with.
+/// Why dayone cannot enlarge an area of an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotGrowable {
     /// The image cannot be edited.
     #[error(transparent)]
     Image(#[from] NotEditable),
-    /// An HFS+ volume beside the ISO 9660 one, whose files are the same bytes.
-    #[error("the ISO image is an HFS+ file system as well, and the directories of that one would not follow")]
+    /// The image is also an HFS+ volume, which shares the bytes of its files.
+    #[error("the ISO image is also an HFS+ file system, whose directories dayone cannot update")]
     HfsPlus,
-    /// An area in the middle of what a boot loader or firmware loads.
+    /// The area is part of a file that a boot loader or firmware loads.
     #[error("it lies in /{0}, of which firmware loads a length that is written into it")]
     BootImage(String),
-    /// Areas that no file describes.
+    /// No file describes the areas.
     #[error("the ISO image is from before September 2021 and has no /coreos/kargs.json; use a later one")]
     NoDescription,
-    /// A file that holds an area and that cannot be edited.
+    /// dayone cannot edit a file that contains an area.
     #[error("/{path} in the ISO image cannot be edited: {reason}")]
     File {
         /// The file.
@@ -28,19 +28,19 @@ pub enum NotGrowable {
         /// Why.
         reason: NotEditable,
     },
-    /// A file that one of the readers of directories finds and another does not.
+    /// The editor does not find a file in the directories.
     #[error("/{0} is not in the directories of the ISO image")]
     NoFile(String),
 }
 
-/// Why something does not go into an image, although its areas might be made larger. Sizes are in bytes.
+/// Why dayone cannot embed something in an image, even with larger areas. Sizes and limits are in bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrowthError {
-    /// It does not fit in the Ignition area.
+    /// The archive does not fit into the Ignition area, which cannot grow.
     #[error(
-        "what shall be embedded has {size} bytes, the ISO image has room for {capacity}, and its area cannot be made \
-         larger: {reason}; shorten the Ignition config, or let it fetch its larger parts"
+        "the archive to embed has {size} bytes, the ISO image has room for {capacity}, and dayone cannot enlarge its \
+         area: {reason}; shorten the Ignition config, or let it fetch its larger parts"
     )]
     Ignition {
         /// How much it is.
@@ -50,10 +50,10 @@ pub enum GrowthError {
         /// Why the area stays as it is.
         reason: NotGrowable,
     },
-    /// The command line does not fit in the areas for it.
+    /// The command line does not fit into the areas for it, which cannot grow.
     #[error(
-        "the kernel arguments have {size} bytes in all, the ISO image has room for {capacity}, and its areas cannot be \
-         made larger: {reason}"
+        "the kernel arguments have {size} bytes in all, the ISO image has room for {capacity}, and dayone cannot \
+         enlarge its areas: {reason}"
     )]
     KernelArguments {
         /// How long the command line is.
@@ -63,10 +63,9 @@ pub enum GrowthError {
         /// Why the areas stay as they are.
         reason: NotGrowable,
     },
-    /// A command line that a kernel would cut off.
+    /// The kernel would cut the command line off.
     #[error(
-        "the kernel arguments have {size} bytes in all; {limit} is the most that boot loader and kernel take: leave \
-         some out"
+        "the kernel arguments have {size} bytes in all; boot loader and kernel accept at most {limit}: leave some out"
     )]
     KernelArgumentsTooLong {
         /// How long the command line is.
@@ -74,19 +73,19 @@ pub enum GrowthError {
         /// The bound.
         limit: u64,
     },
-    /// It cannot be embedded in the areas that are there.
+    /// Embedding in the existing areas failed.
     #[error(transparent)]
     Areas(#[from] CoreosIsoError),
-    /// The image cannot be edited so.
+    /// dayone cannot edit the image in this way.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The plan does not fit the image: a mistake in dayone.
+    /// The plan does not fit the image. This is a mistake in dayone.
     #[error("the image's plan does not fit its base: {0}")]
     Overlay(#[from] OverlayError),
 }
 
 impl GrowthError {
-    /// How many bytes there are, and for how many there is room, where that is what is wrong.
+    /// The size of the data and the available room in bytes, if the error is about room.
     pub fn sizes(&self) -> Option<(u64, u64)> {
         match *self {
             Self::Ignition { size, capacity, .. }

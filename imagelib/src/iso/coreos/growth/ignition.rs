@@ -6,7 +6,7 @@ use super::{Described, NotGrowable, editable};
 use crate::iso::coreos::ignition::{IGNINFO, LARGEST_AREA};
 use crate::iso::coreos::{CoreosIsoError, IgnitionArea};
 use crate::iso::edit::{Edit, Editor};
-use crate::overlay::{Content, Segment};
+use crate::overlay::Segment;
 
 /// A larger area is a multiple of what it was published with, in bytes, so that what is embedded later has room again.
 const STEP: u64 = 256 << 10;
@@ -35,7 +35,7 @@ impl IgnitionFile {
         if length > LARGEST_AREA {
             return Err(CoreosIsoError::ArchiveTooLarge { size, capacity: LARGEST_AREA });
         }
-        let content = vec![Segment::Own(Content::Bytes(archive)), Segment::Own(Content::Zeros(length - size))];
+        let content = vec![Segment::bytes(archive), Segment::zeros(length - size)];
         let mut edits = vec![Edit::Replace { path: self.path.clone(), content }];
         if let Some(description) = &self.description {
             let mut json = area.description().clone();

@@ -1,10 +1,10 @@
-//! Larger areas, for what does not fit in those that an image was published with: the files that hold them move to the
-//! end of the image, and the files that describe them follow.
+//! Enlarges embed areas that are too small: the files that contain them move to the end of the image, and the files that
+//! describe them are updated.
 //!
-//! A larger area is one to coreos-installer, too: it takes the size of the Ignition area from the file's directory
-//! record or `igninfo.json`, and that of the areas for kernel arguments from `kargs.json`. `iso reset` empties the
-//! larger areas: the image boots as the published one does, and keeps its new length. What is in the areas' old places
-//! is what was published, so that the description of the minimal ISO stays true.
+//! coreos-installer accepts larger areas. It takes the size of the Ignition area from the file's directory record or
+//! `igninfo.json`, and the size of the areas for kernel arguments from `kargs.json`. `iso reset` empties the larger areas:
+//! the image then boots like the published one, and keeps its new size. The old places of the areas keep their published
+//! content, so that the description of the minimal ISO stays true.
 
 mod arguments;
 mod error;
@@ -21,9 +21,10 @@ use self::arguments::ArgumentFiles;
 use self::ignition::IgnitionFile;
 use super::{CoreosIso, CoreosIsoError};
 use crate::iso::edit::{Change, Edit, Editor, OpenError};
+use crate::iso::fields::read_bytes;
 use crate::iso::{BLOCK, Extent, IsoError, Volume};
 use crate::kernel_arguments::KernelArguments;
-use crate::overlay::{Content, Overlay, Patch, Segment, Sizes};
+use crate::overlay::{Overlay, Patch, Segment, Sizes};
 use crate::source::{Role, Source};
 
 /// An entry of an Apple partition map begins so, and says at byte 48 what is in the partition. Entries follow each other
@@ -39,7 +40,7 @@ const SYSTEM_AREA: u64 = 16 * BLOCK;
 /// version that does not would use areas that nothing boots from any more.
 const HEADERS: [(u64, &[u8]); 2] = [(32_744, b"coreiso+"), (32_672, b"coreKarg")];
 
-/// What making areas larger takes. It is found once for a base, and planning with it reads nothing.
+/// What dayone needs to enlarge the areas of an image. Probing reads it once; planning reads nothing.
 #[derive(Debug, Clone)]
 pub struct Growth {
     size: u64,
@@ -49,25 +50,24 @@ pub struct Growth {
     headers: Vec<Patch>,
 }
 
-/// An image with all that shall be embedded.
+/// An image with embedded data.
 #[derive(Debug, Clone)]
 pub struct Grown {
-    /// Its bytes.
+    /// The image.
     pub overlay: Overlay,
-    /// What has moved, for people to read. Nothing where everything fits in the areas that are there.
+    /// What has moved, for people to read. Empty if everything fits into the existing areas.
     pub changes: Vec<Change>,
 }
 
 impl Growth {
-    /// Finds out which areas of an image can be made larger.
+    /// Finds out which areas of an image dayone can enlarge.
     pub fn probe(source: &dyn Source, volume: &Volume, areas: &CoreosIso) -> Result<Self, IsoError> {
         let size = source.size();
-        let read = |offset, length| source.read_vec(offset, length).map_err(|source| IsoError::Read { offset, source });
         let none = |reason: NotGrowable| {
             let (ignition, kernel_arguments) = (Err(reason.clone()), Err(reason));
             Ok(Self { size, editor: None, ignition, kernel_arguments, headers: Vec::new() })
         };
-        if has_hfs(&read(0, SYSTEM_AREA)?) {
+        if has_hfs(&read_bytes(source, 0, SYSTEM_AREA)?) {
             return none(NotGrowable::HfsPlus);
         }
         let editor = match Editor::open(source, volume) {
@@ -77,7 +77,7 @@ impl Growth {
         };
         let mut headers = Vec::new();
         for (offset, magic) in HEADERS {
-            if read(offset, 8)? == magic {
+            if read_bytes(source, offset, 8)? == magic {
                 headers.push(Patch::zeros(offset, 8));
             }
         }
@@ -86,8 +86,8 @@ impl Growth {
         Ok(Self { size, editor: Some(editor), ignition, kernel_arguments, headers })
     }
 
-    /// The image with `archive` in the Ignition area and `arguments` in those for kernel arguments, as
-    /// [`CoreosIso::embed`] has it: in the areas that are there as long as they have room.
+    /// The image with `archive` in the Ignition area and `arguments` in the areas for kernel arguments, like
+    /// [`CoreosIso::embed`]. Enlarges only areas that are too small.
     pub fn plan(
         &self,
         areas: &CoreosIso,
@@ -109,7 +109,7 @@ impl Growth {
         Ok(Grown { overlay, changes: plan.changes })
     }
 
-    /// Where an area moves, what was embedded in its old place goes.
+    /// If the area moves, its old place becomes empty.
     fn embed_archive(
         &self,
         areas: &CoreosIso,
@@ -153,10 +153,10 @@ fn has_hfs(system_area: &[u8]) -> bool {
     })
 }
 
-/// A file, by the path under which the editor knows it, and where it stands.
+/// A file: its path for the editor, and its place.
 type Described = (String, Extent);
 
-/// The file that the image's description calls so.
+/// The file that the image's description names.
 fn editable(editor: &Editor, path: &str) -> Result<Described, NotGrowable> {
     let found = editor.file(path).or_else(|| editor.file(&super::level_1(path)));
     let file = found.ok_or_else(|| NotGrowable::NoFile(path.to_owned()))?;
@@ -173,5 +173,5 @@ fn describe((path, extent): &Described, name: &'static str, json: &impl Serializ
     let blocks = extent.length.next_multiple_of(BLOCK).max(BLOCK);
     let longer = usize::try_from(blocks + 1).unwrap_or_default().max(text.len());
     text.resize(longer, b' ');
-    Ok(Edit::Replace { path: path.clone(), content: vec![Segment::Own(Content::Bytes(text.into()))] })
+    Ok(Edit::Replace { path: path.clone(), content: vec![Segment::bytes(text)] })
 }

@@ -146,7 +146,7 @@ fn what_cannot_grow_says_why() {
     };
     let coreos = probe(image("coreos"));
     let error = refused(&coreos, 1, 1920);
-    assert!(error.contains("1920 bytes in all; 1919 is the most"), "{error}");
+    assert!(error.contains("1920 bytes in all; boot loader and kernel accept at most 1919"), "{error}");
     let error = refused(&coreos, (64 << 20) + 1, 0);
     assert!(error.contains("67108865 bytes") && error.contains("room for 67108864"), "{error}");
 

@@ -38,7 +38,7 @@ pub(super) struct CommonFile {
 pub(super) fn parse(bytes: &[u8]) -> Result<PackedIso<'_>, MinimalIsoError> {
     let mut reader = Reader(bytes);
     if reader.take(MAGIC.len() as u64)? != MAGIC {
-        return Err(MinimalIsoError::Damaged("does not begin as such a file does"));
+        return Err(MinimalIsoError::Damaged("does not begin with its signature"));
     }
     match reader.number()? {
         VERSION => {}
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let cases: [(Vec<u8>, &str); 8] = [
-            (vec![0; 16384], "does not begin as such a file does"),
+            (vec![0; 16384], "does not begin with its signature"),
             (b"MINISO\0\0\x02".to_vec(), "version 2"),
             (b"MINISO\0\0\x01".to_vec(), "ends in the middle"),
             (b"MINISO\0\0\x01\xfd\xff\xff\xff\xff\xff\xff\xff\xff".to_vec(), "ends in the middle"),

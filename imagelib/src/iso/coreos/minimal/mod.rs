@@ -1,8 +1,8 @@
-//! The minimal ISO: a CoreOS live ISO without its root file system, of about a hundred MiB, which fetches that over
-//! the network. The full ISO holds a description of it (`/coreos/miniso.dat`), and so it is an overlay: most of it are
-//! ranges of the full ISO.
+//! The minimal ISO: a CoreOS live ISO without its root file system, about 100 MiB, which fetches that file system over the
+//! network. The full ISO contains a description of it (`/coreos/miniso.dat`), so dayone makes it as an overlay that consists
+//! mostly of ranges of the full ISO.
 //!
-//! What comes out is, to the byte, what `coreos-installer iso extract minimal-iso` writes.
+//! It is the same, byte by byte, as what `coreos-installer iso extract minimal-iso` writes.
 
 mod error;
 mod format;
@@ -38,7 +38,7 @@ const MEDIUM_ARGUMENT: &str = "coreos.liveiso";
 const ZEROS: usize = 2048;
 
 const NOT_COREOS: MinimalIsoError =
-    MinimalIsoError::Damaged("describes an ISO that is no CoreOS live ISO with /coreos/kargs.json");
+    MinimalIsoError::Damaged("describes something other than a CoreOS live ISO with /coreos/kargs.json");
 
 /// The minimal ISO that goes with a full one.
 #[derive(Debug, Clone)]
@@ -53,8 +53,8 @@ pub struct MinimalIso {
 }
 
 impl MinimalIso {
-    /// Reads the description of the minimal ISO, where the ISO has one: those of the end of 2021 and later do. What it
-    /// describes is looked into and not read in whole: see [`MinimalIso::verify`].
+    /// Reads the description of the minimal ISO. `None` if the ISO has none, as before the end of 2021. Does not read all of
+    /// the minimal ISO: see [`MinimalIso::verify`].
     pub fn probe(source: &dyn Source, volume: &Volume) -> Result<Option<Self>, MinimalIsoError> {
         let Some(entry) = super::find(source, volume, MINISO)? else { return Ok(None) };
         let description = entry.read(source, LARGEST_DESCRIPTION)?;
@@ -77,25 +77,25 @@ impl MinimalIso {
         Ok(Some(Self { packed, digest: description.digest, published, areas, growth }))
     }
 
-    /// Its length, in bytes, as long as what is embedded fits in the areas that it was published with.
+    /// Its size in bytes, unless its embed areas must grow.
     pub fn size(&self) -> u64 {
         self.published.size()
     }
 
-    /// Its embed areas, with their offsets in it. The arguments that it was published with are those of the full ISO
-    /// without that of the medium; what is missing is `coreos.live.rootfs_url`.
+    /// Its embed areas, with offsets in the minimal ISO. Its published kernel arguments are those of the full ISO without
+    /// `coreos.liveiso`. To boot, it also needs `coreos.live.rootfs_url`.
     pub fn areas(&self) -> &CoreosIso {
         &self.areas
     }
 
-    /// Reads all of it and compares its SHA-256 with the one recorded. What is embedded in the full ISO does not count,
-    /// nor is it in [`MinimalIso::plan`].
+    /// Reads all of the minimal ISO and compares its SHA-256 with the recorded one. Ignores what is embedded in the full ISO,
+    /// as [`MinimalIso::plan`] does.
     pub fn verify(&self, source: &dyn Source) -> Result<(), MinimalIsoError> {
         let found = self.packed.digest(&(Role::Iso, source), |_| None)?;
         if found == self.digest { Ok(()) } else { Err(MinimalIsoError::Digest { expected: self.digest, found }) }
     }
 
-    /// The minimal ISO with this archive and these kernel arguments, over the full one.
+    /// The minimal ISO with this archive and these kernel arguments, as an overlay over the full ISO.
     pub fn plan(&self, archive: impl Into<Bytes>, arguments: &KernelArguments) -> Result<Grown, GrowthError> {
         let Grown { overlay, changes } = self.growth.plan(&self.areas, archive, Some(arguments))?;
         Ok(Grown { overlay: overlay.laid_over(&self.published)?, changes })

@@ -1,13 +1,13 @@
 //! New files and directories: a record in every tree.
 
 use super::Draft;
-use crate::iso::directory::Names;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::layout::{DraftDirectory, DraftRecord, Origin};
 use crate::iso::edit::record_id::DirectoryId;
 use crate::iso::edit::rock_ridge;
 use crate::iso::edit::tree::Found;
+use crate::iso::record::Naming;
 use crate::overlay::Segment;
 
 /// How deep directories may be nested (ECMA-119 §6.8.2.1), without the root.
@@ -141,7 +141,7 @@ impl Draft<'_> {
             New::Directory => Origin::Directory(id),
         };
         let is_directory = matches!(new, New::Directory);
-        let alone = self.image.trees.iter().all(|tree| tree.names == Names::Iso);
+        let alone = self.image.trees.iter().all(|tree| tree.names == Naming::Iso);
         let target = match new {
             New::File { offset, size } => Some((self.block(parent, offset.unwrap_or(tree.base))?, size)),
             New::Directory => None,
@@ -151,23 +151,23 @@ impl Draft<'_> {
             return Err(EditError::File { path: path.to_owned(), reason: NotEditable::DirectoryHead });
         };
         let own = own.clone();
-        let raw_name = if tree.names == Names::Joliet {
+        let raw_name = if tree.names == Naming::Joliet {
             tree.form.joliet(name, is_directory).map_err(cannot)?
         } else {
             let taken = |name: &[u8]| {
                 draft.records.iter().any(|record| without_version(record.name()) == without_version(name))
             };
-            tree.form.iso(name, is_directory, taken).ok_or_else(|| cannot("a thousand names are like it"))?
+            tree.form.iso(name, is_directory, taken).ok_or_else(|| cannot("a thousand names already begin like it"))?
         };
-        if alone && !crate::iso::record::iso_name(&raw_name).eq_ignore_ascii_case(name) {
-            return Err(cannot("it has characters, or a length, that only Rock Ridge and Joliet have room for"));
+        if alone && !tree.names.decode(&raw_name).eq_ignore_ascii_case(name) {
+            return Err(cannot("it has characters, or a length, that only Rock Ridge and Joliet allow"));
         }
         let system_use = match tree.names {
-            Names::RockRidge(0) => {
+            Naming::RockRidge(0) => {
                 let links = if is_directory { 2 } else { 1 };
                 rock_ridge::entries(&own, mode, links, number, Some(name)).ok_or_else(|| cannot("it is too long"))?
             }
-            Names::RockRidge(_) => {
+            Naming::RockRidge(_) => {
                 return Err(EditError::File { path: path.to_owned(), reason: NotEditable::SystemUse });
             }
             _ => Vec::new(),
@@ -189,9 +189,9 @@ impl Draft<'_> {
 }
 
 /// A directory with nothing but the records of itself and its parent, whose own record is `parent`.
-fn head(parent: &DraftRecord, origin: Origin, names: Names, mode: u32, number: u32) -> Option<DraftDirectory> {
+fn head(parent: &DraftRecord, origin: Origin, names: Naming, mode: u32, number: u32) -> Option<DraftDirectory> {
     let (mut own, mut above) = (Vec::new(), Vec::new());
-    if let Names::RockRidge(_) = names {
+    if let Naming::RockRidge(_) = names {
         own = rock_ridge::entries(parent, mode, 2, number, None)?;
         above = [*b"RR", *b"PX", *b"TF"]
             .iter()
@@ -222,7 +222,7 @@ fn joined(names: &[&str]) -> String {
 }
 
 fn exists(path: &str) -> EditError {
-    EditError::Exists { path: path.to_owned() }
+    EditError::Exists(path.to_owned())
 }
 
 fn without_version(raw: &[u8]) -> &[u8] {

@@ -6,7 +6,7 @@ use super::Draft;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::checksums::{ChecksumFile, Line};
 use crate::iso::edit::error::EditError;
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 use crate::source::Role;
 
 impl Draft<'_> {
@@ -54,14 +54,11 @@ fn without(file: &ChecksumFile, updated: Vec<(&Line, String)>, removed: &[&Line]
     edits.sort_by_key(|(range, _)| range.start);
     let mut segments = Vec::new();
     let mut at = 0;
-    let range = |from: usize, to: u64| Segment::Base {
-        file: Role::Iso,
-        offset: file.extent.offset + from as u64,
-        length: to.saturating_sub(from as u64),
-    };
+    let start = file.extent.offset;
+    let range = |from: usize, to: u64| Segment::base(Role::Iso, start + from as u64..start + to);
     for (edit, bytes) in edits {
         segments.push(range(at, edit.start as u64));
-        segments.push(Segment::Own(Content::Bytes(bytes)));
+        segments.push(Segment::bytes(bytes));
         at = edit.end;
     }
     segments.push(range(at, file.extent.length));

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::{Draft, block};
-use crate::iso::edit::bytes::{both, difference, put};
-use crate::iso::edit::capture::{PATH_TABLE_SIZE, ROOT_RECORD};
+use crate::fields::{both_endian, put};
+use crate::iso::descriptor::{PATH_TABLE_SIZE, ROOT_RECORD};
+use crate::iso::edit::bytes::difference;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::layout::Origin;
 use crate::iso::edit::path_table::{self, Added, Order};
 use crate::iso::edit::record_id::DirectoryId;
 use crate::iso::{BLOCK, Extent};
-use crate::overlay::{Content, Patch, Segment};
+use crate::overlay::{Patch, Segment};
 
 impl Draft<'_> {
     /// Places directories that are new or have no room, and writes all of them.
@@ -25,14 +26,14 @@ impl Draft<'_> {
         self.write_path_tables(&placed)?;
         if !reserved.is_empty() {
             // xorriso reads one block more than a directory has.
-            self.append(vec![Segment::Own(Content::Zeros(BLOCK))])?;
+            self.append(vec![Segment::zeros(BLOCK)])?;
         }
         for (id, draft) in &self.directories {
             let directory = self.image.directory(*id);
             let length = directory.map_or(0, |directory| directory.bytes.len());
             let bytes = draft.layout(length);
             if let Some(segment) = reserved.get(id).and_then(|index| self.appended.get_mut(*index)) {
-                *segment = Segment::Own(Content::Bytes(bytes.into()));
+                *segment = Segment::bytes(bytes);
             } else if let Some(directory) = directory {
                 self.patches.extend(difference(directory.extent.offset, &directory.bytes, bytes));
             }
@@ -93,7 +94,7 @@ impl Draft<'_> {
         for (id, length) in lengths {
             self.align();
             let index = self.appended.len();
-            let offset = self.append(vec![Segment::Own(Content::Zeros(length))])?;
+            let offset = self.append(vec![Segment::zeros(length)])?;
             self.directory(id)?.moved = Some(Extent { offset, length });
             reserved.insert(id, index);
         }
@@ -116,8 +117,8 @@ impl Draft<'_> {
             let tree = self.tree(id);
             for (descriptor, bytes) in self.image.descriptors.iter().zip(&mut self.descriptors) {
                 if Some(descriptor.tree) == tree {
-                    put(bytes, ROOT_RECORD + 2, &both(at));
-                    put(bytes, ROOT_RECORD + 10, &both(size));
+                    put(bytes, ROOT_RECORD + 2, &both_endian(at));
+                    put(bytes, ROOT_RECORD + 10, &both_endian(size));
                 }
             }
         }
@@ -178,7 +179,7 @@ impl Draft<'_> {
             for table in tree.path_tables.iter().filter(|table| !table.bytes.is_empty()) {
                 let order = if table.field < 148 { Order::Little } else { Order::Big };
                 let bytes = path_table::rewrite(&table.bytes, order, tree.names, &moved, &added);
-                let bytes = bytes.ok_or(NotEditable::PathTable { offset: table.offset })?;
+                let bytes = bytes.ok_or(NotEditable::PathTable(table.offset))?;
                 self.write_path_table(index, table.field, table.offset, &table.bytes, bytes)?;
             }
             let subject = format!("path tables ({})", tree.label());
@@ -205,13 +206,13 @@ impl Draft<'_> {
             self.patches.push(Patch::bytes(offset, new));
             None
         } else {
-            Some(self.append(vec![Segment::Own(Content::Bytes(new.into()))])?)
+            Some(self.append(vec![Segment::bytes(new)])?)
         };
         for (descriptor, bytes) in self.image.descriptors.iter().zip(&mut self.descriptors) {
             if descriptor.tree != tree {
                 continue;
             }
-            put(bytes, PATH_TABLE_SIZE, &both(size));
+            put(bytes, PATH_TABLE_SIZE, &both_endian(size));
             if let Some(place) = place {
                 let block = block(place, descriptor.base)?;
                 put(bytes, field, &if field < 148 { block.to_le_bytes() } else { block.to_be_bytes() });

@@ -2,8 +2,9 @@
 
 use super::{Draft, block};
 
+use crate::fields::{both_endian, put};
 use crate::iso::edit::EditPlan;
-use crate::iso::edit::bytes::{both, difference, put};
+use crate::iso::edit::bytes::difference;
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::partitions::Growth;
@@ -45,7 +46,7 @@ impl Draft<'_> {
         self.appended.extend(grown.tail);
         let (old, new) = (self.image.size, grown.size);
         for (descriptor, bytes) in self.image.descriptors.iter().zip(&mut self.descriptors) {
-            put(bytes, SPACE_SIZE, &both(block(new, descriptor.base)?));
+            put(bytes, SPACE_SIZE, &both_endian(block(new, descriptor.base)?));
         }
         let tables = grown.changed.into_iter().map(|table| (table, ChangeKind::PartitionTableUpdated));
         for (subject, kind) in std::iter::once(("volume", ChangeKind::VolumeGrown)).chain(tables) {
@@ -80,7 +81,7 @@ fn in_order(patches: Vec<Patch>, size: u64) -> Result<Vec<Patch>, NotEditable> {
     let mut end = 0;
     for patch in &patches {
         if patch.offset < end || patch.end() > size {
-            return Err(NotEditable::Overlap { offset: patch.offset });
+            return Err(NotEditable::Overlap(patch.offset));
         }
         end = patch.end();
     }

@@ -1,22 +1,27 @@
-//! What an image carries of its own, as it may be shown.
+//! The files that dayone has embedded in an image, without their contents.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::digest::Digest;
 
-/// A file that dayone put into an image. Its content is not here, for it may be secret: the digest tells whether it is
-/// the one expected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A file that dayone has embedded in an image. The content may be secret, so there is only its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct EmbeddedFile {
-    /// Where it stands, as an absolute path.
+    /// The absolute path in the booted system, or in its initramfs.
+    #[schema(example = "/etc/coreos-firstboot-network/eth0.nmconnection")]
     pub path: String,
-    /// Who puts it there.
+    /// What puts the file there: `initramfs` (the kernel, when it unpacks the initramfs), `handover` (a script in the initramfs,
+    /// which copies it to the root file system), `ignition`, or `drive` (the file is on a data image).
+    #[schema(value_type = String, example = "initramfs")]
     pub delivered_by: DeliveredBy,
-    /// Permission bits, as octal digits: `0600`; those of a symbolic link are `0777`.
+    /// The permission bits, octal; `0777` for a symbolic link.
+    #[schema(example = "0600")]
     pub mode: String,
-    /// Length in bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// SHA-256 of the content; of a symbolic link, that is what it points at.
+    /// The SHA-256 of the content; for a symbolic link, of its target.
+    #[schema(value_type = String)]
     pub sha256: Digest,
 }
 

@@ -17,7 +17,7 @@ use super::bind_everywhere;
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, ConnectError, Controller, InstallationKeyError, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
-use crate::observation::{self, Observed};
+use crate::monitoring::{self, Monitored};
 use crate::open_files::MediaConnections;
 use crate::store::{InMemory, OpenError, Store};
 
@@ -137,7 +137,7 @@ impl Observation {
     }
 }
 
-impl Observed for Observation {
+impl Monitored for Observation {
     fn not_ready(&self) -> Option<String> {
         match self.stage() {
             Stage::Starting(what) => Some(format!("starting: {what}")),
@@ -185,7 +185,7 @@ impl ControllerServer {
             };
             let (listener, address) = bind_everywhere(address, options, "metrics and health").await?;
             info!(%address, "metrics and health are served");
-            let router = observation::router(Arc::clone(&observed) as Arc<dyn Observed>);
+            let router = monitoring::router(Arc::clone(&observed) as Arc<dyn Monitored>);
             observers.spawn(listener.serve(router, CancellationToken::new()));
         }
         let media_listener = bind_images(&config.images, listen_metrics).await?;

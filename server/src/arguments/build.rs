@@ -40,8 +40,8 @@ pub struct BuildArguments {
     pub base: Option<BaseArgument>,
 
     /// What to make: iso (virtual media), minimal-iso (CoreOS, without its root file system), initrd (network boot), usb
-    /// (virtual media that the host sees as a disk) or data (a drive that holds only the configuration, without --base)
-    /// [default: iso; with --data, data]
+    /// (virtual media that the host sees as a disk) or data (a drive that holds only the configuration) [default: iso; with
+    /// --data, data]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 

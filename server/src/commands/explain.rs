@@ -18,16 +18,14 @@ struct Explained {
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let selected: Result<Vec<_>, _> =
-        arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code))).collect();
-    let (selected, all) = (selected?, arguments.codes.is_empty());
+    let codes = arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code)));
+    let selected: Vec<&Explanation> = codes.collect::<Result<_, _>>()?;
+    let all = selected.is_empty();
     match arguments.format {
         OutputFormat::Text if all => terminal::print(&list(explanations())),
         OutputFormat::Text => terminal::print(&selected.into_iter().map(in_full).collect::<Vec<_>>().join("\n")),
-        OutputFormat::Json => {
-            let explanations = if all { explanations().iter().collect() } else { selected };
-            terminal::print_json(&Explained { explanations })
-        }
+        OutputFormat::Json if all => terminal::print_json(&Explained { explanations: explanations().iter().collect() }),
+        OutputFormat::Json => terminal::print_json(&Explained { explanations: selected }),
     }
 }
 

@@ -9,11 +9,7 @@ use super::terminal::{ERROR, HEADING, WARNING, plain};
 
 /// Formats one line for each finding, as compilers do: file, line and column, severity, message with its path, code.
 pub(super) fn as_text(report: &Report) -> String {
-    let mut text = String::new();
-    for finding in sorted(report) {
-        write_line(&mut text, finding);
-    }
-    text
+    sorted(report).into_iter().map(finding_line).collect()
 }
 
 /// Formats findings like [`as_text`], with the effect and the fix below the first finding of each code.
@@ -21,7 +17,7 @@ pub(super) fn in_full(report: &Report) -> String {
     let mut text = String::new();
     let mut explained = BTreeSet::new();
     for finding in sorted(report) {
-        write_line(&mut text, finding);
+        text.push_str(&finding_line(finding));
         if let Some(explanation) = explain(finding.code).filter(|_| explained.insert(finding.code)) {
             // Writing to a String does not fail.
             let _ = writeln!(text, "    effect: {}", explanation.effect);
@@ -38,9 +34,9 @@ fn sorted(report: &Report) -> Vec<&Finding> {
     findings
 }
 
-fn write_line(text: &mut String, finding: &Finding) {
+fn finding_line(finding: &Finding) -> String {
     let Finding { severity, code, position, .. } = finding;
-    text.push_str(&line(&severity.to_string(), position.as_ref(), &finding.to_string(), code));
+    line(&severity.to_string(), position.as_ref(), &finding.to_string(), code)
 }
 
 /// Formats a finding, also one from a server.

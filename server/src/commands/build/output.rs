@@ -34,7 +34,9 @@ pub(super) fn refuse_terminal() -> Result<(), Failure> {
 /// Writes the image's main file to standard output.
 pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::system("cannot write the image to standard output", &error);
-    let Some((_, file)) = image.main_file() else { return Err(no_file()) };
+    let Some((_, file)) = image.main_file() else {
+        return Err(Failure::Input("the base lacks the file for this image".to_owned()));
+    };
     let mut out = io::stdout().lock();
     let mut buffer = vec![0; 1 << 20];
     let mut position = 0;
@@ -147,10 +149,6 @@ fn progress_bar(bytes: u64, quiet: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}");
     ProgressBar::with_draw_target(Some(bytes), target)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-fn no_file() -> Failure {
-    Failure::Input("the base lacks the file for this image".to_owned())
 }
 
 fn exists(path: &Path) -> Failure {

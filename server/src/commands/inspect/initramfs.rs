@@ -7,24 +7,18 @@ use vocabulary::report::Report;
 
 use super::{Common, InitramfsFeatures, Inspection, Kind, Member, carried};
 
-// The files and directories (with a slash) from which each kind of system takes its configuration.
-const COREOS: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network/"];
-const ROOT_IN_INITRAMFS: [&str; 1] = ["etc/NetworkManager/system-connections/"];
-const NETWORKD: [&str; 1] = ["etc/systemd/network/"];
-const FLATCAR: [&str; 1] = ["usr/share/oem/config.ign"];
-const HANDED_OVER: [&str; 1] = ["usr/lib/dayone/root/"];
-
 pub(super) fn inspect(
     base: &KernelInitrdBase,
     source: &dyn Source,
     formats: Vec<Format>,
 ) -> Result<Inspection, InitramfsError> {
-    let paths = match base.profile {
-        DeliveryProfile::Coreos => COREOS.as_slice(),
-        DeliveryProfile::RootInInitramfs => ROOT_IN_INITRAMFS.as_slice(),
-        DeliveryProfile::Networkd => NETWORKD.as_slice(),
-        DeliveryProfile::Flatcar => FLATCAR.as_slice(),
-        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => HANDED_OVER.as_slice(),
+    // The files and directories (with a slash) from which each kind of system takes its configuration.
+    let paths: &[&str] = match base.profile {
+        DeliveryProfile::Coreos => &["config.ign", "etc/coreos-firstboot-network/"],
+        DeliveryProfile::RootInInitramfs => &["etc/NetworkManager/system-connections/"],
+        DeliveryProfile::Networkd => &["etc/systemd/network/"],
+        DeliveryProfile::Flatcar => &["usr/share/oem/config.ign"],
+        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => &["usr/lib/dayone/root/"],
         DeliveryProfile::Unknown => &[],
     };
     let wanted =

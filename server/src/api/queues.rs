@@ -48,10 +48,12 @@ impl Queues {
     }
 
     fn queue(&self, size: usize) -> &Arc<Semaphore> {
-        match size {
-            ..=SMALL => &self.small,
-            ..=MEDIUM => &self.medium,
-            _ => &self.large,
+        if size <= SMALL {
+            &self.small
+        } else if size <= MEDIUM {
+            &self.medium
+        } else {
+            &self.large
         }
     }
 }

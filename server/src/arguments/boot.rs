@@ -31,8 +31,8 @@ Examples:
   dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081
   dayone boot worker-0.yaml --base fcos --server https://dayone.example:8080 --token-file token --wait")]
 pub struct BootArguments {
-    /// Documents that describe the hosts to boot (BareMetalHosts with their Secrets, install-config.yaml, …), or directories
-    /// of documents; all files are one set; - is standard input
+    /// Documents that describe the hosts to boot (each BareMetalHost with its Secret, install-config.yaml, …), or
+    /// directories of documents; all files are one set; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub documents: Vec<InputFile>,
 

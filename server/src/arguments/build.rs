@@ -81,11 +81,11 @@ pub struct DataArguments {
     #[arg(long, value_name = "FS", requires = "kind")]
     pub file_system: Option<FileSystem>,
 
-    /// Your own network_data.json or network-config, instead of --host; not for combustion
+    /// Your own `network_data.json` or `network-config`, instead of --host; not for combustion
     #[arg(long, value_name = "FILE", requires = "kind")]
     pub network_data: Option<PathBuf>,
 
-    /// Your own meta_data.json or meta-data; not for combustion
+    /// Your own `meta_data.json` or `meta-data`; not for combustion
     #[arg(long, value_name = "FILE", requires = "kind")]
     pub meta_data: Option<PathBuf>,
 
@@ -93,11 +93,11 @@ pub struct DataArguments {
     #[arg(long, value_name = "FILE", requires = "kind")]
     pub user_data: Option<PathBuf>,
 
-    /// vendor_data.json or vendor-data; not for combustion
+    /// Your own `vendor_data.json` or `vendor-data`; not for combustion
     #[arg(long, value_name = "FILE", requires = "kind")]
     pub vendor_data: Option<PathBuf>,
 
-    /// Publisher id of a config-2 ISO, which Ironic compares with the kernel argument ir_pub_id
+    /// Publisher id of a config-2 ISO, which Ironic compares with the kernel argument `ir_pub_id`
     #[arg(long, value_name = "ID", requires = "kind")]
     pub publisher: Option<String>,
 }

@@ -37,7 +37,7 @@ pub struct ManifestsArguments {
     #[arg(long)]
     pub offline: bool,
 
-    /// Have OpenShift install CoreOS at once, with the user data of the host's role: for clusters without MachineSets
+    /// Install CoreOS at once, with the user data of the host's role: for clusters without a MachineSet
     #[arg(long)]
     pub install_coreos: bool,
 

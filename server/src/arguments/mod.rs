@@ -73,7 +73,7 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Write the MachineConfigs that give hosts their network after the installation, with br-ex
     SecondStep(SecondStepArguments),
-    /// Write hosts as Metal3's Kubernetes objects: BareMetalHosts and Secrets
+    /// Write hosts as Metal3's Kubernetes objects: BareMetalHost and Secrets
     Manifests(ManifestsArguments),
     /// Show what an image is, what dayone can make from it, and what is embedded in it
     Inspect(InspectArguments),

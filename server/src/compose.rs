@@ -1,4 +1,4 @@
-//! From an order and a host's network to the recipe of its image: the one way, whoever orders.
+//! Makes the recipe of an image from an order and a host's network, for the API, the commands and the controller.
 
 use hosts::network::{ConvertedNetwork, Target};
 use imagelib::base::Base;
@@ -7,25 +7,25 @@ use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::recipe::{DataDrive, Recipe};
 
-/// What an order says of the form that its host's network is to have.
+/// The parts of an order that determine the form of the host's network.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NetworkOrder {
-    /// Whom a data image is for.
+    /// The kind of a data image.
     pub(crate) data: Option<DataKind>,
-    /// How the system takes what is added, where that is not as its base says.
+    /// The delivery profile, if it overrides the base's.
     pub(crate) delivery: Option<DeliveryProfile>,
     /// Whether NICs that the documents do not mention may come up with DHCP.
     pub(crate) auto_default: bool,
 }
 
 impl NetworkOrder {
-    /// Whether NICs without a profile stay as they are. A drive says nothing of NICs that the documents do not mention.
+    /// Whether NICs without a profile stay down. A drive does not affect NICs that the documents do not mention.
     pub(crate) fn no_auto_default(self) -> bool {
         !self.auto_default && self.data.is_none()
     }
 
-    /// What the host's network is to be converted for: a drive's readers, or the system in the base. Where the base is not
-    /// there, documents can be checked all the same.
+    /// Returns the target of the conversion: the readers of a drive, or the system in the base. The base is optional, because
+    /// dayone can check documents without it.
     pub(crate) fn target(self, base: Option<&Base>) -> Target {
         let files = match (self.data, self.delivery) {
             (Some(kind), _) => kind.network_files(),
@@ -37,8 +37,7 @@ impl NetworkOrder {
     }
 }
 
-/// The recipe of the image that `order` describes but for the network, with the network. The order's own host name comes
-/// first.
+/// Adds the network to the recipe of an order. The order's host name overrides that of the network.
 pub(crate) fn compose(order: Recipe, network: ConvertedNetwork) -> Recipe {
     let ConvertedNetwork { keyfiles, networkd_units, network_data, hostname, topology: _ } = network;
     let Additions { hostname: ordered, .. } = order.additions;

@@ -1,8 +1,8 @@
-//! Errors with their causes, for people.
+//! Formats errors with their causes.
 
 use std::error::Error;
 
-/// An error and its causes on one line. Many errors quote their cause already; it is not said twice.
+/// Formats an error and its causes on one line. Leaves out a cause that the error already quotes.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut sentence = error.to_string();
     let mut cause = error.source();

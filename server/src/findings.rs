@@ -1,26 +1,26 @@
-//! Findings as JSON: one form for the API and for the commands.
+//! Findings as JSON, for the API and the commands.
 
 use hosts::network::NetworkManagerVersion;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use vocabulary::report::{Finding, Position, Report, Severity, explain};
 
-/// One thing about the user's documents that the user should know.
+/// A mistake or a doubtful setting in the user's documents.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Finding)]
 pub(crate) struct FindingBody {
-    /// `error`: the image is not made. `warning`: it is, and this should be known.
+    /// `error`: dayone makes no image. `warning`: dayone makes the image, and you should check the finding.
     #[schema(value_type = String, example = "error")]
     severity: Severity,
-    /// A stable name of this kind of finding.
+    /// The stable name of this kind of finding.
     #[schema(example = "interface-name-too-long")]
     code: &'static str,
-    /// Where in the documents: a colon separates documents, a dot keys.
+    /// The path in the documents: a colon separates documents, a dot separates keys.
     #[schema(example = "Secret/worker-0-network: stringData.nmstate: interfaces[0].name")]
     path: String,
-    /// The whole sentence, path included.
+    /// The message, including the path.
     message: String,
-    /// Where that is in the text that was handed over, if it is found there.
+    /// The position in the text, if dayone finds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
     /// What will happen on the host.
@@ -29,7 +29,7 @@ pub(crate) struct FindingBody {
     fix: &'static str,
 }
 
-/// The findings of `report`, in their order.
+/// Returns the findings of `report`, in their order.
 pub(crate) fn findings(report: &Report) -> Vec<FindingBody> {
     let body = |finding: &Finding| {
         let explanation = explain(finding.code);
@@ -55,15 +55,15 @@ pub(crate) fn serialize<S: Serializer>(report: &Report, serializer: S) -> Result
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CheckedNetworkManager)]
 pub(crate) struct NetworkManagerBody {
-    /// Its number.
+    /// The version.
     #[schema(value_type = String, example = "1.54.0")]
     version: NetworkManagerVersion,
-    /// Whether it is only assumed: the request or the command names neither it nor a base that shows which it has.
+    /// Whether dayone assumes this version, because the request or command names neither a version nor a base that shows one.
     assumed: bool,
 }
 
 impl NetworkManagerBody {
-    /// The given release, or the one that dayone assumes.
+    /// Describes the given release, or the one that dayone assumes.
     pub(crate) fn checked_for(release: Option<NetworkManagerVersion>) -> Self {
         Self { version: release.unwrap_or(NetworkManagerVersion::ASSUMED), assumed: release.is_none() }
     }

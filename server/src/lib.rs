@@ -12,7 +12,7 @@ pub mod ironic_agent;
 pub mod kubernetes;
 pub mod logging;
 pub mod metrics;
-pub mod observation;
+pub mod monitoring;
 mod open_files;
 pub mod services;
 pub mod store;

@@ -1,4 +1,4 @@
-//! The log: lines for people or JSON for machines, on standard error.
+//! The log on standard error, as text or JSON.
 
 use std::io::IsTerminal as _;
 
@@ -6,45 +6,40 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
-/// Libraries whose lines say less than ours about the same: the client of the API server has an error for each of its
-/// attempts to reach it. A filter that names them brings them back.
-const SAID_BY_US: &str = "kube_client=off,kube_runtime=off";
+/// Libraries whose lines repeat our own: the Kubernetes client logs an error for each failed connection. A filter that names them
+/// enables them again.
+const REDUNDANT: &str = "kube_client=off,kube_runtime=off";
 
-/// Crates of this project with lines of their own: what is said of `dayone` in a filter is meant for them as well.
+/// Crates of this project that write to the log: `dayone` in a filter also applies to them.
 const OURS: [&str; 3] = ["doctor", "media", "redfish"];
 
-/// How log lines look.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Lines of text.
     #[default]
     Text,
     /// One JSON object a line.
     Json,
 }
 
-/// Why the log cannot be set up.
+/// Why the log does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The filter is not one.
-    #[error("--log {filter:?} is not a level (error, warn, info, debug, trace) or a filter: {error}")]
-    Filter {
-        /// What was given.
-        filter: String,
-        /// What is wrong with it.
-        error: tracing_subscriber::filter::ParseError,
-    },
-    /// The filter would let nmstate's own log through.
-    #[error("--log cannot show nmstate's own log: it may hold passwords; what matters of it is in the findings")]
+    /// The filter is not valid.
+    #[error("--log {0:?} is neither a level (error, warn, info, debug, trace) nor a valid filter: {1}")]
+    Filter(String, tracing_subscriber::filter::ParseError),
+    /// The filter would enable nmstate's own log.
+    #[error("--log cannot enable nmstate's own log, because it may contain passwords; findings have its messages")]
     Nmstate,
-    /// It has been set up before.
-    #[error("the log is set up already")]
+    /// It has started before.
+    #[error("the log has already started")]
     Twice,
 }
 
-/// Sends the process's log to standard error, and replaces the default report of panics with a line of the log that
-/// names the place only: what a panic says may hold what a user sent.
+/// Starts the process's log on standard error. A panic becomes a line of the log with only its place, because the message of a
+/// panic may contain a user's data.
 pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(without_nmstate(filter)?)
@@ -57,29 +52,29 @@ pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
     .map_err(|_| LoggingError::Twice)?;
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(location, "a fault in dayone: please report it");
+        tracing::error!(location, "dayone has a bug: please report it");
     }));
     Ok(())
 }
 
-/// The filter, without the nmstate library: at its finer levels it prints whole documents, and at the others it gives
-/// advice that is wrong here, such as to write the host name by hand.
+/// Returns the filter without the nmstate library. At its finer levels, nmstate prints whole documents; at other levels, it gives
+/// wrong advice, such as to write the host name by hand.
 fn without_nmstate(filter: &str) -> Result<EnvFilter, LoggingError> {
     if filter.contains("nmstate") {
         return Err(LoggingError::Nmstate);
     }
-    let failed = |error| LoggingError::Filter { filter: filter.to_owned(), error };
-    // By itself first, so that an error is about what the user wrote.
+    let failed = |error| LoggingError::Filter(filter.to_owned(), error);
+    // Parse the user's filter alone first, so that an error is about it.
     EnvFilter::try_new(filter).map_err(failed)?;
     let directives = || filter.split(',').map(str::trim);
     let levels = directives().filter_map(|directive| directive.strip_prefix("dayone="));
-    // The media plane was a module of this crate once, and filters name it so.
+    // The media plane was once a module of this crate, and existing filters still use that name.
     let media = directives().filter(|directive| directive.starts_with("dayone::media"));
     let ours: String = levels
         .flat_map(|level| OURS.map(|name| format!("{name}={level},")))
         .chain(media.filter_map(|directive| Some(format!("{},", directive.strip_prefix("dayone::")?))))
         .collect();
-    EnvFilter::try_new(format!("{SAID_BY_US},{ours}{filter},nmstate=off")).map_err(failed)
+    EnvFilter::try_new(format!("{REDUNDANT},{ours}{filter},nmstate=off")).map_err(failed)
 }
 
 #[cfg(test)]
@@ -98,6 +93,6 @@ mod tests {
         assert!(shown("warn,dayone=debug").contains("redfish=debug"));
         assert!(shown("dayone=debug,redfish=off").contains("redfish=off"));
         assert!(matches!(without_nmstate("nmstate::nm=trace"), Err(LoggingError::Nmstate)));
-        assert!(matches!(without_nmstate("dayone=loud"), Err(LoggingError::Filter { .. })));
+        assert!(matches!(without_nmstate("dayone=loud"), Err(LoggingError::Filter(..))));
     }
 }

@@ -1,4 +1,4 @@
-//! The binary `dayone`: arguments and nothing else.
+//! The binary `dayone`.
 
 use std::process::ExitCode;
 

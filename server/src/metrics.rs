@@ -1,8 +1,9 @@
-//! Metrics of the process, in the form that Prometheus reads. No global state, and no label that grows with the
-//! number of hosts.
+//! Metrics of the process, for Prometheus. There is no global state, and no label that grows with the number of hosts.
 
 use std::time::{Duration, SystemTime};
 
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -11,7 +12,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// Upper bounds of a build's duration: milliseconds where all is well, seconds where a disk is not.
+/// Upper bounds of a build's duration: usually milliseconds, and seconds if a disk has problems.
 const BUILD_SECONDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -43,7 +44,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The metrics, of which `planes` adds those of others.
+    /// Makes the metrics; `planes` adds those of other parts of the process.
     pub fn new(planes: impl FnOnce(&mut Registry)) -> Self {
         let mut registry = Registry::default();
         let api_requests = Family::default();
@@ -52,7 +53,7 @@ impl Metrics {
         let images = Gauge::default();
         let bases = Family::default();
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        // Under its usual name, without our prefix.
+        // This metric has the usual name, without our prefix.
         registry.register_with_unit(
             "process_start_time",
             "When the process started, in seconds since 1970",
@@ -63,13 +64,13 @@ impl Metrics {
         ours.register("api_requests", "Requests to the API", Family::clone(&api_requests));
         ours.register_with_unit(
             "build_duration",
-            "From a request for an image, read, to its answer",
+            "Time from the arrival of a request for an image to its answer",
             Unit::Seconds,
             builds.clone(),
         );
-        ours.register("build_errors", "Images not made, by kind of problem", Family::clone(&build_errors));
-        ours.register("images", "Images that are published", images.clone());
-        ours.register("base_available", "Whether a base can be used (1) or not (0)", Family::clone(&bases));
+        ours.register("build_errors", "Refused requests for images, by kind of problem", Family::clone(&build_errors));
+        ours.register("images", "Published images", images.clone());
+        ours.register("base_available", "Whether a base is available (1) or not (0)", Family::clone(&bases));
         planes(ours);
         Self { registry, api_requests, builds, build_errors, images, bases }
     }
@@ -83,7 +84,7 @@ impl Metrics {
             400..500 => "4xx",
             _ => "5xx",
         };
-        // Whatever a client makes up as a method must not become a label.
+        // A method that a client invents must not become a label.
         let method = if matches!(*method, Method::GET | Method::HEAD | Method::POST | Method::DELETE) {
             method.to_string()
         } else {
@@ -92,20 +93,20 @@ impl Metrics {
         self.api_requests.get_or_create(&ApiRequest { method, route: route.to_owned(), status }).inc();
     }
 
-    /// Counts an image made, or found to be there, in this time.
+    /// Counts an image that was made or found in this time.
     pub fn built(&self, duration: Duration) {
         self.builds.observe(duration.as_secs_f64());
     }
 
-    /// Counts an image that could not be made.
+    /// Counts a refused request for an image.
     pub fn build_refused(&self, reason: &'static str) {
         self.build_errors.get_or_create(&Reason { reason }).inc();
     }
 
-    /// All metrics as text. The gauges are those of now.
-    pub fn encode<'a>(&self, images: usize, bases: impl Iterator<Item = (&'a str, bool)>) -> String {
+    /// Answers with all metrics as text, with the current values of the gauges.
+    pub fn answer<'a>(&self, images: usize, bases: impl Iterator<Item = (&'a str, bool)>) -> Response {
         self.images.set(i64::try_from(images).unwrap_or(i64::MAX));
-        // A base that is configured no more has no gauge either.
+        // A base that is no longer configured has no gauge.
         self.bases.clear();
         for (base, available) in bases {
             self.bases.get_or_create(&Base { base: base.to_owned() }).set(available.into());
@@ -113,6 +114,6 @@ impl Metrics {
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = text::encode(&mut text, &self.registry);
-        text
+        ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
     }
 }

@@ -1,19 +1,19 @@
-//! The process's limit on open files, and how the listeners share it.
+//! The process's limit on open files, and the listeners' shares of it.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::{info, warn};
 
-/// Open files that are no client's: bases, records, connections to BMCs and to the API server, the log.
+/// Open files that dayone reserves for its own use: records, connections to BMCs and to the API server, the log.
 const OWN: u64 = 192;
 
-/// Connections of the media plane where the limit on open files allows for them.
+/// The maximum number of connections of the media plane.
 const MEDIA: u32 = 4096;
 
-/// Connections that the media plane gets however low the limit on open files is.
+/// The minimum number of connections of the media plane, however low the limit on open files is.
 const FEWEST: u32 = 64;
 
-/// Raises the soft limit on open files to the hard limit. Each connection needs an open file, and the usual soft limit,
-/// 1024, is for programs that call `select(2)`.
+/// Raises the soft limit on open files to the hard limit. Each connection needs an open file. The usual soft limit, 1024, exists for
+/// programs that call `select(2)`.
 pub(crate) fn raise_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
@@ -26,7 +26,7 @@ pub(crate) fn raise_limit() {
     }
 }
 
-/// How many connections the media plane may have at once, and how many of them from one address.
+/// The maximum number of connections of the media plane, in total and from one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MediaConnections {
     pub(crate) all: u32,
@@ -34,8 +34,8 @@ pub(crate) struct MediaConnections {
 }
 
 impl MediaConnections {
-    /// What the limit on open files leaves to the media plane beside `others` connections of other listeners and `bases`
-    /// files of bases. `per_address` is what the operator wants; without it, one address gets half of all.
+    /// Computes the media plane's share of the limit on open files, beside `others` connections of other listeners and `bases` files
+    /// of bases. `per_address` is the operator's setting; the default is half of all connections.
     pub(crate) fn within_limit(others: u32, bases: usize, per_address: Option<u32>) -> Self {
         let limit = getrlimit(Resource::Nofile).current;
         let connections = Self::share(limit, others, bases, per_address);

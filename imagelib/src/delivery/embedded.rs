@@ -1,21 +1,27 @@
-//! Descriptions of the files that dayone puts into an image.
+//! The files that dayone has embedded in an image, without their contents.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::digest::Digest;
 
-/// A file that dayone puts into an image. It has a digest instead of the content, which may be secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A file that dayone has embedded in an image. The content may be secret, so there is only its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct EmbeddedFile {
-    /// Its absolute path in the system.
+    /// The absolute path in the booted system, or in its initramfs.
+    #[schema(example = "/etc/coreos-firstboot-network/eth0.nmconnection")]
     pub path: String,
-    /// What puts it there.
+    /// What puts the file there: `initramfs` (the kernel, when it unpacks the initramfs), `handover` (a script in the initramfs,
+    /// which copies it to the root file system), `ignition`, or `drive` (the file is on a data image).
+    #[schema(value_type = String, example = "initramfs")]
     pub delivered_by: DeliveredBy,
-    /// Permission bits, as octal digits: `0600`; those of a symbolic link are `0777`.
+    /// The permission bits, octal; `0777` for a symbolic link.
+    #[schema(example = "0600")]
     pub mode: String,
-    /// Length in bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// The SHA-256 of the content, or of the target of a symbolic link.
+    /// The SHA-256 of the content; for a symbolic link, of its target.
+    #[schema(value_type = String)]
     pub sha256: Digest,
 }
 

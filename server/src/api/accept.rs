@@ -1,46 +1,32 @@
-//! Which of the forms that an answer can have the client wants (RFC 9110 §12.5.1).
+//! Selects a media type for an answer (RFC 9110 §12.5.1).
 
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-/// Chooses among `offered`, of which the first is what goes out where the client does not care. That nothing is
-/// acceptable does not keep it from an answer (§12.5.1 allows both): a problem would be no more acceptable.
+/// Returns the offered type that the client prefers, or the first one if it has no preference. A client that accepts none of
+/// them gets an answer anyway (§12.5.1 allows that): it would not accept a problem either.
 pub(super) fn preferred(headers: &HeaderMap, offered: &[&'static str]) -> &'static str {
-    let ranges: Vec<(&str, f32)> = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<(&str, f32)> = values
         .flat_map(|value| value.split(','))
         .map(|range| {
             let mut parts = range.split(';').map(str::trim);
             let media = parts.next().unwrap_or_default();
-            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
-            (media, weight)
+            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse().ok());
+            (media, weight.filter(|weight| (0.0..=1.0).contains(weight)).unwrap_or(0.0))
         })
         .collect();
-    // The most specific range counts for a type.
     let quality = |offer: &str| {
-        let family = offer.split_once('/').map_or("", |(family, _)| family);
-        let precision = |media: &str| {
-            if media.eq_ignore_ascii_case(offer) {
-                3
-            } else if media.strip_suffix("/*").is_some_and(|of| of.eq_ignore_ascii_case(family)) {
-                2
-            } else {
-                u8::from(media == "*/*")
-            }
-        };
-        let matching = ranges.iter().map(|(media, weight)| (precision(media), *weight)).filter(|(p, _)| *p > 0);
-        matching.max_by_key(|(precision, _)| *precision).map_or(0.0, |(_, weight)| weight)
+        let family = format!("{}/*", offer.split('/').next().unwrap_or_default());
+        // The most specific range that matches a type counts.
+        let matching = [offer, family.as_str(), "*/*"]
+            .into_iter()
+            .find_map(|pattern| ranges.iter().rev().find(|(media, _)| media.eq_ignore_ascii_case(pattern)));
+        matching.map_or(0.0, |(_, weight)| *weight)
     };
-    let mut best = offered.first().map(|first| (*first, quality(first)));
-    for offer in offered.iter().skip(1) {
-        let weight = quality(offer);
-        if best.is_none_or(|(_, most)| weight > most) {
-            best = Some((offer, weight));
-        }
-    }
-    best.map_or("", |(offer, _)| offer)
+    // Of several maxima, `max_by` returns the last one.
+    let best = offered.iter().rev().max_by(|a, b| quality(a).total_cmp(&quality(b)));
+    best.copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -48,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clients_preference_counts_and_then_ours() {
+    fn the_preference_of_the_client_comes_before_ours() {
         let offered = ["application/json", "application/octet-stream"];
         for (accept, expected) in [
             (None, "application/json"),

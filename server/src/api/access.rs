@@ -1,4 +1,4 @@
-//! Who may use the API.
+//! Access control of the API.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use http::{HeaderMap, Uri};
 use super::problem::{Problem, ProblemKind};
 use super::tokens::ApiTokens;
 
-/// Middleware: lets a request pass if it has one of the tokens; or, where there are none, if it comes from a program
-/// of this machine.
+/// Middleware: lets a request pass if it has one of the tokens; or, if the server has no tokens, if it comes from a program on
+/// this machine.
 pub(super) async fn check(
     State(tokens): State<Arc<ApiTokens>>,
     request: Request,
@@ -35,7 +35,7 @@ fn check_token(tokens: &ApiTokens, headers: &HeaderMap) -> Result<(), Problem> {
     });
     match token {
         Some(token) if tokens.admit(token) => Ok(()),
-        Some(_) => Err(Problem::new(ProblemKind::Unauthorized, "the bearer token is not one of this server's")),
+        Some(_) => Err(Problem::new(ProblemKind::Unauthorized, "the bearer token is not valid on this server")),
         None => Err(Problem::new(
             ProblemKind::Unauthorized,
             "send one of this server's tokens in the header: Authorization: Bearer TOKEN",
@@ -43,16 +43,13 @@ fn check_token(tokens: &ApiTokens, headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// An API without tokens listens on loopback only, and yet a web page in a browser of this machine could reach it: by
-/// a form (which brings an `Origin`), or under its own name once that resolves to 127.0.0.1 (which stands in `Host`).
+/// An API without tokens listens on loopback only, but a web page in a browser on this machine could still reach it: with a
+/// form (then the request has an `Origin`), or under a name of the attacker that resolves to 127.0.0.1 (then `Host` has it).
 fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let named = uri.host().or_else(|| {
         let authority = headers.get(HOST)?.to_str().ok()?;
-        // A colon within brackets is the address's own.
-        Some(match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => host,
-            _ => authority,
-        })
+        // A colon within brackets belongs to the address.
+        Some(authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(authority, |(host, _)| host))
     });
     let local = named.is_none_or(|host| {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -61,8 +58,8 @@ fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if local && !headers.contains_key(ORIGIN) {
         return Ok(());
     }
-    let detail = "this API has no token, so it only answers programs of this machine that call it localhost or by a \
-                  loopback address, and no browsers; set a token (--api-token-file) to use it otherwise";
+    let detail = "this API has no token, so it answers only requests to localhost or a loopback address that do not come \
+                  from a browser; to use it otherwise, set a token (--api-token-file)";
     Err(Problem::new(ProblemKind::ForeignOrigin, detail))
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/bases`: what images are made over.
+//! `/v1/bases`: the bases of images.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
-use super::problem::{Problem, ProblemBody, ProblemKind};
+use super::problem::{Problem, ProblemKind};
 use crate::findings::{FindingBody, findings};
 use crate::store::{OpenBase, RegisteredBase};
 
@@ -26,92 +26,92 @@ pub(super) struct BaseList {
     bases: Vec<BaseBody>,
 }
 
-/// A base, and what can be done with it.
+/// A base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 #[schema(as = Base)]
 pub(super) enum BaseBody {
-    /// It can be used.
+    /// The base is available.
     Available(AvailableBase),
-    /// It cannot be used at the moment. It is looked at again every few seconds.
+    /// The base is not available at the moment. The server checks it again every few seconds.
     Unavailable(UnavailableBase),
 }
 
-/// A base that can be used, and what can be done with it.
+/// An available base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AvailableBase {
-    /// Its name.
+    /// The base's name.
     #[schema(example = "fcos")]
     name: String,
     #[serde(flatten)]
     details: Box<BaseDetails>,
 }
 
-/// A base that cannot be used at the moment.
+/// A base that is not available at the moment.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct UnavailableBase {
-    /// Its name.
+    /// The base's name.
     #[schema(example = "fcos")]
     name: String,
-    /// Why it cannot be used.
+    /// Why the base is not available.
     reason: String,
 }
 
-/// What a base is.
-#[derive(Debug, Serialize, ToSchema)]
+/// The properties of a base.
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(super) struct BaseDetails {
     /// The base's identity: a digest over the digests of its files.
     identity: String,
-    /// `coreos-iso`, `live-iso`, `iso` (one that cannot be customised) or `kernel-initrd`.
+    /// `coreos-iso`, `live-iso`, `iso` (which dayone cannot customise) or `kernel-initrd`.
     #[schema(example = "coreos-iso")]
     kind: &'static str,
-    /// Its files, by what they are: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
+    /// Its files, by role: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
     files: BTreeMap<String, BaseFileBody>,
-    /// The formats that images over it can have. None: it cannot be customised.
+    /// The formats that dayone can make from it; empty if dayone cannot customise it.
     formats: Vec<Format>,
-    /// Volume identifier of an ISO.
+    /// The volume identifier of an ISO.
     #[serde(skip_serializing_if = "Option::is_none")]
     volume_id: Option<String>,
-    /// Whether an ISO has a partition table too, so that it boots from a BMC that shows it to the host as a disk.
+    /// Whether an ISO also has a partition table, so that it boots if the BMC shows it to the host as a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     hybrid: Option<bool>,
-    /// Where its system looks for keyfiles: `coreos` or `root-in-initramfs`.
+    /// The delivery profile: how its system receives files, such as `coreos` or `root-in-initramfs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "coreos")]
     profile: Option<DeliveryProfile>,
-    /// Whether somebody has embedded something in it already. Then images over it need `replace_embedded`, and over a live
-    /// ISO there are none.
+    /// Whether somebody has embedded files in it. Then images of this base need `replace_embedded`; from a live ISO with
+    /// embedded files, dayone makes no images.
     customised: bool,
-    /// Room for what is embedded, in bytes, where it is limited.
+    /// The size of the embed area in bytes, if the base has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     embed_area: Option<u64>,
-    /// Room for the kernel arguments, in bytes; absent where they cannot be changed, or where there is no limit.
+    /// The size of the area for kernel arguments in bytes; absent if dayone cannot change them, or if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel_arguments_area: Option<u64>,
-    /// The kernel arguments that it was published with.
+    /// The kernel arguments of the base as published.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel_arguments: Option<String>,
-    /// What its system can do.
+    /// The features of its system.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(example = json!({"live-initrd-network": true}))]
     features: BTreeMap<&'static str, bool>,
-    /// The release of NetworkManager in its initramfs, as far as it shows.
+    /// The release of NetworkManager in its initramfs, if the initramfs shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "1.54.0")]
     network_manager_version: Option<NetworkManagerVersion>,
-    /// How the kind of its system shows, as lines for a person to read.
+    /// The signs that show the kind of its system, as lines of text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<String>,
-    /// The entries of the boot menus of a live ISO that start Linux; absent for a base of another kind.
+    /// The entries of a live ISO's boot menus that start Linux; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_entries: Option<Vec<BootEntryDescription>>,
-    /// The initramfs images that they load; absent for a base of another kind.
+    /// The initramfs images that these entries load; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     initrds: Option<Vec<InitrdDescription>>,
-    /// Why images cannot be made over it.
+    /// Why dayone cannot make images from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_customisable: Option<String>,
-    /// What should be known about it before a host boots from it.
+    /// Findings that matter before a host boots from it.
     findings: Vec<FindingBody>,
 }
 
@@ -119,9 +119,9 @@ pub(super) struct BaseDetails {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = BaseFile)]
 pub(super) struct BaseFileBody {
-    /// Length in bytes.
+    /// The length in bytes.
     size: u64,
-    /// SHA-256 of its bytes, hexadecimal.
+    /// The SHA-256 of its bytes, hexadecimal.
     sha256: String,
 }
 
@@ -142,12 +142,12 @@ async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 200, description = "The base", body = BaseBody),
-        (status = 404, description = "No such base (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No base has this name (`not-found`)"),
     ))]
 async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<Json<BaseBody>, Problem> {
     match api.store.base(&name) {
         Some(base) => Ok(Json(body(&base))),
-        None => Err(Problem::new(ProblemKind::NotFound, "there is no base of this name; /v1/bases lists them")),
+        None => Err(Problem::new(ProblemKind::NotFound, "no base has this name; /v1/bases lists the bases")),
     }
 }
 
@@ -166,23 +166,10 @@ fn details(open: &OpenBase) -> BaseDetails {
     };
     let details = BaseDetails {
         identity: open.identity.to_string(),
-        kind: "",
         files: open.files.iter().map(file).collect(),
         formats: open.base.formats(),
-        volume_id: None,
-        hybrid: None,
-        profile: None,
-        customised: false,
-        embed_area: None,
-        kernel_arguments_area: None,
-        kernel_arguments: None,
-        features: BTreeMap::new(),
         network_manager_version: open.base.network_manager_version(),
-        evidence: Vec::new(),
-        boot_entries: None,
-        initrds: None,
-        not_customisable: None,
-        findings: Vec::new(),
+        ..BaseDetails::default()
     };
     match &open.base {
         Base::Iso(iso) => iso_details(iso, details),

@@ -1,42 +1,43 @@
-//! `POST /v1/check`: what is wrong with documents, without anything made of them.
+//! `POST /v1/check`: checks documents without making anything from them.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hosts::every_host::Converted;
 use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion, Target};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vocabulary::report::{Report, Severity};
 
-use super::asked::Asked;
 use super::images::open_base;
-use super::problem::{Problem, ProblemBody, ProblemKind};
+use super::parameters::query_parameters;
+use super::problem::{Problem, ProblemKind};
+use super::request::{DocumentRequest, Received};
 use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments};
-use super::{Api, documents};
+use super::{Api, documents, json};
 use crate::findings::{FindingBody, NetworkManagerBody, findings};
 use crate::store::Store;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Check)]
 pub(super) struct CheckBody {
-    /// The hosts that were found, in the order of the documents.
+    /// The hosts in the documents, in their order.
     hosts: Vec<HostBody>,
-    /// Errors and warnings, in the order in which they were found.
+    /// Errors and warnings, in the order in which dayone found them.
     findings: Vec<FindingBody>,
-    /// How many of them are errors. With one, no image is made.
+    /// The number of errors. dayone makes no image from documents with errors.
     errors: usize,
-    /// How many of them are warnings.
+    /// The number of warnings.
     warnings: usize,
-    /// The version of nmstate that was asked.
+    /// The version of nmstate that converted the documents.
     #[schema(example = "2.2.62")]
     nmstate_version: &'static str,
-    /// The release of NetworkManager that the findings are about.
+    /// The release of NetworkManager for which dayone checked the documents.
     network_manager: NetworkManagerBody,
 }
 
@@ -44,44 +45,57 @@ pub(super) struct CheckBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CheckedHost)]
 pub(super) struct HostBody {
-    /// What the documents call the host; absent for `NMState` by itself.
+    /// The host's name in the documents; absent for `NMState` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// The host name that it gets.
+    /// The host name that the host gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     hostname: Option<String>,
 }
 
-/// A check in JSON.
+/// A request for a check.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckRequest {
     /// The user's documents, as text or as files.
     #[schema(value_type = DocumentsBody)]
     documents: UserDocuments,
-    /// Only this one of the hosts in the documents, and what is wrong between the hosts.
+    /// Check only this host of the documents, and compare the hosts with each other.
     #[serde(default)]
     host: Option<String>,
-    /// The name of a registered base that the hosts will start: check for the release of NetworkManager in it.
+    /// The name of a registered base that the hosts will boot: check for its release of NetworkManager.
     #[serde(default)]
     base: Option<String>,
-    /// The release of NetworkManager on the hosts, such as `1.54.0`, or its package's version: check for it. Not with `base`.
+    /// The release of NetworkManager on the hosts, such as `1.54.0`, or the version of its package. Not with `base`.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     network_manager: Option<NetworkManagerVersion>,
 }
 
-/// What to check, beside the documents.
-#[derive(Default, PartialEq, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct CheckQuery {
-    /// Only this one of the hosts in the documents, where the body is the documents.
-    host: Option<String>,
-    /// The name of a registered base that the hosts will start: check for the release of NetworkManager in it.
-    base: Option<String>,
-    /// The release of NetworkManager on the hosts, such as `1.54.0`, or its package's version: check for it. Not with `base`.
-    #[param(value_type = Option<String>)]
-    network_manager: Option<NetworkManagerVersion>,
+query_parameters! {
+    /// Options of a check.
+    pub(super) struct CheckQuery {
+        /// Check only this host of the documents, and compare the hosts with each other.
+        host: Option<String>,
+        /// The name of a registered base that the hosts will boot: check for its release of NetworkManager.
+        base: Option<String>,
+        /// The release of NetworkManager on the hosts, such as `1.54.0`, or the version of its package. Not with `base`.
+        #[param(value_type = Option<String>)]
+        network_manager: Option<NetworkManagerVersion>,
+    }
+}
+
+impl DocumentRequest for CheckRequest {
+    type Query = CheckQuery;
+
+    fn from_query(query: CheckQuery, documents: UserDocuments) -> Result<Self, Problem> {
+        let CheckQuery { host, base, network_manager } = query;
+        Ok(Self { documents, host, base, network_manager })
+    }
+
+    fn from_json(body: &[u8]) -> Result<Self, Problem> {
+        json::read(body)
+    }
 }
 
 /// The route.
@@ -89,13 +103,13 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(check_documents))
 }
 
-/// Check documents: every host by itself, and the hosts against each other. Nothing is made, and nothing is stored.
+/// Check documents: every host by itself, and the hosts against each other. The server stores nothing.
 ///
-/// A check that finds errors has succeeded. The body is a `CheckRequest` as `application/json`; or the documents, in YAML or
-/// JSON, as `application/yaml`.
+/// A check that finds errors is still a successful request. Send a `CheckRequest` as `application/json`, or documents in YAML
+/// or JSON as `application/yaml`.
 ///
-/// What the hosts' NetworkManager lacks depends on its release: that of `base`, or `network_manager`. Without both, and where
-/// the base does not show which it has, 1.42 is assumed.
+/// Which settings the hosts' NetworkManager supports depends on its release. dayone checks for the release of `base`, or for
+/// `network_manager`. Without both, or if the base does not show its release, dayone assumes 1.42.
 #[utoipa::path(operation_id = "checkDocuments", post, path = "/v1/check", tag = "findings",
     params(CheckQuery),
     request_body(description = "At most 4 MiB", content(
@@ -103,50 +117,27 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         (AnyDocuments = "application/yaml"),
     )),
     responses(
-        (status = 200, description = "What was found, errors too", body = CheckBody),
-        (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "The documents do not describe the host that is named (`unknown-host`, `several-hosts`, `no-host`), or there is no such base (`unknown-base`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The base is not available at the moment (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 200, description = "The findings, including errors", body = CheckBody),
+        (status = 422, description = "The documents do not describe the named host (`unknown-host`, `several-hosts`, `no-host`), or the base is unknown (`unknown-base`)"),
+        (status = 503, description = "The base is not available (`base-unavailable`)"),
     ))]
-async fn check_documents(
-    State(api): State<Arc<Api>>,
-    RawQuery(query): RawQuery,
-    request: Request,
-) -> Result<Response, Problem> {
-    let asked = Asked::receive(query.as_deref(), request, |query| {
-        Ok(CheckQuery {
-            host: query.one("host")?,
-            base: query.one("base")?,
-            network_manager: query.one("network_manager")?,
-        })
-    })
-    .await?;
+async fn check_documents(State(api): State<Arc<Api>>, request: Received<CheckRequest>) -> Result<Response, Problem> {
     let store = Arc::clone(&api.store);
-    super::convert(&api, asked.size(), move || {
-        let (documents, beside) = asked.understood(|request: CheckRequest| {
-            let CheckRequest { documents, host, base, network_manager } = request;
-            Ok((documents, CheckQuery { host, base, network_manager }))
-        })?;
-        // Findings of thousands of hosts take long to write down, too.
-        checked(&documents, &beside, &store).map(|checked| Json(checked).into_response())
-    })
-    .await?
+    // Serialising the findings of thousands of hosts takes long, so it is part of the work.
+    request.process(&api, move |request| check(&request, &store).map(|check| Json(check).into_response())).await
 }
 
-fn checked(documents: &UserDocuments, beside: &CheckQuery, store: &Store) -> Result<CheckBody, Problem> {
-    let release = match (&beside.base, beside.network_manager) {
+fn check(request: &CheckRequest, store: &Store) -> Result<CheckBody, Problem> {
+    let release = match (&request.base, request.network_manager) {
         (Some(_), Some(_)) => {
-            let detail = "base and network_manager: give one of the two; the base says which NetworkManager it has";
+            let detail = "give either base or network_manager; the base determines the release of NetworkManager";
             return Err(Problem::new(ProblemKind::WrongParameter, detail));
         }
         (Some(base), None) => open_base(store, base)?.base.network_manager_version(),
         (None, release) => release,
     };
     let Converted { hosts, report, .. } =
-        documents::convert(documents, beside.host.as_deref(), Target::keyfiles(release))?;
+        documents::convert(&request.documents, request.host.as_deref(), Target::keyfiles(release))?;
     let hosts = hosts.into_iter().map(|(host, network)| {
         let hostname = network.map_or(host.hostname, |network| network.hostname);
         HostBody { name: host.name, hostname: hostname.map(|name| name.to_string()) }

@@ -1,4 +1,4 @@
-//! From the documents of a request to hosts and their keyfiles, or to a problem that says where they are wrong.
+//! Converts the documents of a request to hosts and their networks, or to a problem with findings.
 
 use hosts::every_host::{Converted, ConvertedHost, EveryHost};
 use hosts::input::{self, ChooseError};
@@ -9,7 +9,10 @@ use vocabulary::report::Report;
 use super::problem::{Problem, ProblemKind};
 use super::user_documents::UserDocuments;
 
-/// The one host that `documents` describe, or the one of them that is called `name`, with its network, and warnings.
+/// Hosts with their networks, and warnings.
+type HostNetworks = (Vec<(HostSpec, ConvertedNetwork)>, Report);
+
+/// Returns the only host in `documents`, or the host `name`, with its network and warnings.
 pub(super) fn one_host(
     documents: &UserDocuments,
     name: Option<&str>,
@@ -26,8 +29,8 @@ pub(super) fn one_host(
     }
 }
 
-/// All hosts that `documents` describe, or the one of them that is called `name`, and warnings about all of them. There is
-/// nothing wrong with the documents; with a host by itself there may be.
+/// Returns all hosts in `documents`, or the host `name`, with warnings about all of them. The documents have no errors in
+/// common; a single host may still have errors.
 pub(super) fn hosts(
     documents: &UserDocuments,
     name: Option<&str>,
@@ -40,12 +43,12 @@ pub(super) fn hosts(
     Ok((every.into_hosts(), report))
 }
 
-/// The hosts of [`hosts`], each with its network. There is nothing wrong with any.
+/// Returns the hosts of [`hosts`] with their networks, if none of them has errors.
 pub(super) fn good_hosts(
     documents: &UserDocuments,
     name: Option<&str>,
     target: Target,
-) -> Result<(Vec<(HostSpec, ConvertedNetwork)>, Report), Problem> {
+) -> Result<HostNetworks, Problem> {
     let (hosts, mut report) = hosts(documents, name, target)?;
     report.append(target.findings());
     let mut good = Vec::with_capacity(hosts.len());
@@ -57,11 +60,10 @@ pub(super) fn good_hosts(
     if report.has_errors() { Err(refused(&report)) } else { Ok((good, report)) }
 }
 
-/// All hosts that `documents` describe, or the one of them that is called `name`, each with its network, and what is wrong
-/// with them.
+/// Returns all hosts in `documents`, or the host `name`, with their networks and all findings, including errors.
 pub(super) fn convert(documents: &UserDocuments, name: Option<&str>, target: Target) -> Result<Converted, Problem> {
     let input = input::read_all(documents.texts());
-    // Where documents could not be read, it is not known whether the host is among them.
+    // If some documents cannot be read, the host may be in one of them.
     let choose_one = name.is_some() && !input.report.has_errors();
     let mut every = EveryHost::convert(input, target);
     let mut converted = if choose_one {
@@ -77,29 +79,20 @@ pub(super) fn convert(documents: &UserDocuments, name: Option<&str>, target: Tar
     Ok(converted)
 }
 
-/// The networks of all hosts of some documents.
-pub(super) struct Networks {
-    /// What the documents call each host, and its network.
-    pub(super) hosts: Vec<(Option<String>, ConvertedNetwork)>,
-    /// Warnings.
-    pub(super) report: Report,
-}
-
-/// The networks of all hosts that `documents` describe, or of the one of them that is called `name`. There is nothing wrong
-/// with any.
-pub(super) fn networks(documents: &UserDocuments, name: Option<&str>) -> Result<Networks, Problem> {
+/// Returns all hosts in `documents`, or the host `name`, with their networks and warnings. If there are errors, the problem has
+/// all of them.
+pub(super) fn networks(documents: &UserDocuments, name: Option<&str>) -> Result<HostNetworks, Problem> {
     let Converted { hosts, report, .. } = convert(documents, name, Target::default())?;
     if report.has_errors() {
         return Err(refused(&report));
     }
     if hosts.is_empty() {
-        return Err(unclear(&ChooseError::NoHost, &report));
+        return Err(no_single_host(&ChooseError::NoHost, &report));
     }
-    let hosts = hosts.into_iter().filter_map(|(host, network)| Some((host.name, network?))).collect();
-    Ok(Networks { hosts, report })
+    Ok((hosts.into_iter().filter_map(|(host, network)| Some((host, network?))).collect(), report))
 }
 
-/// What `documents` say, with warnings. There is nothing wrong with the documents, or between the hosts.
+/// Reads and compares the hosts in `documents`. Fails if the documents have errors in common, or if hosts conflict.
 fn read(documents: &UserDocuments, target: Target) -> Result<(EveryHost, Report), Problem> {
     let mut every = EveryHost::convert(input::read_all(documents.texts()), target);
     let mut report = every.take_common_findings();
@@ -110,18 +103,18 @@ fn read(documents: &UserDocuments, target: Target) -> Result<(EveryHost, Report)
     Ok((every, report))
 }
 
-/// Says of findings where in the documents they are. That reads the documents once more: of many hosts, it is done once.
+/// Adds their positions in the documents to findings. This reads the documents again, so do it once for many hosts.
 pub(super) fn locate(documents: &UserDocuments, report: &mut Report) {
     input::locate(documents.texts(), report);
 }
 
-/// [`EveryHost::choose`], with a problem for an error.
+/// Chooses the only host, or the host `name`.
 fn choose(every: EveryHost, name: Option<&str>, report: &Report) -> Result<ConvertedHost, Problem> {
-    every.choose(name).map_err(|error| unclear(&error, report))
+    every.choose(name).map_err(|error| no_single_host(&error, report))
 }
 
-/// It is not clear which host is meant.
-fn unclear(error: &ChooseError, report: &Report) -> Problem {
+/// The problem of a request that does not select exactly one host.
+fn no_single_host(error: &ChooseError, report: &Report) -> Problem {
     let kind = match error {
         ChooseError::NoHost => ProblemKind::NoHost,
         ChooseError::Several { .. } | ChooseError::Ambiguous { .. } => ProblemKind::SeveralHosts,

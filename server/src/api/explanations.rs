@@ -1,4 +1,4 @@
-//! `/v1/explanations`: what the codes of findings mean.
+//! `/v1/explanations`: explains the codes of findings.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use utoipa_axum::routes;
 use vocabulary::report::{Explanation, explain, explanations};
 
 use super::Api;
-use super::problem::{Problem, ProblemBody, ProblemKind};
+use super::problem::{Problem, ProblemKind};
 
 /// All explanations.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Explanations)]
 pub(super) struct ListBody {
-    /// Sorted by their codes.
+    /// The explanations, sorted by code.
     explanations: &'static [Explanation],
 }
 
@@ -38,10 +38,12 @@ async fn list() -> Json<ListBody> {
     params(("code" = String, Path, description = "The `code` of a finding", example = "ip-not-enabled")),
     responses(
         (status = 200, description = "The explanation", body = Explanation),
-        (status = 404, description = "No finding has the code (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "The code is unknown (`not-found`)"),
     )
 )]
 async fn single(Path(code): Path<String>) -> Result<Json<&'static Explanation>, Problem> {
     let explanation = explain(&code);
-    explanation.map(Json).ok_or_else(|| Problem::new(ProblemKind::NotFound, "no finding has this code"))
+    explanation
+        .map(Json)
+        .ok_or_else(|| Problem::new(ProblemKind::NotFound, "this code is unknown; /v1/explanations lists all codes"))
 }

@@ -1,4 +1,4 @@
-//! Whether the server lives, whether it is ready, and its metrics.
+//! Liveness, readiness and metrics of the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -22,15 +21,15 @@ const UNAVAILABLE: &str = "unavailable";
 /// Whether the server is ready.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Readiness {
-    /// Whether it is.
+    /// Whether the server is ready.
     ready: bool,
-    /// `available` or `unavailable`, by name of the base.
+    /// `available` or `unavailable`, by the name of the base.
     bases: BTreeMap<String, &'static str>,
-    /// `available` or `unavailable`: whether the data directory takes what is to be stored.
+    /// `available` or `unavailable`: whether the server can write its data directory.
     data_directory: &'static str,
     /// Whether the server is stopping.
     stopping: bool,
-    /// Why it is not ready, for people, a sentence each. They name no file.
+    /// The reasons why the server is not ready, as sentences without file names.
     problems: Vec<String>,
 }
 
@@ -39,27 +38,27 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
-/// The metrics. They name bases and tell how much is done, so they need a token, which Prometheus can send.
+/// The metrics. They name bases and show how busy the server is, so they need a token, which Prometheus can send.
 pub(super) fn metrics_router() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(metrics))
 }
 
-/// Ask whether the server lives. Needs no token.
+/// Check whether the server is alive. Needs no token.
 #[utoipa::path(operation_id = "getHealth", get, path = "/healthz", tag = "service", security(()),
-    responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
+    responses((status = 200, description = "The server is alive", body = String, content_type = "text/plain")))]
 async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Ask whether the server is ready: all its bases are there and are those that its images were made over, its data
-/// directory can be written, and it is not stopping. Needs no token.
+/// Check whether the server is ready. Needs no token.
 ///
-/// `problems` says which of these is not so, and why. A server that is not ready still serves what it can. The files
-/// that a missing base consists of are named at `/v1/bases` and in the log.
+/// The server is ready if all bases are available and are those that its images were made from, if it can write its data
+/// directory, and if it is not stopping. Otherwise `problems` has the reasons. A server that is not ready still serves what it
+/// can. `/v1/bases` and the log name the missing files of a base.
 #[utoipa::path(operation_id = "getReadiness", get, path = "/readyz", tag = "service", security(()),
     responses(
-        (status = 200, description = "It is", body = Readiness),
-        (status = 503, description = "It is not", body = Readiness),
+        (status = 200, description = "The server is ready", body = Readiness),
+        (status = 503, description = "The server is not ready", body = Readiness),
     ))]
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     let bases = api.store.bases().into_iter().map(|base| {
@@ -72,16 +71,15 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
 
     let mut problems: Vec<String> = Vec::new();
     for (name, _) in bases.iter().filter(|(_, state)| **state == UNAVAILABLE) {
-        problems.push(format!("the base '{name}' is not available; /v1/bases/{name} says why"));
+        problems.push(format!("the base '{name}' is not available; /v1/bases/{name} has the reason"));
     }
     for ReplacedBase { name, was, now, images } in api.store.replaced_bases() {
         problems.push(format!(
-            "the base '{name}' was replaced by another file: it had identity {was}, and has {now} now. Published images \
-             that were made over the old file answer 503 ({images}). Register the old file under any name, or delete \
-             these images and order them again"
+            "another file has replaced the base '{name}': its identity was {was} and is now {now}. Published images of the old \
+             file answer 503 ({images}). Register the old file under any name, or delete these images and order them again"
         ));
     }
-    problems.extend(trouble.map(|trouble| format!("the data directory cannot be used: {trouble}")));
+    problems.extend(trouble.map(|trouble| format!("the data directory is not usable: {trouble}")));
     problems.extend(stopping.then(|| "the server is stopping".to_owned()));
 
     let ready = problems.is_empty();
@@ -90,15 +88,12 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
     (status, Json(Readiness { ready, bases, data_directory, stopping, problems })).into_response()
 }
 
-/// Read the metrics, as Prometheus does (format `OpenMetrics`).
+/// Read the metrics, in the format `OpenMetrics`.
 #[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text")))]
 async fn metrics(State(api): State<Arc<Api>>) -> Response {
     api.boots.measure();
     let bases = api.store.bases();
     let available = bases.iter().map(|base| (base.name().as_str(), base.available().is_some()));
-    let mut response = api.metrics.encode(api.store.images().len(), available).into_response();
-    let media_type = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
+    api.metrics.answer(api.store.images().len(), available)
 }

@@ -1,44 +1,42 @@
-//! Reading JSON of ours, and saying where it is wrong without repeating what it holds.
+//! Reads requests in JSON. Errors name the place, and never a value.
 
 use serde::de::DeserializeOwned;
 
 use super::problem::{Problem, ProblemKind};
 
-/// Reads `body`. What is unknown is refused; the problem names its place by line, column and path, and never a value,
-/// which might be a secret.
+/// Reads `body` strictly. The problem names the place by line, column and path, and never a value, which might be a secret.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let place = |error: &serde_json::Error| format!("line {}, column {}", error.line(), error.column());
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        let place = format!("line {}, column {}", error.line(), error.column());
-        let message = without_value(&error);
-        if path == "." {
-            refuse(&format!("{place}: {message}"))
-        } else {
-            refuse(&format!("{place}, {path}: {message}"))
-        }
-    })?;
+    let value = deserialize(&mut deserializer, |error| Some(place(error)))?;
     let end = deserializer.end();
-    end.map_err(|error| refuse(&format!("line {}, column {}: something follows it", error.line(), error.column())))?;
+    end.map_err(|error| refuse(&format!("{}: there is something after the JSON value", place(&error))))?;
     Ok(value)
 }
 
-/// Reads a part of a body, put together anew: places in it say nothing to the client, and only paths are named.
+/// Reads a part of a body that dayone has put together. Errors name only paths, because the client does not know its lines.
 pub(super) fn read_part<T: DeserializeOwned>(part: &[u8]) -> Result<T, Problem> {
-    let mut deserializer = serde_json::Deserializer::from_slice(part);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let message = without_value(error.inner());
-        if path == "." { refuse(&message) } else { refuse(&format!("{path}: {message}")) }
+    deserialize(&mut serde_json::Deserializer::from_slice(part), |_| None)
+}
+
+fn deserialize<'de, T: DeserializeOwned>(
+    deserializer: &mut serde_json::Deserializer<impl serde_json::de::Read<'de>>,
+    place: impl Fn(&serde_json::Error) -> Option<String>,
+) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let path = Some(error.path().to_string()).filter(|path| path != ".");
+        let error = error.into_inner();
+        let place: Vec<String> = place(&error).into_iter().chain(path).collect();
+        let message = without_value(&error);
+        if place.is_empty() { refuse(&message) } else { refuse(&format!("{}: {message}", place.join(", "))) }
     })
 }
 
 fn refuse(message: &str) -> Problem {
-    Problem::new(ProblemKind::MalformedRequest, format!("the JSON of the request is wrong: {message}"))
+    Problem::new(ProblemKind::MalformedRequest, format!("the JSON of the request is not valid: {message}"))
 }
 
-/// Serde's own messages about a wrong type quote the value. All other messages are ours, or name members.
+/// Removes values from messages. Only serde's messages about a wrong type quote them.
 fn without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -46,7 +44,7 @@ fn without_value(error: &serde_json::Error) -> String {
     let quotes = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "];
     if quotes.iter().any(|quote| message.starts_with(quote)) {
         return message.rsplit_once(", expected ").map_or_else(
-            || "it is not of the right type".to_owned(),
+            || "this has the wrong type".to_owned(),
             |(_, expected)| format!("this should be {expected}"),
         );
     }
@@ -80,7 +78,7 @@ mod tests {
             ("{\"inner\": [{\"list\": [], \"x\": 1}]}", "inner[0].x: unknown field `x`, expected `list`"),
             ("{\"inner\": [{}]}", "inner[0]: missing field `list`"),
             ("{\"inner\": [], \"inner\": []}", "duplicate field"),
-            ("{\"inner\": []} hunter2", "line 1, column 15: something follows it"),
+            ("{\"inner\": []} hunter2", "line 1, column 15: there is something after the JSON value"),
             ("{\"inner\": [}", "line 1, column 12"),
             ("", "line 1, column 0: EOF"),
             ("\"hunter2, expected hunter2\"", "this should be struct Outer"),

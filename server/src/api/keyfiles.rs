@@ -1,32 +1,32 @@
-//! `POST /v1/keyfiles`: what becomes of documents, without an image.
+//! `POST /v1/keyfiles`: converts documents without making an image.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hosts::network::NMSTATE_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::asked::Asked;
-use super::documents::Networks;
-use super::problem::{Problem, ProblemBody, ProblemKind};
+use super::parameters::query_parameters;
+use super::problem::{Problem, ProblemKind};
+use super::request::{DocumentRequest, Received};
 use super::user_documents::{DocumentsBody, UserDocuments, YamlDocuments};
-use super::{Api, content, documents};
+use super::{Api, documents, json};
 use crate::findings::{FindingBody, findings};
 
-/// The keyfiles of all hosts.
-#[derive(Debug, Serialize, ToSchema)]
+/// The keyfiles of all hosts. It has no `Debug`, because keyfiles may hold passwords.
+#[derive(Serialize, ToSchema)]
 pub(super) struct Conversion {
     /// The hosts, in the order of the documents.
     hosts: Vec<HostBody>,
-    /// Warnings. Errors are a problem.
+    /// Warnings. If there are errors, the answer is a problem.
     findings: Vec<FindingBody>,
-    /// The version of nmstate that made the keyfiles. Another one may make other ones.
+    /// The version of nmstate that made the keyfiles. Another version may make other keyfiles.
     #[schema(example = "2.2.62")]
     nmstate_version: &'static str,
 }
@@ -35,57 +35,62 @@ pub(super) struct Conversion {
 #[derive(Serialize, ToSchema)]
 #[schema(as = HostKeyfiles)]
 pub(super) struct HostBody {
-    /// What the documents call the host; absent for `NMState` by itself.
+    /// The host's name in the documents; absent for `NMState` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// The host name that it gets.
+    /// The host name that the host gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     hostname: Option<String>,
     /// NetworkManager's connection profiles, ordered by name.
     keyfiles: Vec<KeyfileBody>,
 }
 
-impl std::fmt::Debug for HostBody {
-    /// Without the keyfiles, which may hold passwords.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostBody").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
 /// A connection profile of NetworkManager (`nm-settings-keyfile(5)`).
 #[derive(Serialize, ToSchema)]
 #[schema(as = Keyfile)]
 pub(super) struct KeyfileBody {
-    /// File name.
+    /// The file name.
     #[schema(example = "eth0.nmconnection")]
     name: String,
-    /// Content. Holds the passwords that the documents hold.
+    /// The content. It holds the passwords in the documents.
     content: String,
 }
 
-/// A conversion in JSON. Give `documents` or `nmstate`, one of them.
+/// A request for a conversion. Give either `documents` or `nmstate`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeyfilesRequest {
-    /// The user's documents: as text, such as `NMState` or `BareMetalHost`s with their Secrets, or as files.
+    /// The user's documents, as text (such as `NMState`, or `BareMetalHost`s with their Secrets) or as files.
     #[serde(default)]
     #[schema(value_type = Option<DocumentsBody>)]
     documents: Option<UserDocuments>,
-    /// `NMState` of one host.
+    /// The `NMState` of one host.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     nmstate: Option<Box<RawValue>>,
-    /// Only this one of the hosts in the documents.
+    /// Convert only this host of the documents.
     #[serde(default)]
     host: Option<String>,
 }
 
-/// What to convert.
-#[derive(Default, PartialEq, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct KeyfilesQuery {
-    /// Only this one of the hosts in the documents, where the body is the documents.
-    host: Option<String>,
+query_parameters! {
+    /// Selects what to convert.
+    pub(super) struct KeyfilesQuery {
+        /// Convert only this host of the documents.
+        host: Option<String>,
+    }
+}
+
+impl DocumentRequest for KeyfilesRequest {
+    type Query = KeyfilesQuery;
+
+    fn from_query(KeyfilesQuery { host }: KeyfilesQuery, documents: UserDocuments) -> Result<Self, Problem> {
+        Ok(Self { documents: Some(documents), nmstate: None, host })
+    }
+
+    fn from_json(body: &[u8]) -> Result<Self, Problem> {
+        json::read(body)
+    }
 }
 
 /// The route.
@@ -93,9 +98,9 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(convert))
 }
 
-/// Convert documents to keyfiles, and report on them. Nothing is stored.
+/// Convert documents to keyfiles, and report findings. The server stores nothing.
 ///
-/// The body is a `KeyfilesRequest` as `application/json`; or the documents, in YAML or JSON, as `application/yaml`.
+/// Send a `KeyfilesRequest` as `application/json`, or documents in YAML or JSON as `application/yaml`.
 #[utoipa::path(operation_id = "convertDocuments", post, path = "/v1/keyfiles", tag = "keyfiles",
     params(KeyfilesQuery),
     request_body(description = "At most 4 MiB", content(
@@ -104,45 +109,20 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     )),
     responses(
         (status = 200, description = "The keyfiles", body = Conversion),
-        (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "The documents are wrong (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The documents have errors (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`)"),
     ))]
-async fn convert(
-    State(api): State<Arc<Api>>,
-    RawQuery(query): RawQuery,
-    request: Request,
-) -> Result<Response, Problem> {
-    let asked =
-        Asked::receive(query.as_deref(), request, |query| Ok(KeyfilesQuery { host: query.one("host")? })).await?;
-    super::convert(&api, asked.size(), move || {
-        let (headers, body) = (asked.headers.clone(), asked.body.clone());
-        let (documents, KeyfilesQuery { host }) = asked.understood(from_request)?;
-        let networks = documents::networks(&documents, host.as_deref());
-        networks
-            .map(|networks| conversion(networks).into_response())
-            .map_err(|problem| content::hint(problem, &headers, &body))
-    })
-    .await?
+async fn convert(State(api): State<Arc<Api>>, request: Received<KeyfilesRequest>) -> Result<Response, Problem> {
+    request.process(&api, |request| conversion(request).map(|conversion| Json(conversion).into_response())).await
 }
 
-fn from_request(request: KeyfilesRequest) -> Result<(UserDocuments, KeyfilesQuery), Problem> {
-    let documents = match (request.documents, request.nmstate) {
-        (Some(documents), None) => documents,
-        (None, Some(nmstate)) => String::from(Box::<str>::from(nmstate)).into(),
-        (None, None) | (Some(_), Some(_)) => {
-            let detail = "give the host's network as documents or as nmstate, one of them";
-            return Err(Problem::new(ProblemKind::MalformedRequest, detail));
-        }
-    };
-    Ok((documents, KeyfilesQuery { host: request.host }))
-}
-
-fn conversion(Networks { hosts, report }: Networks) -> Json<Conversion> {
-    let hosts = hosts.into_iter().map(|(name, network)| HostBody {
-        name,
+fn conversion(KeyfilesRequest { documents, nmstate, host }: KeyfilesRequest) -> Result<Conversion, Problem> {
+    let documents = UserDocuments::either(documents, nmstate)?.ok_or_else(|| {
+        let detail = "the request has neither documents nor nmstate; give one of them";
+        Problem::new(ProblemKind::MalformedRequest, detail)
+    })?;
+    let (hosts, report) = documents::networks(&documents, host.as_deref())?;
+    let hosts = hosts.into_iter().map(|(host, network)| HostBody {
+        name: host.name,
         hostname: network.hostname.map(|name| name.to_string()),
         keyfiles: network
             .keyfiles
@@ -150,5 +130,5 @@ fn conversion(Networks { hosts, report }: Networks) -> Json<Conversion> {
             .map(|keyfile| KeyfileBody { name: keyfile.name.to_string(), content: keyfile.content })
             .collect(),
     });
-    Json(Conversion { hosts: hosts.collect(), findings: findings(&report), nmstate_version: NMSTATE_VERSION })
+    Ok(Conversion { hosts: hosts.collect(), findings: findings(&report), nmstate_version: NMSTATE_VERSION })
 }

@@ -1,13 +1,15 @@
-//! Query parameters, strictly: what is not known, not a value, or said twice is refused.
+//! Query parameters, read strictly: unknown parameters, wrong values and repeated single values are errors.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use url::form_urlencoded;
 
 use super::problem::{Problem, ProblemKind};
 
-/// The query of a request, whose parameters are taken one by one. [`Parameters::finish`] refuses what nobody took.
+/// The query of a request, whose parameters are taken one by one. [`Parameters::finish`] refuses the ones that are left.
 #[derive(Debug)]
 pub(super) struct Parameters {
     given: Vec<(String, String)>,
@@ -21,9 +23,9 @@ impl Parameters {
         Self { given, known: Vec::new() }
     }
 
-    /// Whether there is a parameter like this. It is not taken.
-    pub(super) fn has(&self, like: impl Fn(&str, &str) -> bool) -> bool {
-        self.given.iter().any(|(name, value)| like(name, value))
+    /// Whether a parameter matches. Takes none.
+    pub(super) fn any(&self, matches: impl Fn(&str, &str) -> bool) -> bool {
+        self.given.iter().any(|(name, value)| matches(name, value))
     }
 
     /// The names of the parameters that nobody has taken, in their order.
@@ -31,34 +33,31 @@ impl Parameters {
         self.given.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// All values of `name`, in their order.
-    pub(super) fn all<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
+    /// Takes a parameter: an `Option` has at most one value, a `Vec` any number.
+    pub(super) fn take<T: Parameter>(&mut self, name: &'static str) -> Result<T, Problem> {
+        T::take(self, name)
+    }
+
+    fn all<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Vec<T>, Problem> {
         self.known.push(name);
         let taken = self.given.extract_if(.., |(given, _)| given == name);
         taken.map(|(_, value)| value.parse().map_err(|error| wrong(format!("{name}: {error}")))).collect()
     }
 
-    /// The value of `name`, if there is one. Two are refused.
-    pub(super) fn one<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Option<T>, Problem> {
-        let mut values = self.all(name)?;
-        let value = values.pop();
-        if values.is_empty() { Ok(value) } else { Err(wrong(format!("{name} is given twice; it has one value"))) }
+    /// Takes all parameters of `Q`, and refuses any others.
+    pub(super) fn into_query<Q: QueryParameters>(mut self) -> Result<Q, Problem> {
+        let query = Q::take(&mut self)?;
+        self.finish()?;
+        Ok(query)
     }
 
-    /// The names of the parameters that somebody has taken, or tried to.
-    #[cfg(test)]
-    pub(super) fn known(&self) -> &[&'static str] {
-        &self.known
-    }
-
-    /// Refuses the parameters that were not taken.
-    pub(super) fn finish(self) -> Result<(), Problem> {
+    /// Refuses the parameters that nobody has taken.
+    fn finish(self) -> Result<(), Problem> {
         match self.given.first() {
             None => Ok(()),
-            Some((name, _)) if self.known.is_empty() => Err(wrong(format!("there is no parameter {name:?} here"))),
+            Some((name, _)) if self.known.is_empty() => Err(wrong(format!("unknown parameter {name:?}"))),
             Some((name, _)) => {
-                let known = self.known.join(", ");
-                Err(wrong(format!("there is no parameter {name:?} here; there are: {known}")))
+                Err(wrong(format!("unknown parameter {name:?}; known parameters: {}", self.known.join(", "))))
             }
         }
     }
@@ -68,6 +67,86 @@ fn wrong(detail: String) -> Problem {
     Problem::new(ProblemKind::WrongParameter, detail)
 }
 
+/// The type of a parameter.
+pub(super) trait Parameter: Sized {
+    /// Takes the parameter from a query.
+    fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem>;
+}
+
+impl<T: FromStr<Err: Display>> Parameter for Option<T> {
+    fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem> {
+        let mut values = query.all(name)?;
+        let value = values.pop();
+        if values.is_empty() { Ok(value) } else { Err(wrong(format!("{name} is given twice; it takes one value"))) }
+    }
+}
+
+impl<T: FromStr<Err: Display>> Parameter for Vec<T> {
+    fn take(query: &mut Parameters, name: &'static str) -> Result<Self, Problem> {
+        query.all(name)
+    }
+}
+
+/// The parameters that a route takes; see [`query_parameters`].
+pub(super) trait QueryParameters: Sized {
+    /// Takes these parameters from a query, and leaves all others.
+    fn take(query: &mut Parameters) -> Result<Self, Problem>;
+}
+
+/// Defines a struct of query parameters, with its description for OpenAPI.
+macro_rules! query_parameters {
+    ($(#[$attribute:meta])* $vis:vis struct $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$attribute])*
+        #[derive(Debug, Default, utoipa::IntoParams)]
+        #[into_params(parameter_in = Query)]
+        $vis struct $name { $($(#[$of_field])* $vis $field: $type,)* }
+
+        impl $crate::api::parameters::QueryParameters for $name {
+            fn take(
+                query: &mut $crate::api::parameters::Parameters,
+            ) -> Result<Self, $crate::api::problem::Problem> {
+                Ok(Self { $($field: query.take(stringify!($field))?,)* })
+            }
+        }
+    };
+}
+pub(super) use query_parameters;
+
+/// Extracts the whole query of a request.
+pub(super) struct StrictQuery<Q>(pub(super) Q);
+
+impl<Q: QueryParameters, S: Sync> FromRequestParts<S> for StrictQuery<Q> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Parameters::new(parts.uri.query()).into_query().map(Self)
+    }
+}
+
+/// How many entries a page of a list has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit(usize);
+
+impl Limit {
+    const DEFAULT: Self = Self(100);
+    const MAXIMUM: usize = 1000;
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let limit = text.parse().ok().filter(|limit| (1..=Self::MAXIMUM).contains(limit));
+        limit.map(Self).ok_or_else(|| format!("a page has 1 to {} entries", Self::MAXIMUM))
+    }
+}
+
+/// Returns the first page of `entries`, and whether there are more.
+pub(super) fn page<T>(mut entries: impl Iterator<Item = T>, limit: Option<Limit>) -> (Vec<T>, bool) {
+    let page = entries.by_ref().take(limit.unwrap_or(Limit::DEFAULT).0).collect();
+    (page, entries.next().is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,20 +154,29 @@ mod tests {
     #[test]
     fn parameters_are_decoded_and_taken_once() {
         let mut query = Parameters::new(Some("a=1&k=x%3D1&k=y+z&flag=true"));
-        assert_eq!(query.one::<u32>("a").unwrap(), Some(1));
-        assert_eq!(query.all::<String>("k").unwrap(), ["x=1", "y z"]);
-        assert_eq!(query.one::<bool>("flag").unwrap(), Some(true));
-        assert_eq!(query.one::<String>("absent").unwrap(), None);
+        assert_eq!(query.take::<Option<u32>>("a").unwrap(), Some(1));
+        assert_eq!(query.take::<Vec<String>>("k").unwrap(), ["x=1", "y z"]);
+        assert_eq!(query.take::<Option<bool>>("flag").unwrap(), Some(true));
+        assert_eq!(query.take::<Option<String>>("absent").unwrap(), None);
         query.finish().unwrap();
     }
 
     #[test]
-    fn what_is_unknown_wrong_or_twice_is_refused() {
+    fn unknown_wrong_and_repeated_parameters_are_refused() {
         let detail = |problem: Problem| problem.detail().to_owned();
-        assert!(detail(Parameters::new(Some("a=x")).one::<u32>("a").unwrap_err()).starts_with("a: "));
-        assert!(detail(Parameters::new(Some("a=1&a=2")).one::<u32>("a").unwrap_err()).contains("twice"));
+        let one = |query: &str| Parameters::new(Some(query)).take::<Option<u32>>("a").unwrap_err();
+        assert!(detail(one("a=x")).starts_with("a: "));
+        assert!(detail(one("a=1&a=2")).contains("twice"));
         let mut query = Parameters::new(Some("bse=x"));
-        query.one::<String>("base").unwrap();
-        assert_eq!(detail(query.finish().unwrap_err()), "there is no parameter \"bse\" here; there are: base");
+        query.take::<Option<String>>("base").unwrap();
+        assert_eq!(detail(query.finish().unwrap_err()), "unknown parameter \"bse\"; known parameters: base");
+    }
+
+    #[test]
+    fn a_page_has_at_most_1000_entries() {
+        assert!(["0", "1001", "x", ""].iter().all(|limit| limit.parse::<Limit>().is_err()));
+        assert_eq!(page(0..3, "2".parse().ok()), (vec![0, 1], true));
+        assert_eq!(page(0..2, "2".parse().ok()), (vec![0, 1], false));
+        assert_eq!(page(0..1000, None).0.len(), 100);
     }
 }

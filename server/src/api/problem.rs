@@ -1,5 +1,6 @@
-//! What the API says when it cannot do what it was asked: problem details (RFC 9457), of one type for all endpoints.
+//! Errors of the API: problem details (RFC 9457), of one type for all endpoints.
 
+use std::error::Error;
 use std::fmt;
 
 use axum::extract::Request;
@@ -14,7 +15,7 @@ use vocabulary::report::Report;
 use crate::findings::{FindingBody, findings};
 use crate::store::StorageTrouble;
 
-/// The kinds of problems: each has a slug that is stable, a title, a status, and what to do about it.
+// Each kind of problem has a stable slug, a title, a status and a meaning.
 macro_rules! problem_kinds {
     ($(#[doc = $doc:literal] $name:ident = $status:ident, $slug:literal, $title:literal;)*) => {
         /// A kind of problem.
@@ -32,17 +33,17 @@ macro_rules! problem_kinds {
                 match self { $(Self::$name => $slug,)* }
             }
 
-            /// What kind of problem it is, in a few words.
+            /// The kind of problem in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
 
-            /// When it arises, and what to do.
+            /// When it occurs, and what to do.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $doc.trim_ascii(),)* }
             }
 
-            /// The status that goes with it.
+            /// The HTTP status.
             pub fn status(self) -> StatusCode {
                 match self { $(Self::$name => StatusCode::$status,)* }
             }
@@ -51,62 +52,62 @@ macro_rules! problem_kinds {
 }
 
 problem_kinds! {
-    /// No bearer token, or a wrong one.
-    Unauthorized = UNAUTHORIZED, "unauthorized", "A valid bearer token is needed";
-    /// Without a token, only programs of this machine may use the API, and no page in a browser.
-    ForeignOrigin = FORBIDDEN, "foreign-origin", "Not from a browser, and not under another name";
-    /// Nothing lives at this path.
+    /// The request has no bearer token, or a wrong one. Send one of the server's tokens: Authorization: Bearer TOKEN.
+    Unauthorized = UNAUTHORIZED, "unauthorized", "A valid bearer token is required";
+    /// The server has no token, so it answers only programs on its own machine, and no browsers. Set a token to use the API otherwise.
+    ForeignOrigin = FORBIDDEN, "foreign-origin", "A server without a token answers local programs only";
+    /// Nothing exists at this path.
     NotFound = NOT_FOUND, "not-found", "Not found";
-    /// Something lives here, and it knows other methods.
+    /// This path supports other methods; see the Allow header.
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed";
-    /// The query is wrong.
+    /// The query has an unknown parameter or a wrong value.
     WrongParameter = BAD_REQUEST, "wrong-parameter", "A parameter is wrong";
-    /// The body's content type is not one that is read here.
+    /// The server does not support the content type of the body.
     UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported content type";
-    /// The body is too large.
+    /// The body is too large. Send fewer hosts at once.
     TooLarge = PAYLOAD_TOO_LARGE, "too-large", "The request is too large";
-    /// The body did not arrive in time, or not whole.
-    IncompleteRequest = REQUEST_TIMEOUT, "incomplete-request", "The request did not arrive";
-    /// The JSON of the request is not JSON, or not that of a request.
-    MalformedRequest = BAD_REQUEST, "malformed-request", "The request cannot be understood";
-    /// No base has this name.
-    UnknownBase = UNPROCESSABLE_ENTITY, "unknown-base", "There is no such base";
+    /// The body did not arrive in time, or not completely.
+    IncompleteRequest = REQUEST_TIMEOUT, "incomplete-request", "The request did not arrive completely";
+    /// The body is not valid JSON, or has unknown, missing or wrong members.
+    MalformedRequest = BAD_REQUEST, "malformed-request", "The request is malformed";
+    /// No base has this name; `known` lists the names of the bases.
+    UnknownBase = UNPROCESSABLE_ENTITY, "unknown-base", "The base is unknown";
     /// The documents describe no host.
     NoHost = UNPROCESSABLE_ENTITY, "no-host", "The documents describe no host";
-    /// The documents describe several hosts and the request does not say which one is meant.
+    /// The documents describe several hosts, and the request does not name one. Add `host`; `known` lists the names.
     SeveralHosts = UNPROCESSABLE_ENTITY, "several-hosts", "The documents describe several hosts";
-    /// The documents do not describe the host that the request names.
+    /// The documents do not describe the host that the request names; `known` lists the names.
     UnknownHost = UNPROCESSABLE_ENTITY, "unknown-host", "The documents do not describe this host";
-    /// The documents are wrong; `findings` says where and how.
-    DocumentsRefused = UNPROCESSABLE_ENTITY, "documents-refused", "The documents are wrong";
-    /// What shall be embedded is larger than the base has room for; `needed` and `available` are in bytes.
-    DoesNotFit = UNPROCESSABLE_ENTITY, "does-not-fit", "It does not fit into the base";
-    /// This base cannot be customised in the way that was asked for.
-    ImageRefused = UNPROCESSABLE_ENTITY, "image-refused", "No such image can be made over this base";
-    /// The same image was published before, in a way that this version cannot go on with. Delete it first.
-    ImageConflict = CONFLICT, "image-conflict", "The image is there already, in another form";
-    /// The request does not say which BMC a host has, or what logs in there; or dayone drives no BMC there.
-    BmcRefused = UNPROCESSABLE_ENTITY, "bmc-refused", "The BMC cannot be driven";
-    /// Another boot drives the BMC. Delete that one first: it ejects its medium.
-    BootConflict = CONFLICT, "boot-conflict", "The BMC is driven by another boot";
-    /// As many boots are under way as this server takes.
-    TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are under way";
-    /// A boot has the image inserted, or is about to. Delete the boot first: it ejects the image.
-    ImageInUse = CONFLICT, "image-in-use", "A host boots from the image";
-    /// The base is known, and its file is missing or was changed.
+    /// The documents have errors; `findings` lists them with their positions and fixes.
+    DocumentsRefused = UNPROCESSABLE_ENTITY, "documents-refused", "The documents have errors";
+    /// The base has too little room for the files or the kernel arguments; `needed` and `available` are in bytes.
+    DoesNotFit = UNPROCESSABLE_ENTITY, "does-not-fit", "The additions do not fit into the base";
+    /// dayone cannot make this image from this base and these options.
+    ImageRefused = UNPROCESSABLE_ENTITY, "image-refused", "dayone cannot make this image";
+    /// Another version of dayone has published the same image in a form that this version cannot use. Delete it first.
+    ImageConflict = CONFLICT, "image-conflict", "The image already exists in another form";
+    /// The request lacks the address of a BMC or its credentials, or dayone does not support the address.
+    BmcRefused = UNPROCESSABLE_ENTITY, "bmc-refused", "dayone cannot control the BMC";
+    /// Another boot uses the BMC. Delete that boot first: dayone then ejects its medium.
+    BootConflict = CONFLICT, "boot-conflict", "Another boot uses the BMC";
+    /// The server has its largest number of unfinished boots. Try again later.
+    TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are unfinished";
+    /// A boot has inserted the image, or is about to. Delete the boot first: dayone then ejects the image.
+    ImageInUse = CONFLICT, "image-in-use", "A boot uses the image";
+    /// The base is registered, but its file is missing or has changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
-    /// The server's data directory is full, or its quota is used up. What was asked for was not stored.
+    /// The server's data directory is full, or its quota is used up. The server has stored nothing.
     StorageFull = INSUFFICIENT_STORAGE, "storage-full", "The data directory is full";
-    /// The server's data directory cannot be written, was removed, or another one is in its place. What was asked for was not stored.
-    StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory cannot be used";
-    /// dayone is stopping.
+    /// The server cannot write its data directory, or the directory was removed or replaced. The server has stored nothing.
+    StorageUnavailable = SERVICE_UNAVAILABLE, "storage-unavailable", "The data directory is not usable";
+    /// The server is stopping. Send the request again later.
     Stopping = SERVICE_UNAVAILABLE, "stopping", "The server is stopping";
-    /// The fault is dayone's or the machine's; its log says more, under the request's id.
+    /// The server has failed; its log has the cause, under the request's id.
     Internal = INTERNAL_SERVER_ERROR, "internal", "Internal error";
 }
 
 impl ProblemKind {
-    /// The URI of the kind (RFC 9457 §3.1.1): a reference relative to the server, which answers there what it means.
+    /// The URI of the kind (RFC 9457 §3.1.1), relative to the server. A GET of it explains the kind.
     pub fn uri(self) -> String {
         format!("/v1/problems/{}", self.slug())
     }
@@ -125,23 +126,23 @@ pub struct ProblemBody {
     /// The HTTP status.
     #[schema(example = 422)]
     status: u16,
-    /// What is wrong this time, and what to do.
+    /// What is wrong with this request, and what to do.
     detail: String,
-    /// What was found in the documents, if it was them. Errors and warnings, in the order of the documents.
+    /// Errors and warnings about the documents, in the order of the documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingBody>,
-    /// The names that would have been right: hosts in the documents, or bases.
+    /// The valid names: of the hosts in the documents, or of the bases.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<Vec<String>>,
-    /// How many bytes are needed, where something does not fit.
+    /// How many bytes are needed, if something does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     needed: Option<u64>,
-    /// How many bytes there are, where something does not fit.
+    /// How many bytes are available, if something does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<u64>,
 }
 
-/// Why a request is refused: what the client is told, and apart from it, what only the log is told.
+/// Why the server refuses a request: an answer for the client, and a cause that only the log gets.
 #[derive(Debug)]
 pub struct Problem {
     kind: ProblemKind,
@@ -149,17 +150,17 @@ pub struct Problem {
     cause: Option<String>,
 }
 
-/// The part of a problem that goes into the log, left among the response's extensions.
+/// The part of a problem for the log, an extension of the response.
 #[derive(Debug, Clone)]
 pub struct LoggedProblem {
     /// The kind of problem.
     pub kind: ProblemKind,
-    /// What the client is not told.
+    /// The cause, which the client does not get.
     pub cause: Option<String>,
 }
 
 impl Problem {
-    /// A problem of a kind, and what is wrong this time.
+    /// A problem of a kind. `detail` tells the client what is wrong with this request.
     pub fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         let body = ProblemBody {
             kind: kind.uri(),
@@ -174,13 +175,13 @@ impl Problem {
         Self { kind, body: Box::new(body), cause: None }
     }
 
-    /// A fault of dayone or of the machine. The client learns that there was one, the log learns the cause.
+    /// A failure of dayone or of the machine. Only the log gets the cause.
     pub fn internal(cause: impl fmt::Display) -> Self {
-        let detail = "dayone could not do this; its log says why, under the id of this request (header X-Request-Id)";
+        let detail = "dayone has failed; its log has the cause, under the id of this request (header X-Request-Id)";
         Self::new(ProblemKind::Internal, detail).with_cause(cause)
     }
 
-    /// The data directory could not be used. `detail` is what the client is told, `cause` is for the log.
+    /// The data directory is not usable. The client gets `detail`, and the log gets `cause`.
     pub fn storage(detail: impl Into<String>, cause: &std::io::Error) -> Self {
         let kind = if StorageTrouble::of(cause).is_full() {
             ProblemKind::StorageFull
@@ -190,35 +191,44 @@ impl Problem {
         Self::new(kind, detail).with_cause(cause)
     }
 
-    /// With what only the log is told.
+    /// A problem whose detail is an error, and whose cause for the log is that error's source.
+    pub fn from_error(kind: ProblemKind, error: &dyn Error) -> Self {
+        let problem = Self::new(kind, error.to_string());
+        match error.source() {
+            Some(cause) => problem.with_cause(cause),
+            None => problem,
+        }
+    }
+
+    /// Adds the cause, for the log only.
     #[must_use]
     pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
 
-    /// With one more sentence in the detail.
+    /// Adds a sentence to the detail.
     #[must_use]
     pub fn with_more(mut self, more: &str) -> Self {
         self.body.detail = format!("{}; {more}", self.body.detail);
         self
     }
 
-    /// With what was found in the documents.
+    /// Adds the findings about the documents.
     #[must_use]
     pub fn with_findings(mut self, report: &Report) -> Self {
         self.body.findings = findings(report);
         self
     }
 
-    /// With the names that would have been right.
+    /// Adds the valid names.
     #[must_use]
     pub fn with_known(mut self, names: Vec<String>) -> Self {
         self.body.known = Some(names);
         self
     }
 
-    /// With the sizes, in bytes, of what does not fit.
+    /// Adds the needed and the available size, in bytes.
     #[must_use]
     pub fn with_sizes(mut self, needed: u64, available: u64) -> Self {
         (self.body.needed, self.body.available) = (Some(needed), Some(available));
@@ -230,7 +240,7 @@ impl Problem {
         self.kind
     }
 
-    /// What is wrong this time.
+    /// What is wrong with this request.
     pub fn detail(&self) -> &str {
         &self.body.detail
     }
@@ -261,7 +271,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Middleware: refusals that are axum's own, such as of a path that is not UTF-8, become problems like all others.
+/// Middleware: turns axum's own errors, such as for a path that is not UTF-8, into problems.
 pub async fn translate(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
@@ -273,7 +283,7 @@ pub async fn translate(request: Request, next: Next) -> Response {
     }
     let cause = format!("axum: {status}");
     if status.is_client_error() {
-        Problem::new(ProblemKind::WrongParameter, "the path or the query is not well-formed")
+        Problem::new(ProblemKind::WrongParameter, "the path or the query is malformed")
             .with_cause(cause)
             .into_response()
     } else {

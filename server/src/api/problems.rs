@@ -1,4 +1,4 @@
-//! `/v1/problems/{kind}`: what the `type` of a problem leads to.
+//! `/v1/problems/{kind}`: explains the `type` of a problem.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Api;
-use super::problem::{Problem, ProblemBody, ProblemKind};
+use super::problem::{Problem, ProblemKind};
 
 /// A kind of problem.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProblemKind)]
 pub(super) struct KindBody {
-    /// The URI that problems of this kind have as their `type`.
+    /// The `type` of problems of this kind.
     #[serde(rename = "type")]
     #[schema(example = "/v1/problems/several-hosts")]
     kind: String,
-    /// What kind of problem it is, in a few words.
+    /// The kind of problem in a few words.
     title: &'static str,
-    /// The status that goes with it.
+    /// The HTTP status.
     status: u16,
-    /// When it arises.
+    /// When it occurs, and what to do.
     meaning: &'static str,
 }
 
@@ -34,18 +34,15 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 }
 
 /// Explain a kind of problem.
-#[utoipa::path(operation_id = "getProblemKind", get,
-    path = "/v1/problems/{kind}",
-    tag = "service",
+#[utoipa::path(operation_id = "getProblemKind", get, path = "/v1/problems/{kind}", tag = "service",
     params(("kind" = String, Path, description = "The last part of a problem's `type`", example = "several-hosts")),
     responses(
         (status = 200, description = "The kind", body = KindBody),
-        (status = 404, description = "No such kind (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        (status = 404, description = "The kind of problem is unknown (`not-found`)"),
+    ))]
 async fn problem(Path(slug): Path<String>) -> Result<Json<KindBody>, Problem> {
     let kind = ProblemKind::ALL.iter().find(|kind| kind.slug() == slug);
-    let kind = kind.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no such kind of problem"))?;
+    let kind = kind.ok_or_else(|| Problem::new(ProblemKind::NotFound, "this kind of problem is unknown"))?;
     Ok(Json(KindBody {
         kind: kind.uri(),
         title: kind.title(),

@@ -1,4 +1,4 @@
-//! The bearer tokens that open the API.
+//! The bearer tokens of the API.
 
 use std::fmt;
 use std::fs::File;
@@ -10,57 +10,49 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// The fewest characters of a token. A shorter one could be found by trying.
+/// The minimum length of a token. Somebody could guess a shorter one.
 const SHORTEST: usize = 16;
 
-/// Why a token cannot be used. Never says the token.
+/// Why dayone refuses a token. Never contains the token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file cannot be read.
-    #[error("cannot read the API token file {}: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
-    /// Others than its owner may read or change it.
+    /// dayone cannot read the file.
+    #[error("cannot read the API token file {}: {}", .0.display(), .1)]
+    Read(PathBuf, std::io::Error),
+    /// Its permission bits let somebody else than the owner read or change it.
     #[error(
-        "others than its owner may use the API token file {} (mode {mode:04o}): whoever reads it can use the API; run \
-         chmod 600 on it", path.display()
+        "not only its owner may use the API token file {} (mode {:04o}), and anyone who can read it can use the API; run \
+         chmod 600 on it", .0.display(), .1
     )]
-    Mode {
-        /// The file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The file holds no token.
-    #[error("the API token file {} holds no token; make one with: openssl rand -hex 32", .0.display())]
+    Mode(PathBuf, u32),
+    /// The file has no token.
+    #[error("the API token file {} has no token; make one with: openssl rand -hex 32", .0.display())]
     Empty(PathBuf),
-    /// Too short.
+    /// The token is too short.
     #[error("an API token in {0} is shorter than {SHORTEST} characters; make one with: openssl rand -hex 32")]
     Short(String),
-    /// Characters that a header cannot carry.
-    #[error("an API token in {0} has blanks or characters outside ASCII, which an Authorization header cannot carry")]
+    /// The token has characters that are not valid in a header.
+    #[error(
+        "an API token in {0} has blanks or characters outside ASCII, which are not valid in an Authorization header"
+    )]
     Characters(String),
 }
 
-/// The tokens that open the API, any of them. Held as digests: what is compared tells nothing, by its time, about how
-/// much of a guess was right or how long a token is. Clones are the same.
+/// The tokens of the API, each of which is valid. dayone keeps their digests, so that the time of a comparison does not show
+/// how much of a guess is right or how long a token is. Clones share their tokens.
 #[derive(Clone, Default)]
 pub struct ApiTokens(Arc<RwLock<Tokens>>);
 
 #[derive(Default)]
 struct Tokens {
     digests: Vec<[u8; 32]>,
-    /// Those that come from no file, which are always valid.
+    /// The tokens that do not come from a file; they are always valid.
     fixed: Vec<[u8; 32]>,
     files: Vec<PathBuf>,
 }
 
 impl ApiTokens {
-    /// Adds `token`. `source` is what to call the place that it comes from.
+    /// Adds `token`. `source` names its origin in errors.
     pub fn add(&mut self, token: &str, source: &str) -> Result<(), TokenError> {
         let digest = digest(token, source)?;
         let mut tokens = self.write();
@@ -69,7 +61,8 @@ impl ApiTokens {
         Ok(())
     }
 
-    /// Adds the tokens in the file at `path`, one a line, so that a new one can come in before the old one goes.
+    /// Adds the tokens in the file at `path`, one a line. Several can be valid, so that you can add a new token before you remove
+    /// the old one.
     pub fn add_file(&mut self, path: &Path) -> Result<(), TokenError> {
         let mut digests = read(path)?;
         let mut tokens = self.write();
@@ -78,8 +71,8 @@ impl ApiTokens {
         Ok(())
     }
 
-    /// Reads the files again: from now on, the tokens in them are valid, and no others. Says how many there are. If one
-    /// of the files cannot be used, everything stays as it was. Waits for the disk.
+    /// Reads the files again and replaces their tokens. Returns the number of tokens. If a file cannot be used, all tokens stay
+    /// as they are. Waits for the disk.
     pub fn reload(&self) -> Result<usize, TokenError> {
         let (mut digests, files) = {
             let tokens = self.read();
@@ -101,15 +94,15 @@ impl ApiTokens {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there are none, and the API is open to all who reach it.
+    /// Whether there are no tokens, so that the API is open to every local program.
     pub fn is_empty(&self) -> bool {
         self.read().digests.is_empty()
     }
 
-    /// Whether `token` is one of them.
+    /// Whether `token` is valid.
     pub fn admit(&self, token: &str) -> bool {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        // All of them, always: which one was right is not for the clock to tell.
+        // Always compare all tokens, so that the time does not show which one matched.
         self.read().digests.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(&digest)).into()
     }
 }
@@ -131,13 +124,13 @@ fn digest(token: &str, source: &str) -> Result<[u8; 32], TokenError> {
     Ok(Sha256::digest(token.as_bytes()).into())
 }
 
-/// The digests of the tokens in a file.
+/// Returns the digests of the tokens in a file.
 fn read(path: &Path) -> Result<Vec<[u8; 32]>, TokenError> {
-    let failed = |error| TokenError::Read { path: path.to_owned(), error };
+    let failed = |error| TokenError::Read(path.to_owned(), error);
     let mut file = File::open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
-        return Err(TokenError::Mode { path: path.to_owned(), mode });
+        return Err(TokenError::Mode(path.to_owned(), mode));
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;

@@ -1,28 +1,26 @@
-//! What happens around every request: its id, its line in the log, its metrics, and what becomes of a panic.
+//! Middleware around every request: its id, its line in the log, its metrics, and panics.
 
 use std::any::Any;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
+use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue};
 
 use super::problem::{LoggedProblem, Problem};
 use crate::metrics::Metrics;
 
-/// Asked every few seconds by machines: their lines would hide all others.
+/// Routes that machines request every few seconds: their lines would hide all others.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Middleware: one line in the log for each request, under an id that the client learns, or that it gave.
+/// Middleware: logs one line for each request, with an id that is the client's own or that the answer tells it.
 pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(&request);
@@ -31,11 +29,11 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     // may hold secrets.
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let path = shown(request.uri().path()).to_owned();
+    let path = without_token(request.uri().path()).to_owned();
 
     let mut response = match catch(next.run(request)).await {
         Ok(response) => response,
-        // The panic hook has logged where it was.
+        // The panic hook has logged the place.
         Err(_) => Problem::internal("a panic in the handler").into_response(),
     };
 
@@ -66,12 +64,12 @@ pub(super) async fn trace(State(metrics): State<Arc<Metrics>>, request: Request,
     response
 }
 
-/// The path as the log may have it: an image's URL that is asked for on the wrong port is a credential all the same.
-fn shown(path: &str) -> &str {
+/// Shortens a path for the log: an image's URL is a credential, even on the wrong port.
+fn without_token(path: &str) -> &str {
     path.find("/i/").map_or(path, |start| path.get(..start + "/i/".len()).unwrap_or_default())
 }
 
-/// The client's own id if it is one, else a new one.
+/// Returns the client's own id if it is valid, and otherwise a new one.
 fn request_id(request: &Request) -> String {
     let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| {
         (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
@@ -79,7 +77,7 @@ fn request_id(request: &Request) -> String {
     given.map_or_else(
         || {
             let mut random = [0; 8];
-            // Without randomness all ids are alike, which is a nuisance and no danger.
+            // Without randomness all ids are equal, which is inconvenient but not dangerous.
             let _ = getrandom::fill(&mut random);
             HEXLOWER.encode(&random)
         },
@@ -87,18 +85,10 @@ fn request_id(request: &Request) -> String {
     )
 }
 
+/// Catches a panic of a future, which nobody polls again after that. Handlers share only state behind locks, which the library and
+/// the store keep consistent.
 async fn catch<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
-    poll_fn(|cx| {
-        // After a panic the future is dropped and never polled again; what handlers share is only behind locks that
-        // the library and the store keep whole.
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
-    })
-    .await
+    AssertUnwindSafe(future).catch_unwind().await
 }
 
 #[cfg(test)]
@@ -117,12 +107,12 @@ mod tests {
 
     #[test]
     fn tokens_of_images_are_not_logged() {
-        assert_eq!(shown("/media/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso"), "/media/i/");
-        assert_eq!(shown("/v1/images/x"), "/v1/images/x");
+        assert_eq!(without_token("/media/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso"), "/media/i/");
+        assert_eq!(without_token("/v1/images/x"), "/v1/images/x");
     }
 
     #[test]
-    fn only_harmless_ids_are_taken_over() {
+    fn only_valid_ids_of_clients_are_used() {
         let id = |given: &str| {
             request_id(&Request::builder().header("x-request-id", given).body(axum::body::Body::default()).unwrap())
         };

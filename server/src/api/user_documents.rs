@@ -7,9 +7,12 @@ use bytes::Bytes;
 use hosts::input::Text;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// Documents: texts, each with the name of its file where the request says one. They may hold secrets.
+use super::problem::{Problem, ProblemKind};
+
+/// Documents, each with the name of its file if the request has one. They may hold secrets.
 #[derive(Clone, Default)]
 pub(in crate::api) struct UserDocuments(Vec<NamedBytes>);
 
@@ -19,20 +22,20 @@ struct NamedBytes {
     content: Bytes,
 }
 
-/// The user's documents: one text in YAML or JSON, or files, which together are one set of documents.
+/// The user's documents: one text in YAML or JSON, or files, which are one set of documents.
 #[derive(ToSchema)]
 #[schema(as = Documents)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "documents what UserDocuments reads")]
 pub(in crate::api) enum DocumentsBody {
-    /// `NMState`, or `BareMetalHost`s with their Secrets, or any other of the documents that are read, in YAML or JSON.
+    /// `NMState`, or `BareMetalHost`s with their Secrets, or any other supported documents, in YAML or JSON.
     Text(String),
-    /// Files: also those that are no YAML, such as NetworkManager's own profiles and the tables of fleets.
+    /// Files; they may also be NetworkManager's own profiles or tables of fleets, which are not YAML.
     Files(Vec<FileSchema>),
 }
 
-/// Documents by themselves, in YAML or JSON: `NMState`, or `BareMetalHost`s with their Secrets, or any other of the documents
-/// that are read. Several are separated by lines of `---`.
+/// Documents in YAML or JSON: `NMState`, or `BareMetalHost`s with their Secrets, or any other supported documents. Separate
+/// several documents by lines of `---`.
 #[derive(ToSchema)]
 #[schema(as = YamlDocuments, value_type = Object, example = json!({
     "interfaces": [{
@@ -40,13 +43,13 @@ pub(in crate::api) enum DocumentsBody {
         "ipv4": {"enabled": true, "address": [{"ip": "192.0.2.20", "prefix-length": 24}]}
     }]
 }))]
-#[expect(dead_code, reason = "documents what is read as it is")]
+#[expect(dead_code, reason = "describes a body that is read unchanged")]
 pub(in crate::api) struct YamlDocuments(Vec<u8>);
 
-/// Documents by themselves, whatever they are: what is wrong with them is in the answer.
+/// Documents of any kind. If they have mistakes, the answer has findings.
 #[derive(ToSchema)]
 #[schema(as = AnyDocuments, value_type = Value)]
-#[expect(dead_code, reason = "documents what is read as it is")]
+#[expect(dead_code, reason = "describes a body that is read unchanged")]
 pub(in crate::api) struct AnyDocuments(Vec<u8>);
 
 /// A file, with its content as text or as data.
@@ -55,9 +58,9 @@ pub(in crate::api) struct AnyDocuments(Vec<u8>);
 #[serde(untagged)]
 #[expect(dead_code, reason = "documents what FileBody reads")]
 pub(in crate::api) enum FileSchema {
-    /// As text.
+    /// With text.
     Text(TextFile),
-    /// As data.
+    /// With data.
     Data(DataFile),
 }
 
@@ -67,29 +70,29 @@ pub(in crate::api) enum FileSchema {
 #[schema(as = DocumentTextFile)]
 #[expect(dead_code, reason = "documents what FileBody reads")]
 pub(in crate::api) struct TextFile {
-    /// What it is called, with the directories that matter: findings name it, and what ends in `.nmconnection` is a
-    /// connection profile of NetworkManager.
+    /// The file name, with the directories that matter. Findings have it, and a name that ends in `.nmconnection` is the name of
+    /// a connection profile of NetworkManager.
     #[schema(example = "worker-0/bond0.nmconnection", min_length = 1)]
     name: String,
-    /// Its content.
+    /// The content.
     text: String,
 }
 
-/// A file whose content is not text, or compressed.
+/// A file whose content is compressed, or not text.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = DocumentDataFile)]
 #[expect(dead_code, reason = "documents what FileBody reads")]
 pub(in crate::api) struct DataFile {
-    /// What it is called, as for a file whose content is text.
+    /// The file name, as for a file whose content is text.
     #[schema(example = "racks.csv.gz", min_length = 1)]
     name: String,
-    /// Its content in base64 (RFC 4648 §4), which may be compressed with gzip.
+    /// The content in base64 (RFC 4648 §4); it may be compressed with gzip.
     #[schema(format = Byte)]
     data: String,
 }
 
-/// A file, as it comes.
+/// A file in a request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileBody {
@@ -100,20 +103,35 @@ struct FileBody {
     data: Option<String>,
 }
 
-/// A text that is there; `null` is none.
+/// Reads a text. `null` is not a text, unlike with `Option`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
 
 impl UserDocuments {
-    /// What there is to read.
+    /// Returns the documents of a request that may have either `documents` or `nmstate`.
+    pub(in crate::api) fn either(
+        documents: Option<Self>,
+        nmstate: Option<Box<RawValue>>,
+    ) -> Result<Option<Self>, Problem> {
+        match (documents, nmstate) {
+            (documents, None) => Ok(documents),
+            (None, Some(nmstate)) => Ok(Some(String::from(Box::<str>::from(nmstate)).into())),
+            (Some(_), Some(_)) => {
+                let detail = "the request has both documents and nmstate; give one of them";
+                Err(Problem::new(ProblemKind::MalformedRequest, detail))
+            }
+        }
+    }
+
+    /// Returns the texts of the documents.
     pub(in crate::api) fn texts(&self) -> impl Iterator<Item = Text<'_>> {
         self.0.iter().map(|NamedBytes { name, content }| Text { name: name.as_deref(), text: content })
     }
 }
 
 impl<T: Into<Bytes>> From<T> for UserDocuments {
-    /// One text without a name.
+    /// Makes documents of one text without a name.
     fn from(text: T) -> Self {
         Self(vec![NamedBytes { name: None, content: text.into() }])
     }
@@ -127,10 +145,10 @@ impl FileBody {
                 Ok(data) => data.into(),
                 Err(_) => return Err("the data of a file is not base64 (RFC 4648, with padding)"),
             },
-            (None, None) | (Some(_), Some(_)) => return Err("a file has text or data, one of them"),
+            (None, None) | (Some(_), Some(_)) => return Err("a file has either text or data"),
         };
         if self.name.is_empty() || self.name.chars().any(char::is_control) {
-            return Err("the name of a file is empty, or holds control characters");
+            return Err("the name of a file is empty or has control characters");
         }
         Ok(NamedBytes { name: Some(self.name), content })
     }
@@ -148,10 +166,6 @@ impl<'de> Deserialize<'de> for UserDocuments {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<UserDocuments, E> {
                 Ok(text.to_owned().into())
-            }
-
-            fn visit_string<E: Error>(self, text: String) -> Result<UserDocuments, E> {
-                Ok(text.into())
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut files: A) -> Result<UserDocuments, A::Error> {
@@ -192,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_without_what_it_holds() {
+    fn errors_do_not_quote_the_content() {
         for (documents, expected) in [
             ("7", "documents: this should be a text, or a list of files"),
             ("[\"hunter2\"]", "documents[0]: this should be struct FileBody"),
-            (r#"[{"name": "a"}]"#, "a file has text or data, one of them"),
-            (r#"[{"name": "a", "text": "hunter2", "data": "hunter2"}]"#, "a file has text or data, one of them"),
+            (r#"[{"name": "a"}]"#, "a file has either text or data"),
+            (r#"[{"name": "a", "text": "hunter2", "data": "hunter2"}]"#, "a file has either text or data"),
             (r#"[{"name": "a", "data": "hunter2!"}]"#, "the data of a file is not base64"),
-            (r#"[{"name": "\n", "text": "hunter2"}]"#, "the name of a file is empty, or holds control characters"),
+            (r#"[{"name": "\n", "text": "hunter2"}]"#, "the name of a file is empty or has control characters"),
             (r#"[{"text": "hunter2"}]"#, "documents[0]: missing field `name`"),
         ] {
             let request = json::read::<Request>(format!("{{\"documents\": {documents}}}").as_bytes());

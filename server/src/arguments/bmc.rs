@@ -1,4 +1,4 @@
-//! `dayone bmc` and `dayone eject`, and what all commands that talk to a BMC take.
+//! `dayone bmc` and `dayone eject`, and the arguments of all commands that talk to a BMC.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use super::OutputFormat;
 /// Which BMC, and how to log in to it.
 #[derive(Debug, Args)]
 pub struct BmcArguments {
-    /// The BMC's address, as Metal3 writes it; or documents with a BareMetalHost and its Secret: YAML or JSON files,
-    /// or - for standard input
+    /// Address of the BMC, as Metal3 writes it; or documents with a BareMetalHost and its Secret: YAML or JSON files, or - for
+    /// standard input
     #[arg(value_name = "ADDRESS|FILE", required = true)]
     pub bmc: Vec<String>,
 
-    /// Host whose BMC is meant, where the documents have several
+    /// The host, if the documents describe several
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
@@ -24,18 +24,19 @@ pub struct BmcArguments {
     pub access: BmcAccess,
 }
 
-/// How to log in to a BMC, and whom to take for it.
+/// How to log in to a BMC, and how to verify it.
 #[derive(Debug, Default, Args)]
 pub struct BmcAccess {
-    /// Who logs in [default: the documents' Secret, or `DAYONE_BMC_USERNAME`]
+    /// User name for the BMC [default: from the documents' Secret, or `DAYONE_BMC_USERNAME`]
     #[arg(long, value_name = "NAME")]
     pub bmc_username: Option<String>,
 
-    /// File with the password [default: the documents' Secret, or `DAYONE_BMC_PASSWORD`]
+    /// File with the password [default: from the documents' Secret, or `DAYONE_BMC_PASSWORD`]
     #[arg(long, value_name = "FILE")]
     pub bmc_password_file: Option<PathBuf>,
 
-    /// Certificates (PEM) that the BMC is trusted by, its own or an authority's [default: this system's authorities]
+    /// Certificates (PEM) that verify the BMC: its own, or those of a certificate authority [default: this system's
+    /// authorities]
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub bmc_ca: Option<PathBuf>,
 
@@ -43,7 +44,7 @@ pub struct BmcAccess {
     #[arg(long)]
     pub insecure: bool,
 
-    /// Network (CIDR) that the BMC is in; repeatable; any if not said
+    /// Network (CIDR) of the BMC: dayone connects to no address outside; repeatable [default: any address]
     #[arg(long, value_name = "CIDR")]
     pub bmc_network: Vec<IpNet>,
 }
@@ -51,16 +52,16 @@ pub struct BmcAccess {
 /// `dayone bmc …`.
 #[derive(Debug, Subcommand)]
 pub enum BmcCommand {
-    /// Say what a BMC can do, and what would be asked of it; change nothing
+    /// Show what a BMC can do and what dayone would ask of it; change nothing
     Probe(ProbeArguments),
 }
 
 /// The arguments of `dayone bmc probe`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The BMC is read, and nothing is changed; a session is begun and ended.
+dayone reads the BMC and changes nothing. It opens a session and closes it again.
 
-Exit codes: 0 the BMC can boot an image, 1 it cannot, or cannot be reached or logged in to, 2 wrong arguments.
+Exit codes: 0 the BMC can boot an image, 1 it cannot, or dayone cannot reach it or log in to it, 2 wrong arguments.
 
 Example: dayone bmc probe redfish-virtualmedia://192.0.2.10 --bmc-username root --bmc-password-file pw --bmc-ca bmc.pem")]
 pub struct ProbeArguments {
@@ -68,16 +69,16 @@ pub struct ProbeArguments {
     #[command(flatten)]
     pub bmc: BmcArguments,
 
-    /// What the image is to be for the host
+    /// How the host sees the image
     #[arg(long, value_name = "MEDIUM", default_value = "cd")]
     pub medium: MediumArgument,
 
-    /// How to print what was found
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
 }
 
-/// What an image is for the host.
+/// How the host sees an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MediumArgument {
     /// A CD or DVD
@@ -89,20 +90,21 @@ pub enum MediumArgument {
 /// The arguments of `dayone eject`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A live system that still reads its medium loses its root file system.
+Ejects the media from all slots of the BMC, except media that somebody shares from the BMC's console. A live system that still \
+reads its medium loses its root file system.
 
-Exit codes: 0 nothing is inserted any more, 1 the BMC did not do it, or cannot be reached or logged in to, 2 wrong \
+Exit codes: 0 the slots are empty, 1 the BMC has not ejected a medium, or dayone cannot reach it or log in to it, 2 wrong \
 arguments.")]
 pub struct EjectArguments {
     /// Which BMC.
     #[command(flatten)]
     pub bmc: BmcArguments,
 
-    /// Slot to empty, by its id or path [default: all slots with an image of an HTTP server]
+    /// Eject only from the slot with this id or path [default: all slots]
     #[arg(long, value_name = "SLOT")]
     pub slot: Option<String>,
 
-    /// How to print what was done
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
 }

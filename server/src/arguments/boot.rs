@@ -14,44 +14,45 @@ use crate::boots::{CredentialsName, Evidence};
 /// The arguments of `dayone boot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --server, this program serves the image itself, so it runs on when the hosts have booted, since live systems go on \
-reading their medium; with --eject-when-booted it ejects it then, and ends. Ctrl-C ejects and sets the boot override back; a \
-second one ends the program at once.
+Without --server, this program serves the images itself. It keeps serving after the hosts have booted, because a live system \
+reads its medium for as long as it runs. Ctrl-C ejects the media, resets the boot override and ends the program; a second \
+Ctrl-C ends it at once. With --eject-when-booted, the program ejects the media as soon as the hosts have booted, and ends.
 
-A host has booted when dayone sees one of the signs that it waits for, after the host was switched on. Where the BMC lets \
-none of them be seen, the outcome is unknown: dayone ejects nothing and leaves the boot override as it is.
+With --server, a running dayone server boots the hosts. The program ends when the boots have begun, or with --wait when the \
+hosts have booted.
 
-With --server, a running dayone does it, and the program ends when that has begun; with --wait, when the hosts have booted.
+A host has booted when dayone sees one of the signs of --wait-for after it has switched the host on. If dayone cannot tell \
+whether a host has booted, it ejects nothing and leaves the boot override as it is.
 
-Exit codes: 0 done, 1 a host did not boot, or the documents or the image cannot be used, 2 wrong arguments, or no server, \
-3 dayone cannot tell whether a host has booted, 130 interrupted.
+Exit codes: 0 success, 1 a host did not boot, or dayone cannot use the documents or the image, 2 wrong arguments, or no \
+server, 3 dayone cannot tell whether a host has booted, 130 interrupted.
 
 Examples:
   dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081
   dayone boot worker-0.yaml --base fcos --server https://dayone.example:8080 --token-file token --wait")]
 pub struct BootArguments {
-    /// Every host in these documents (BareMetalHost objects with their Secrets, install-config.yaml, …), or in directories
-    /// of them: all are one set; - is standard input
+    /// Documents that describe the hosts to boot (each BareMetalHost with its Secret, install-config.yaml, …), or
+    /// directories of documents; all files are one set; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub documents: Vec<InputFile>,
 
-    /// The only host to boot, of several in the documents; its name, or one of its MAC addresses
+    /// Boot only this host: its name, or one of its MAC addresses
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
-    /// Image to customise, as build takes it; with --server, the name that the server has for it
+    /// Image to customise, as for build; with --server, the server's name for the base
     #[arg(long, value_name = "BASE")]
     pub base: String,
 
-    /// What to make: iso (if not said), minimal-iso, or usb for BMCs that show a disk to the host
+    /// What to make: iso, minimal-iso, or usb for BMCs that show a disk to the host [default: iso]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// Replace what somebody has embedded in the base
+    /// Replace files that somebody has embedded in the base
     #[arg(long)]
     pub force: bool,
 
-    /// The BMC's address, in place of that in the documents, as Metal3 writes it
+    /// Address of the BMC, as Metal3 writes it; overrides the documents
     #[arg(long, value_name = "ADDRESS")]
     pub bmc: Option<String>,
 
@@ -59,16 +60,16 @@ pub struct BootArguments {
     #[command(flatten)]
     pub access: BmcAccess,
 
-    /// What shows that a host has booted, any of these: call-home, boot-progress, reachable, reading; repeatable
-    /// [default: call-home where the system can, boot-progress and reachable otherwise]
+    /// Sign that a host has booted: call-home, boot-progress, reachable or reading; repeatable, any one of them is enough
+    /// [default: call-home if the system supports it, otherwise boot-progress and reachable]
     #[arg(long, value_name = "SIGN")]
     pub wait_for: Vec<Evidence>,
 
-    /// How long a host may take to boot [default: 1800]
+    /// How long a host may take to boot, in seconds [default: 1800]
     #[arg(long, value_name = "SECONDS")]
     pub booted_within: Option<u64>,
 
-    /// How long a host gets to shut down before it is switched off [default: 0]
+    /// How long a host may take to shut down before dayone switches it off, in seconds [default: 0]
     #[arg(long, value_name = "SECONDS")]
     pub shutdown_within: Option<u64>,
 
@@ -76,40 +77,40 @@ pub struct BootArguments {
     #[arg(long)]
     pub keep: bool,
 
-    /// What is said of the way: text, or a line of JSON for each change
+    /// Format of the progress and the outcome; json is one line for each change
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output: OutputFormat,
 
-    /// What is changed besides the network.
+    /// What to add to the images besides the network.
     #[command(flatten)]
     pub customisation: CustomisationArguments,
 
-    /// A dayone that serves.
+    /// The dayone server that boots the hosts.
     #[command(flatten)]
     pub server: ServerArguments,
 
-    /// This program as the server.
+    /// How this program serves the images itself.
     #[command(flatten)]
     pub serving: ServingArguments,
 }
 
-/// Which dayone does it, where another one does.
+/// The dayone server that boots the hosts, if there is one.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "By a dayone that serves")]
+#[command(next_help_heading = "With a dayone server")]
 pub struct ServerArguments {
-    /// Its API, such as `https://dayone.example:8080`
+    /// URL of the server's API, such as `https://dayone.example:8080`
     #[arg(long = "server", value_name = "URL")]
     pub url: Option<Url>,
 
-    /// File with its bearer token [default: the variable `DAYONE_API_TOKEN`]
+    /// File with the server's bearer token [default: the variable `DAYONE_API_TOKEN`]
     #[arg(long, value_name = "FILE", requires = "url")]
     pub token_file: Option<PathBuf>,
 
-    /// Certificates (PEM) that it is trusted by [default: this system's authorities]
+    /// Certificates (PEM) that verify the server [default: this system's certificate authorities]
     #[arg(long, value_name = "FILE", requires = "url")]
     pub server_ca: Option<PathBuf>,
 
-    /// Credentials for the BMC, by the name that it keeps them under
+    /// Name of the BMC's credentials on the server
     #[arg(long, value_name = "NAME", requires = "url")]
     pub bmc_credentials: Option<CredentialsName>,
 
@@ -118,20 +119,20 @@ pub struct ServerArguments {
     pub wait: bool,
 }
 
-/// How this program serves, where it does.
+/// How this program serves the images itself.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Without one")]
+#[command(next_help_heading = "Without a dayone server")]
 pub struct ServingArguments {
-    /// Address that BMCs fetch the images from [default: [::]:8081, which takes IPv4 too]
+    /// Address from which BMCs fetch images [default: [::]:8081, which accepts IPv4, too]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "url")]
     pub media_listen: Option<SocketAddr>,
 
-    /// What BMCs have to call that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is one
+    /// URL under which BMCs reach that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is a single
     /// address]
     #[arg(long, value_name = "URL", conflicts_with = "url")]
     pub media_url: Option<MediaUrl>,
 
-    /// Certificate chain (PEM) of that address; without it BMCs use plain HTTP
+    /// Certificate chain (PEM) of that address [default: plain HTTP]
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     pub media_tls_cert: Option<PathBuf>,
 
@@ -139,11 +140,12 @@ pub struct ServingArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     pub media_tls_key: Option<PathBuf>,
 
-    /// Directory to keep records in; boots that are under way there go on [default: one that is removed at the end]
+    /// Directory for the records of boots; dayone continues the boots that are running there [default: a directory that
+    /// dayone removes at the end]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub data_dir: Option<PathBuf>,
 
-    /// Eject the medium as soon as the hosts have booted, and end: for systems that need it no longer by then
+    /// Eject the media as soon as the hosts have booted, and end: for systems that no longer need their medium by then
     #[arg(long, conflicts_with_all = ["url", "keep"])]
     pub eject_when_booted: bool,
 }

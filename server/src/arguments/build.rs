@@ -1,90 +1,114 @@
 //! `dayone build`.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 use imagelib::base::Format;
+use imagelib::data_image::{DataKind, FileSystem};
 use imagelib::delivery::DeliveryProfile;
 
-use super::{CustomisationArguments, DataArguments, InputFile};
+use super::{CustomisationArguments, InputFile};
 use crate::store::{BaseDefinition, BasePaths, DefinitionError};
 
 /// The arguments of `dayone build`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The image is the one that `dayone serve` would serve for the same inputs, byte for byte. It is written beside FILE \
-and renamed when it is complete: FILE is whole or not there. It can be read by its owner alone, since what is embedded \
-may be secret.
+The image is the one that `dayone serve` would serve for the same inputs, byte for byte. dayone writes it to a temporary file \
+beside FILE, and renames it when it is complete. FILE is therefore either complete or absent. Only its owner can read it, \
+because the embedded files may be secret.
 
-What should be known about the image is said on standard error. With format initrd, the kernel arguments that it needs \
-are said there, too.
+dayone prints warnings about the image on standard error, and for the format initrd the kernel arguments that it needs.
 
-Exit codes: 0 done, 1 the documents have errors or the image cannot be made of them, 2 wrong arguments, or a file \
-cannot be read or written, 130 interrupted.
+Exit codes: 0 success, 1 the documents have errors, or dayone cannot make this image, 2 wrong arguments, or dayone cannot \
+read or write a file, 130 interrupted.
 
 Example: dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso")]
 pub struct BuildArguments {
-    /// Documents that describe the host (NMState, BareMetalHost with its Secret, install-config.yaml, …), or a directory
-    /// of them; repeatable: all are one set of documents; - is standard input
+    /// Documents that describe the host (NMState, BareMetalHost with its Secret, install-config.yaml, …), or a directory of
+    /// documents; repeatable, all files are one set; - is standard input
     #[arg(long, value_name = "FILE")]
     pub host: Vec<InputFile>,
 
-    /// Which host of those in the documents, by its name or one of its MAC addresses; needed where there are several
+    /// The host, if the documents describe several: its name, or one of its MAC addresses
     #[arg(long, value_name = "NAME")]
     pub host_name: Option<String>,
 
-    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH], for iso and usb with
-    /// boot loaders: esp:PATH, and bios-loader:PATH, bios-loader-core:PATH, bios-boot-code:PATH
+    /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH]; for iso and usb also boot
+    /// loaders: esp:PATH, bios-loader:PATH, bios-loader-core:PATH, bios-boot-code:PATH
     #[arg(long, value_name = "BASE")]
     pub base: Option<BaseArgument>,
 
     /// What to make: iso (virtual media), minimal-iso (CoreOS, without its root file system), initrd (network boot), usb
-    /// (virtual media that the host sees as a disk), data (a drive with the configuration alone, without --base); iso if
-    /// not said, and data with --data
+    /// (virtual media that the host sees as a disk) or data (a drive that holds only the configuration) [default: iso; with
+    /// --data, data]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// Where to write it; - is standard output. A directory gets every file of the image: boot.iso, boot.img, data.iso or
-    /// data.img, or vmlinuz, initrd.img and rootfs.img as far as the base has them
+    /// File to write, or - for standard output. Into a directory, dayone writes every file of the image: boot.iso, boot.img,
+    /// data.iso or data.img, or those of vmlinuz, initrd.img and rootfs.img that the base has
     #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: OutputFile,
+    pub output: PathBuf,
 
-    /// Replace what is there: the output file, and what somebody has embedded in the base
+    /// Replace an existing output file, and files that somebody has embedded in the base
     #[arg(long)]
     pub force: bool,
 
-    /// Say nothing but warnings and errors
+    /// Print no progress and no summary, only warnings and errors
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// What is changed besides the network.
+    /// What to add to the image besides the network.
     #[command(flatten)]
     pub customisation: CustomisationArguments,
 
-    // Last: a heading is that of every option behind it.
-    /// What goes onto a data image.
+    // Last: a heading applies to every option after it.
+    /// The contents of a data image.
     #[command(flatten)]
     pub data: DataArguments,
 }
 
-/// A base as the command line names it: in the form of `dayone serve`, without a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BaseArgument {
-    /// Where it is.
-    pub files: BaseFilesArgument,
-    /// How its system takes what is added, where that is said.
-    pub profile: Option<DeliveryProfile>,
+/// The arguments about data images.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data images")]
+pub struct DataArguments {
+    /// Make a drive that holds only the configuration: config-2 (for cloud-init and the Ironic Python agent), cidata (for
+    /// cloud-init) or combustion (for SUSE's systems at first boot)
+    #[arg(long = "data", value_name = "KIND")]
+    pub kind: Option<DataKind>,
+
+    /// File system of the drive: iso, or vfat for slots that show a disk [default: iso]
+    #[arg(long, value_name = "FS", requires = "kind")]
+    pub file_system: Option<FileSystem>,
+
+    /// Your own `network_data.json` or `network-config`, instead of --host; not for combustion
+    #[arg(long, value_name = "FILE", requires = "kind")]
+    pub network_data: Option<PathBuf>,
+
+    /// Your own `meta_data.json` or `meta-data`; not for combustion
+    #[arg(long, value_name = "FILE", requires = "kind")]
+    pub meta_data: Option<PathBuf>,
+
+    /// User data; for combustion, your own script
+    #[arg(long, value_name = "FILE", requires = "kind")]
+    pub user_data: Option<PathBuf>,
+
+    /// Your own `vendor_data.json` or `vendor-data`; not for combustion
+    #[arg(long, value_name = "FILE", requires = "kind")]
+    pub vendor_data: Option<PathBuf>,
+
+    /// Publisher id of a config-2 ISO, which Ironic compares with the kernel argument `ir_pub_id`
+    #[arg(long, value_name = "ID", requires = "kind")]
+    pub publisher: Option<String>,
 }
 
-/// Where a base is.
+/// A base on the command line: written as for `dayone serve`, without a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BaseFilesArgument {
-    /// An ISO or an initramfs: which, its bytes say.
-    Path(PathBuf),
-    /// The files of a base of several.
-    Named(BasePaths),
+pub struct BaseArgument {
+    /// Its files. The bytes of a single file show whether it is an ISO or an initramfs.
+    pub files: BasePaths,
+    /// The delivery profile, if the user gives one.
+    pub profile: Option<DeliveryProfile>,
 }
 
 impl FromStr for BaseArgument {
@@ -92,25 +116,7 @@ impl FromStr for BaseArgument {
 
     fn from_str(text: &str) -> Result<Self, DefinitionError> {
         let BaseDefinition { files, profile, .. } = format!("base={text}").parse()?;
-        let single = files.as_iso().map(|path| BaseFilesArgument::Path(path.to_owned()));
-        Ok(Self { files: single.unwrap_or(BaseFilesArgument::Named(files)), profile })
-    }
-}
-
-/// Where an image goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OutputFile {
-    /// Written as `-`.
-    StandardOutput,
-    /// A file or a directory by its path.
-    Path(PathBuf),
-}
-
-impl FromStr for OutputFile {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == "-" { Self::StandardOutput } else { Self::Path(text.into()) })
+        Ok(Self { files, profile })
     }
 }
 
@@ -121,11 +127,11 @@ mod tests {
     #[test]
     fn a_base_is_a_path_or_named_files() {
         let base = |text: &str| text.parse::<BaseArgument>().unwrap();
-        assert_eq!(base("live.iso").files, BaseFilesArgument::Path("live.iso".into()));
-        assert_eq!(base("/a=b,c.iso").files, BaseFilesArgument::Path("/a=b,c.iso".into()));
+        assert_eq!(base("live.iso").files.as_iso(), Some("live.iso".as_ref()));
+        assert_eq!(base("/a=b,c.iso").files.as_iso(), Some("/a=b,c.iso".as_ref()));
         assert_eq!(base("iso:live.iso,profile:dracut").profile, Some(DeliveryProfile::Dracut));
-        let BaseFilesArgument::Named(files) = base("kernel:k,initrd:i").files else { panic!("not files") };
-        assert_eq!(files.iter().count(), 2);
+        let files = base("kernel:k,initrd:i").files;
+        assert_eq!((files.as_iso(), files.iter().count()), (None, 2));
         for bad in ["", "kernel:k", "kernel:k,initrd:i,iso:x", "iso:x,profile:y"] {
             assert!(bad.parse::<BaseArgument>().is_err(), "{bad}");
         }

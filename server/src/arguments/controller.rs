@@ -1,5 +1,5 @@
-//! `dayone controller` and `dayone static-server`, and both by the names and in the spelling of
-//! openshift/image-customization-controller, which deployments have written down.
+//! `dayone controller` and `dayone static-server`. Existing deployments also start them with the names and the flags of
+//! openshift/image-customization-controller.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -12,7 +12,7 @@ use media::MediaUrl;
 
 use crate::logging::LogFormat;
 
-/// An address to listen on, as Go's `net.Listen` takes it: `:8084` is the port of all addresses.
+/// An address to listen on, as Go's `net.Listen` takes it: `:8084` is that port of all addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BindAddress(pub SocketAddr);
 
@@ -24,17 +24,17 @@ impl FromStr for BindAddress {
             Some(port) => port.parse().map(|port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).ok(),
             None => text.replacen("localhost:", "127.0.0.1:", 1).parse().ok(),
         };
-        let refuse = || format!("{text:?} is no address to listen on; write :PORT, ADDRESS:PORT or [ADDRESS]:PORT");
+        let refuse = || format!("{text:?} is not an address to listen on; write :PORT, ADDRESS:PORT or [ADDRESS]:PORT");
         address.map(Self).ok_or_else(refuse)
     }
 }
 
-/// Where the metrics are; `0` is nowhere, as controllers made with controller-runtime have it.
+/// The address of the metrics; `0` means none, as in controllers made with controller-runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricsAddress {
-    /// Nowhere.
+    /// No metrics.
     Off,
-    /// Here.
+    /// This address.
     At(BindAddress),
 }
 
@@ -50,20 +50,20 @@ impl FromStr for MetricsAddress {
     }
 }
 
-/// How images' URLs look.
+/// The form of images' URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Compatibility {
-    /// A token and a file name that BMCs like: `/i/<token>/boot.iso`
+    /// A token and a file name that BMCs accept: `/i/<token>/boot.iso`
     #[default]
     Default,
-    /// As image-customization-controller has them: `/<uuid>`
+    /// As in image-customization-controller: `/<uuid>`
     Strict,
 }
 
-/// A Secret by its name, and its namespace if that is another one than dayone's own.
+/// The name of a Secret, with its namespace if that is not dayone's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretName {
-    /// The namespace, where it is said.
+    /// The namespace, if the user gives one.
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
@@ -81,28 +81,28 @@ impl FromStr for SecretName {
         if plain(name) && namespace.as_deref().is_none_or(plain) {
             Ok(Self { namespace, name: name.to_owned() })
         } else {
-            Err(format!("{text:?} is no Secret; write NAME or NAMESPACE/NAME"))
+            Err(format!("{text:?} is not the name of a Secret; write NAME or NAMESPACE/NAME"))
         }
     }
 }
 
-/// A path, which may be empty: deployments set to nothing what they do not use.
+/// Parses a path, which may be empty: deployments set flags that they do not use to nothing.
 fn path() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// Where images are served; the same for both programs.
+/// How to serve images; the same for both programs.
 #[derive(Debug, Args)]
 pub struct ImagesArguments {
-    /// Address that images are fetched from
+    /// Address on which dayone serves images
     #[arg(long, value_name = "ADDRESS", default_value = ":8084")]
     pub images_bind_addr: BindAddress,
 
-    /// What BMCs, or Ironic, have to call that address
+    /// URL under which BMCs or Ironic reach that address
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8084")]
     pub images_publish_addr: MediaUrl,
 
-    /// Certificate chain (PEM) of that address; it is read again when it changes. Without it, plain HTTP is served
+    /// Certificate chain (PEM) of that address; dayone reads it again when it changes [default: plain HTTP]
     #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_key_file")]
     pub images_tls_cert_file: Option<PathBuf>,
 
@@ -110,33 +110,35 @@ pub struct ImagesArguments {
     #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_cert_file")]
     pub images_tls_key_file: Option<PathBuf>,
 
-    /// Connections that one client address may have open to the images at once [default: half of all]
+    /// How many connections one client address may have open at once [default: half of all]
     #[arg(long, env = "DAYONE_IMAGES_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
     pub images_connections_per_address: Option<NonZeroU32>,
 
-    /// Directory where digests of bases are kept, so that a restart does not read the bases again
+    /// Directory for the digests of bases, so that dayone does not read the bases again after a restart
     #[arg(long, env = "DAYONE_CACHE_DIR", value_name = "DIR", value_parser = path())]
     pub cache_dir: Option<PathBuf>,
 
-    /// Seconds that running transfers get to finish when dayone is told to stop
+    /// How long running transfers may take to finish when the server stops, in seconds
     #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 60)]
     pub drain_seconds: u64,
 
-    /// Form of the log
+    /// Format of the log
     #[arg(long, env = "DAYONE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, trace, or a filter such as `info,dayone::media=debug`
+    /// Level of the log: error, warn, info, debug, trace, or a filter such as `info,media=debug`
     #[arg(long, env = "DAYONE_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,
 }
 
 /// The arguments of `dayone controller`.
 #[derive(Debug, Args)]
-#[command(after_help = "What goes into the images is said by the environment (DEPLOY_ISO, DEPLOY_INITRD, \
-                        IRONIC_BASE_URL, …): see docs/metal3.md")]
+#[command(
+    after_help = "Environment variables set the contents of the images (DEPLOY_ISO, DEPLOY_INITRD, IRONIC_BASE_URL, …): \
+                        see docs/metal3.md"
+)]
 pub struct ControllerArguments {
-    /// Namespace whose PreprovisioningImages are served [default: all]
+    /// Namespace whose PreprovisioningImages and DataImages dayone serves [default: all]
     #[arg(long, env = "WATCH_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
@@ -144,54 +146,56 @@ pub struct ControllerArguments {
     #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
     pub metrics_addr: MetricsAddress,
 
-    /// How to reach the API server, where dayone does not run in the cluster
+    /// Kubeconfig file, if dayone does not run in the cluster
     #[arg(long, env = "KUBECONFIG", value_name = "FILE", value_parser = path())]
     pub kubeconfig: Option<PathBuf>,
 
-    /// Secret of the key that all images' URLs are made with; made where there is none
+    /// Secret with the installation key, from which dayone derives all images' URLs; dayone creates it if it is missing
     #[arg(long, env = "DAYONE_KEY_SECRET", value_name = "[NAMESPACE/]NAME", default_value = "dayone-key")]
     pub key_secret: SecretName,
 
-    /// Lease by which the replicas agree on the one that writes
+    /// Lease by which the replicas elect the one that writes
     #[arg(long, env = "DAYONE_LEASE", value_name = "NAME", default_value = "dayone")]
     pub lease: String,
 
-    /// How images' URLs look
+    /// Form of images' URLs
     #[arg(long, env = "DAYONE_COMPATIBILITY", value_name = "FORM", default_value = "default")]
     pub compatibility: Compatibility,
 
-    /// Objects that are worked on at a time
+    /// How many objects dayone works on at a time
     #[arg(long, env = "DAYONE_CONCURRENCY", value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: u16,
 
-    /// Seconds between the end of readiness and the end of listening, in which Services learn that this replica goes
+    /// How long to keep serving after reporting not ready, in seconds
     #[arg(long, env = "DAYONE_SHUTDOWN_DELAY_SECONDS", value_name = "SECONDS", default_value_t = 5)]
     pub shutdown_delay_seconds: u64,
 
-    /// Where images are served.
+    /// How to serve images.
     #[command(flatten)]
     pub images: ImagesArguments,
 
-    /// Whether the environment has to say all that image-customization-controller wants.
+    /// Whether the environment must have all variables that image-customization-controller requires.
     #[arg(skip)]
     pub strict_environment: bool,
 }
 
 /// The arguments of `dayone static-server`.
 #[derive(Debug, Args)]
-#[command(after_help = "What goes into the images is said by the environment (DEPLOY_ISO, DEPLOY_INITRD, \
-                        IRONIC_BASE_URL, …): see docs/metal3.md")]
+#[command(
+    after_help = "Environment variables set the contents of the images (DEPLOY_ISO, DEPLOY_INITRD, IRONIC_BASE_URL, …): \
+                        see docs/metal3.md"
+)]
 pub struct StaticServerArguments {
-    /// Directory with one NMState document a host; of worker-0.yaml are made worker-0.iso and worker-0.initramfs
+    /// Directory with one NMState document a host: dayone makes worker-0.iso and worker-0.initramfs from worker-0.yaml
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub nmstate_dir: Option<PathBuf>,
 
-    /// Where images are served.
+    /// How to serve images.
     #[command(flatten)]
     pub images: ImagesArguments,
 
-    /// Whether the environment has to say all that image-customization-server wants.
+    /// Whether the environment must have all variables that image-customization-server requires.
     #[arg(skip)]
     pub strict_environment: bool,
 }

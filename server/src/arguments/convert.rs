@@ -9,36 +9,34 @@ use super::{InputFile, OutputFormat};
 /// The arguments of `dayone convert`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("written").args(["output", "svg"]).multiple(true), after_help = "\
-Keyfiles may hold passwords (802.1X): the files in DIR can be read by their owner alone.
-Of several hosts, each gets its own directory in DIR, called by its name or else its first MAC address. If any host has \
-errors, nothing is written.
+Each of several hosts gets a directory of its own in DIR, with the host's name, or else its first MAC address. Only the owner \
+can read the files, because keyfiles may hold passwords. If any host has errors, dayone writes nothing.
 
-Exit codes: 0 done, 1 the documents have errors, 2 wrong arguments, or a file cannot be read or written (such as one \
-that is there with another content).")]
+Exit codes: 0 success, 1 the documents have errors, 2 wrong arguments, or dayone cannot read or write a file (for example \
+because it exists with a different content).")]
 pub struct ConvertArguments {
     /// Documents that describe hosts (NMState, BareMetalHost with its Secret, install-config.yaml, …), or directories of
-    /// them: all are one set of documents; - is standard input
+    /// documents; all files are one set; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<InputFile>,
 
-    /// Write the keyfiles into this directory, which is created if need be, instead of printing them
+    /// Write the keyfiles into this directory instead of printing them; dayone creates the directory if necessary
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Print what each host's network will be, in tables, instead of its keyfiles
+    /// Print each host's network in tables instead of its keyfiles
     #[arg(long)]
     pub explain: bool,
 
-    /// Draw what each host's network will be, as SVG: of one host into the file PATH, of several into HOST.svg in the
-    /// directory PATH
+    /// Draw each host's network as SVG: into the file PATH for one host, into HOST.svg in the directory PATH for several
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
 
-    /// Replace files that have another content
+    /// Replace files that have a different content
     #[arg(long, requires = "written")]
     pub force: bool,
 
-    /// How to print what was converted
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: OutputFormat,
 }

@@ -1,4 +1,4 @@
-//! What commands that make images take about what goes into them, besides the network.
+//! The arguments of commands that make images about the contents besides the network.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use imagelib::kernel_arguments::{KernelArgument, Replacement};
 use imagelib::recipe::RootfsUrl;
 use vocabulary::host::HostName;
 
-/// What is changed besides the network.
+/// What to add to an image besides the network.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Customisation")]
 pub struct CustomisationArguments {
@@ -26,51 +26,52 @@ pub struct CustomisationArguments {
     #[arg(long, value_name = "KEY=OLD=NEW")]
     pub karg_replace: Vec<Replacement>,
 
-    /// Title of a boot entry that gets the kernel arguments and what is added to the system; repeatable; all, if not said
+    /// Title of a boot entry that gets the kernel arguments and the additions to the system; repeatable [default: all boot
+    /// entries]
     #[arg(long, value_name = "TITLE")]
     pub boot_entry: Vec<String>,
 
-    /// How the system takes what is added, where its initramfs does not say so; inspect says which it is
+    /// How the system receives the additions, if its initramfs does not show that; inspect shows the profile
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<DeliveryProfile>,
 
-    /// Where a minimal-iso, or a medium around CoreOS's kernel and initramfs, fetches its root file system from
+    /// URL from which a minimal-iso, or a medium around the kernel and initramfs of CoreOS, fetches its root file system
     #[arg(long, value_name = "URL")]
     pub rootfs_url: Option<RootfsUrl>,
 
-    /// Host name to set, whatever the documents say
+    /// Host name to set; overrides the documents
     #[arg(long, value_name = "NAME")]
     pub hostname: Option<HostName>,
 
-    /// Ignition config (version 3) of your own, which the image's is merged with; CoreOS only
+    /// Your own Ignition config (version 3), which dayone merges with the image's; CoreOS only
     #[arg(long, value_name = "FILE")]
     pub ignition: Option<PathBuf>,
 
-    /// SSH public key of the user core, or a file with such keys; repeatable; CoreOS only
+    /// SSH public key for the user core, or a file with such keys; repeatable; CoreOS only
     // A private key begins with hyphens, and must not be shown as an unknown option.
     #[arg(long, value_name = "KEY|FILE", allow_hyphen_values = true)]
     pub ssh_key: Vec<String>,
 
-    /// File to add to the system, with its mode in octal (0644 if not said) and the numbers of its owner and group (root's
-    /// if not said); repeatable
+    /// File to add to the system. The mode is octal (default: 0644); owner and group are numbers (default: root); repeatable
     #[arg(long, value_name = "PATH=LOCALFILE[:MODE[:USER:GROUP]]")]
     pub file: Vec<FileArgument>,
 
-    /// systemd unit to add, named like its file; it is enabled if it has an [Install] section; repeatable; CoreOS only
+    /// systemd unit to add, with the name of its file; dayone enables it if it has an [Install] section; repeatable; CoreOS
+    /// only
     #[arg(long, value_name = "FILE")]
     pub unit: Vec<PathBuf>,
 
-    /// Let NICs that the documents do not mention come up with DHCP, as NetworkManager does of itself
+    /// Let NICs that the documents do not mention come up with DHCP, as NetworkManager does by default
     #[arg(long)]
     pub auto_default: bool,
 }
 
-/// A file to add: where it goes, where its content is, and its mode.
+/// A file to add to the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileArgument {
-    /// Where it goes.
+    /// Its path in the system.
     pub path: AbsolutePath,
-    /// Where its content is.
+    /// The local file with its content.
     pub local: PathBuf,
     /// Its mode.
     pub mode: FileMode,
@@ -86,7 +87,7 @@ impl FromStr for FileArgument {
             .split_once('=')
             .ok_or("write PATH=LOCALFILE, PATH=LOCALFILE:MODE, or PATH=LOCALFILE:MODE:USER:GROUP")?;
         let path = path.parse().map_err(|error| format!("{error}"))?;
-        // A colon with anything but digits behind it belongs to the local file's name.
+        // A colon with anything but digits after it belongs to the local file's name.
         let with_mode = |local: &'_ str| {
             let (local, mode) = local.rsplit_once(':')?;
             Some((local.to_owned(), mode.parse::<FileMode>().ok()?))

@@ -1,4 +1,4 @@
-//! Files that a user hands over.
+//! Files that the user gives to a command.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub enum InputFile {
     /// Written as `-`.
     StandardInput,
-    /// A file by its path; one that is called `-` is written as `./-`.
+    /// The path of a file; a file with the name `-` is written as `./-`.
     Path(PathBuf),
 }
 

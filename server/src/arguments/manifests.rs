@@ -10,14 +10,14 @@ use super::InputFile;
 /// The arguments of `dayone manifests`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is printed holds the passwords of BMCs, unless --without-bmc-secret is said. Files in DIR can be read by their owner \
-alone, one for each host.
+The output contains the passwords of BMCs, unless you give --without-bmc-secret. With -o, dayone writes one file for each host, \
+which only its owner can read.
 
-Exit codes: 0 done, 1 the documents have errors, 2 wrong arguments, or a file cannot be read or written (such as one \
-in DIR that has another content).")]
-#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+Exit codes: 0 success, 1 the documents have errors, 2 wrong arguments, or dayone cannot read or write a file (for example \
+because it exists with a different content).")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct ManifestsArguments {
-    /// Documents that describe hosts, in any shape; several files are one set of documents; - is standard input
+    /// Documents that describe hosts, of any supported kind; all files are one set; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<InputFile>,
 
@@ -25,11 +25,11 @@ pub struct ManifestsArguments {
     #[arg(long = "host-name", value_name = "NAME")]
     pub host_names: Vec<String>,
 
-    /// The namespace of the objects
+    /// Namespace of all objects
     #[arg(long, value_name = "NAMESPACE", default_value = "openshift-machine-api")]
     pub namespace: Namespace,
 
-    /// Make no Secrets with BMCs' credentials
+    /// Write no Secrets with BMCs' credentials
     #[arg(long)]
     pub without_bmc_secret: bool,
 
@@ -37,15 +37,15 @@ pub struct ManifestsArguments {
     #[arg(long)]
     pub offline: bool,
 
-    /// Install CoreOS at once with the user data of the host's role, where no MachineSet does
+    /// Install CoreOS at once, with the user data of the host's role: for clusters without a MachineSet
     #[arg(long)]
     pub install_coreos: bool,
 
-    /// Write the objects into this directory, which is created if need be, instead of printing them
+    /// Write the objects into this directory instead of printing them; dayone creates the directory if necessary
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Replace files in DIR that have another content
+    /// Replace files in DIR that have a different content
     #[arg(long, requires = "output")]
     pub force: bool,
 }

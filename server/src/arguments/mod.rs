@@ -1,4 +1,4 @@
-//! The command line: one file per subcommand that has arguments of its own.
+//! The command line: one file per command.
 
 mod bmc;
 mod boot;
@@ -7,7 +7,6 @@ mod check;
 mod controller;
 mod convert;
 mod customisation;
-mod data;
 mod doctor;
 mod documents;
 mod explain;
@@ -22,14 +21,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
-pub use build::{BaseArgument, BaseFilesArgument, BuildArguments, OutputFile};
+pub use build::{BaseArgument, BuildArguments, DataArguments};
 pub use check::CheckArguments;
 pub use controller::{
     BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
 };
 pub use convert::ConvertArguments;
 pub use customisation::{CustomisationArguments, FileArgument};
-pub use data::DataArguments;
 pub use doctor::DoctorArguments;
 pub use documents::InputFile;
 pub use explain::ExplainArguments;
@@ -46,49 +44,49 @@ pub use upstream::parse;
     name = "dayone",
     version,
     about = "NMState in, bootable virtual media out",
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 130 or 143 ended by a signal."
+    after_help = "Exit codes: 0 success, 1 failure, 2 wrong arguments or settings, 130 or 143 ended by a signal."
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// One thing that dayone does.
+/// A command of dayone.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve images to BMCs, and the API that makes them
     Serve(Box<ServeArguments>),
     /// Serve Metal3's PreprovisioningImages in Kubernetes
     Controller(Box<ControllerArguments>),
-    /// Serve images made of a directory of NMState documents, under the documents' names
+    /// Serve images made from a directory of NMState documents
     StaticServer(Box<StaticServerArguments>),
     /// Write the boot image of one host to a file
     Build(Box<BuildArguments>),
-    /// Boot hosts from their images, by way of their BMCs
+    /// Boot hosts from their images, through their BMCs
     Boot(Box<BootArguments>),
     /// Convert NMState to NetworkManager keyfiles
     Convert(ConvertArguments),
-    /// Say what is wrong with documents, and build nothing
+    /// Find mistakes in documents before anything boots
     Check(CheckArguments),
-    /// Say what a finding's code means: what will happen on the host, and how to fix it
+    /// Explain the code of a finding: what will happen on the host, and how to fix it
     Explain(ExplainArguments),
-    /// Write the MachineConfigs that bring hosts their network after the installation, with br-ex
+    /// Write the MachineConfigs that give hosts their network after the installation, with br-ex
     SecondStep(SecondStepArguments),
-    /// Write hosts as Kubernetes objects of Metal3: BareMetalHost and Secrets
+    /// Write hosts as Metal3's Kubernetes objects: BareMetalHost and Secrets
     Manifests(ManifestsArguments),
-    /// Say what an image is, what can be done with it, and what it carries
+    /// Show what an image is, what dayone can make from it, and what is embedded in it
     Inspect(InspectArguments),
-    /// Ask a BMC by Redfish
+    /// Read a BMC
     #[command(subcommand)]
     Bmc(BmcCommand),
-    /// Take out what is inserted in a BMC's virtual media
+    /// Eject the media in a BMC's virtual media slots
     Eject(EjectArguments),
-    /// Say which BMCs would fail to read an image from a URL, and why
+    /// Test which BMCs would fail to read an image from a URL, and why
     Doctor(DoctorArguments),
 }
 
-/// What a command prints.
+/// The format of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum OutputFormat {
     /// For people

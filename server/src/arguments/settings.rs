@@ -1,5 +1,5 @@
-//! The settings of `dayone serve`. One type for the command line, the environment and the file, so that what can
-//! be said in one can be said in the others, under the same name.
+//! The settings of `dayone serve`. The command line, the environment and the file share one type, so each setting has the
+//! same name in all three.
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -16,30 +16,19 @@ use crate::store::BaseDefinition;
 /// Why a settings file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// It cannot be read.
-    #[error("cannot read the settings file {}: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
-    /// It is not YAML, or says something that dayone does not know.
-    #[error("the settings file {} is wrong: {error}", path.display())]
-    Yaml {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and in which line.
-        error: serde_yaml::Error,
-    },
+    /// dayone cannot read it.
+    #[error("cannot read the settings file {}: {}", .0.display(), .1)]
+    Read(PathBuf, std::io::Error),
+    /// It is not YAML, or has an unknown or wrong setting.
+    #[error("the settings file {} is wrong: {}", .0.display(), .1)]
+    Yaml(PathBuf, serde_yaml::Error),
 }
 
-/// Everything that `dayone serve` can be told. Nothing is mandatory here: what is missing on the command line may
-/// stand in the file.
+/// All settings of `dayone serve`. Each is optional here: a setting that the command line lacks may be in the file.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Settings {
-    /// Directory of the recipes and of the installation's key [default: /var/lib/dayone]
+    /// Directory for recipes and the installation's key [default: /var/lib/dayone]
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
@@ -49,7 +38,7 @@ pub struct Settings {
     #[serde(rename = "bases")]
     pub base: Vec<BaseDefinition>,
 
-    /// Address of the API; beyond loopback it needs a token [default: 127.0.0.1:8080]
+    /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
     #[arg(long, env = "DAYONE_API_LISTEN", value_name = "ADDRESS")]
     pub api_listen: Option<SocketAddr>,
 
@@ -57,7 +46,7 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE")]
     pub api_token_file: Vec<PathBuf>,
 
-    /// Certificate chain (PEM) of the API; without it the API speaks plain HTTP
+    /// Certificate chain (PEM) of the API [default: plain HTTP]
     #[arg(long, env = "DAYONE_API_TLS_CERT", value_name = "FILE")]
     pub api_tls_cert: Option<PathBuf>,
 
@@ -65,17 +54,17 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TLS_KEY", value_name = "FILE")]
     pub api_tls_key: Option<PathBuf>,
 
-    /// Address that BMCs fetch images from [default: [::]:8081, which takes IPv4 too]
+    /// Address from which BMCs fetch images [default: [::]:8081, which accepts IPv4, too]
     #[arg(long, env = "DAYONE_MEDIA_LISTEN", value_name = "ADDRESS")]
     pub media_listen: Option<SocketAddr>,
 
-    /// What BMCs have to call that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is one
+    /// URL under which BMCs reach that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is a single
     /// address]
     #[arg(long, env = "DAYONE_MEDIA_URL", value_name = "URL")]
     #[serde(deserialize_with = "media_url")]
     pub media_url: Option<MediaUrl>,
 
-    /// Certificate chain (PEM) of the images' address; without it BMCs use plain HTTP
+    /// Certificate chain (PEM) of the images' address [default: plain HTTP]
     #[arg(long, env = "DAYONE_MEDIA_TLS_CERT", value_name = "FILE")]
     pub media_tls_cert: Option<PathBuf>,
 
@@ -83,41 +72,41 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_TLS_KEY", value_name = "FILE")]
     pub media_tls_key: Option<PathBuf>,
 
-    /// Seconds after which a BMC's connection that moves no byte is closed [default: 300]
+    /// How long a BMC's connection may move no byte before dayone closes it, in seconds [default: 300]
     #[arg(long, env = "DAYONE_MEDIA_IDLE_SECONDS", value_name = "SECONDS")]
     pub media_idle_seconds: Option<u64>,
 
-    /// Connections that one client address may have open to the images at once [default: half of all]
+    /// How many connections one client address may have open to the images' address at once [default: half of all]
     #[arg(long, env = "DAYONE_MEDIA_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
     pub media_connections_per_address: Option<NonZeroU32>,
 
-    /// Directory of BMCs' credentials, which requests name: NAME/username and NAME/password, as Secrets are mounted.
-    /// The variables `DAYONE_BMC_USERNAME` and `DAYONE_BMC_PASSWORD` are for BMCs of which nothing else is said
+    /// Directory with credentials of BMCs that requests name: NAME/username and NAME/password, like mounted Secrets. For all
+    /// other BMCs, dayone uses the variables `DAYONE_BMC_USERNAME` and `DAYONE_BMC_PASSWORD`
     #[arg(long, env = "DAYONE_BMC_CREDENTIALS", value_name = "DIR")]
     pub bmc_credentials: Option<PathBuf>,
 
-    /// Network (CIDR) that BMCs are in; repeatable; without it dayone connects to whatever address a request gives
+    /// Network (CIDR) of the BMCs: dayone connects to no address outside; repeatable [default: any address]
     #[arg(long, env = "DAYONE_BMC_NETWORK", value_name = "CIDR", value_delimiter = ',')]
     #[serde(deserialize_with = "networks")]
     pub bmc_network: Vec<IpNet>,
 
-    /// Certificates (PEM) that BMCs are trusted by [default: those that this system trusts]
+    /// Certificates (PEM) that verify BMCs [default: this system's certificate authorities]
     #[arg(long, env = "DAYONE_BMC_CA", value_name = "FILE")]
     pub bmc_ca: Option<PathBuf>,
 
-    /// Boots that are under way at a time; the others are queued [default: 32]
+    /// How many boots run at a time; dayone queues the others [default: 32]
     #[arg(long, env = "DAYONE_BOOTS_AT_ONCE", value_name = "NUMBER")]
     pub boots_at_once: Option<NonZeroUsize>,
 
-    /// Seconds that running requests get to finish when dayone is told to stop [default: 20]
+    /// How long running requests may take to finish when the server stops, in seconds [default: 20]
     #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS")]
     pub drain_seconds: Option<u64>,
 
-    /// Form of the log [default: text]
+    /// Format of the log [default: text]
     #[arg(long, env = "DAYONE_LOG_FORMAT", value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
 
-    /// What is logged: error, warn, info, debug, trace, or a filter such as `info,dayone::media=debug` [default: info]
+    /// Level of the log: error, warn, info, debug, trace, or a filter such as `info,media=debug` [default: info]
     #[arg(long, env = "DAYONE_LOG", value_name = "FILTER")]
     pub log: Option<String>,
 }
@@ -126,19 +115,13 @@ impl Settings {
     /// Reads a settings file: YAML with the long names of the options as keys, except that `bases` is a list of
     /// `{name, iso}` or `{name, kernel, initrd, …}`. Relative paths are relative to the working directory.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
-        let path = path.to_owned();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) => return Err(SettingsError::Read { path, error }),
-        };
-        let parsed: Result<Option<Self>, _> = serde_yaml::from_str(&text);
-        match parsed {
-            Ok(settings) => Ok(settings.unwrap_or_default()),
-            Err(error) => Err(SettingsError::Yaml { path, error }),
-        }
+        let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read(path.to_owned(), error))?;
+        let settings: Result<Option<Self>, _> = serde_yaml::from_str(&text);
+        settings.map(Option::unwrap_or_default).map_err(|error| SettingsError::Yaml(path.to_owned(), error))
     }
 
-    /// These settings, and where they say nothing, those of `file`. Bases add up; of two with one name, this one counts.
+    /// Returns these settings, and for missing ones those of `file`. The bases of both are joined; of two bases with the same
+    /// name, the one of `self` wins.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
         let mut base = self.base;
@@ -147,27 +130,32 @@ impl Settings {
                 base.push(definition);
             }
         }
-        Self {
-            data_dir: self.data_dir.or(file.data_dir),
-            base,
-            api_listen: self.api_listen.or(file.api_listen),
-            api_token_file: if self.api_token_file.is_empty() { file.api_token_file } else { self.api_token_file },
-            api_tls_cert: self.api_tls_cert.or(file.api_tls_cert),
-            api_tls_key: self.api_tls_key.or(file.api_tls_key),
-            media_listen: self.media_listen.or(file.media_listen),
-            media_url: self.media_url.or(file.media_url),
-            media_tls_cert: self.media_tls_cert.or(file.media_tls_cert),
-            media_tls_key: self.media_tls_key.or(file.media_tls_key),
-            media_idle_seconds: self.media_idle_seconds.or(file.media_idle_seconds),
-            media_connections_per_address: self.media_connections_per_address.or(file.media_connections_per_address),
-            bmc_credentials: self.bmc_credentials.or(file.bmc_credentials),
-            bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
-            bmc_ca: self.bmc_ca.or(file.bmc_ca),
-            boots_at_once: self.boots_at_once.or(file.boots_at_once),
-            drain_seconds: self.drain_seconds.or(file.drain_seconds),
-            log_format: self.log_format.or(file.log_format),
-            log: self.log.or(file.log),
+        macro_rules! settings {
+            ($($setting:ident),*) => { Self {
+                base,
+                api_token_file: if self.api_token_file.is_empty() { file.api_token_file } else { self.api_token_file },
+                bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
+                $($setting: self.$setting.or(file.$setting),)*
+            } };
         }
+        settings!(
+            data_dir,
+            api_listen,
+            api_tls_cert,
+            api_tls_key,
+            media_listen,
+            media_url,
+            media_tls_cert,
+            media_tls_key,
+            media_idle_seconds,
+            media_connections_per_address,
+            bmc_credentials,
+            bmc_ca,
+            boots_at_once,
+            drain_seconds,
+            log_format,
+            log
+        )
     }
 }
 

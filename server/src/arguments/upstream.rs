@@ -1,5 +1,5 @@
-//! The names and the spelling of openshift/image-customization-controller's programs: deployments call them by path,
-//! with flags of Go's package `flag` (`-name value`, `-name=value`, and the same with two dashes).
+//! The names and flags of openshift/image-customization-controller's programs. Deployments start them by path, with flags of
+//! Go's package `flag` (`-name value`, `-name=value`, and the same with two dashes).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,12 @@ use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
 
 /// `image-customization-controller`.
 #[derive(Debug, Parser)]
-#[command(name = "image-customization-controller", version, about = "dayone in its place", args_override_self = true)]
+#[command(
+    name = "image-customization-controller",
+    version,
+    about = "dayone as a drop-in replacement",
+    args_override_self = true
+)]
 struct Controller {
     #[command(flatten)]
     arguments: ControllerArguments,
@@ -18,13 +23,18 @@ struct Controller {
 
 /// `image-customization-server`.
 #[derive(Debug, Parser)]
-#[command(name = "image-customization-server", version, about = "dayone in its place", args_override_self = true)]
+#[command(
+    name = "image-customization-server",
+    version,
+    about = "dayone as a drop-in replacement",
+    args_override_self = true
+)]
 struct Server {
     #[command(flatten)]
     arguments: StaticServerArguments,
 }
 
-/// What the command line says. Ends the process, as [`Parser::parse_from`] does, where it says nothing useful.
+/// Parses the command line. If it is wrong, the process ends, as with [`Parser::parse_from`].
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
@@ -46,7 +56,7 @@ fn parse_as<P: Parser>(arguments: Vec<OsString>) -> P {
     P::parse_from(arguments.into_iter().map(two_dashes))
 }
 
-/// Go's flags may begin with one dash or with two.
+/// Makes one dash two: Go's flags may begin with either.
 fn two_dashes(argument: OsString) -> OsString {
     match argument.to_str() {
         Some(text) if text.len() > 2 && text.starts_with('-') && !text.starts_with("--") => format!("-{text}").into(),

@@ -1,4 +1,4 @@
-//! Opening the files of a base that the command line names.
+//! Opens the base that the command line names.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,13 +10,13 @@ use imagelib::source::Source;
 use media::base_file::BaseFile;
 
 use super::failure::Failure;
-use crate::arguments::{BaseArgument, BaseFilesArgument};
+use crate::arguments::BaseArgument;
 use crate::store::is_url;
 
-/// Where the first volume descriptor of an ISO 9660 image has its identifier (ECMA-119 §8.1.2).
+/// The offset of the identifier in the first volume descriptor of an ISO 9660 image (ECMA-119 §8.1.2).
 const ISO_IDENTIFIER: u64 = 16 * 2048 + 1;
 
-/// A base, opened and understood.
+/// An open base, and what it is.
 pub(super) struct OpenedBase {
     pub(super) base: Base,
     pub(super) files: BTreeMap<Role, BaseFile>,
@@ -24,21 +24,19 @@ pub(super) struct OpenedBase {
 
 impl OpenedBase {
     pub(super) fn open(argument: &BaseArgument) -> Result<Self, Failure> {
-        match &argument.files {
-            BaseFilesArgument::Path(path) => Self::open_single(path),
-            BaseFilesArgument::Named(files) => {
-                let opened = files.iter().map(|(role, path)| Ok((role, open(path)?)));
-                Self::probe(opened.collect::<Result<_, Failure>>()?)
-            }
+        if let Some(path) = argument.files.as_iso() {
+            return Self::open_single(path);
         }
+        let opened = argument.files.iter().map(|(role, path)| Ok((role, open(path)?)));
+        Self::probe(opened.collect::<Result<_, Failure>>()?)
     }
 
-    /// The base of no files, over which data images are made.
+    /// The base without files, which data images have.
     pub(super) fn nothing() -> Self {
         Self { base: Base::Nothing, files: BTreeMap::new() }
     }
 
-    /// A base of one file: an ISO where it says that it is one, or else an initramfs.
+    /// Opens a base of one file: an ISO if it has the identifier of one, otherwise an initramfs.
     pub(super) fn open_single(path: &Path) -> Result<Self, Failure> {
         let file = open(path)?;
         let role = if is_iso(&file).map_err(|error| unreadable(path, &error))? { Role::Iso } else { Role::Initrd };
@@ -55,12 +53,12 @@ impl OpenedBase {
 
 fn open(path: &Path) -> Result<BaseFile, Failure> {
     if is_url(path) {
-        let message = "a URL, and dayone reads bases from files: download it, and give the file's path";
-        return Err(Failure::System(format!("cannot open {}: it is {message}", path.display())));
+        let message = "it is a URL, and dayone reads bases from files: download it, and give the path of the file";
+        return Err(Failure::System(format!("cannot open {}: {message}", path.display())));
     }
     let file =
         BaseFile::open(path).map_err(|error| Failure::system(&format!("cannot open {}", path.display()), &error))?;
-    // To the kernel an empty file is an initramfs; to people it is a download that failed.
+    // The kernel accepts an empty file as an initramfs, but here it is a failed download.
     if file.size() == 0 { Err(Failure::Input(format!("{} is empty", path.display()))) } else { Ok(file) }
 }
 
@@ -78,7 +76,7 @@ fn refused(files: &BTreeMap<Role, BaseFile>, error: &BaseError) -> Failure {
     let paths: Vec<String> = files.values().map(|file| file.path().display().to_string()).collect();
     let paths = paths.join(", ");
     match error {
-        // Nobody said that it was one.
+        // The user has not said that the file is an initramfs.
         BaseError::Initramfs(InitramfsError::NotAnInitramfs { .. }) if files.len() == 1 => {
             Failure::Input(format!("{paths} is neither an ISO 9660 image nor an initramfs"))
         }

@@ -1,4 +1,4 @@
-//! `dayone check`: what is wrong with documents.
+//! `dayone check`: finds mistakes in documents.
 
 use hosts::network::{NMSTATE_VERSION, NetworkManagerVersion};
 use serde::Serialize;
@@ -11,17 +11,17 @@ use crate::findings::{FindingBody, NetworkManagerBody, findings};
 
 #[derive(Serialize)]
 struct Checked<'a> {
-    /// The hosts that were found, by name; a document without a name is null.
+    /// The names of the hosts; null for a host without a name.
     hosts: Vec<Option<&'a str>>,
     findings: Vec<FindingBody>,
-    /// The release of nmstate that was asked.
+    /// The version of nmstate that converted the documents.
     nmstate_version: &'static str,
     network_manager: NetworkManagerBody,
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let release = release(arguments)?;
-    let checked = documents::read_for(&arguments.files, release)?;
+    let checked = documents::convert(&arguments.files, release)?;
     let report = &checked.report;
     match arguments.format {
         OutputFormat::Text => {
@@ -44,18 +44,17 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         }
     }
     let outcome = if report.has_errors() { Err(Failure::Findings) } else { Ok(()) };
-    // The process ends here: to free ten thousand hosts one value after the other takes longer than to check them against
-    // each other.
+    // The process ends here. To free ten thousand hosts takes longer than to compare them with each other.
     std::mem::forget(checked);
     outcome
 }
 
-/// The release of NetworkManager that the arguments say or the base shows.
+/// Returns the release of NetworkManager in the arguments or in the base.
 fn release(arguments: &CheckArguments) -> Result<Option<NetworkManagerVersion>, Failure> {
     let Some(base) = &arguments.base else { return Ok(arguments.network_manager) };
     let release = OpenedBase::open(base)?.base.network_manager_version();
     if release.is_none() {
-        terminal::remark("the base does not show which NetworkManager it has; 1.42 is assumed, as without --base\n");
+        terminal::remark("the base does not show its release of NetworkManager; dayone assumes 1.42\n");
     }
     Ok(release)
 }

@@ -9,60 +9,61 @@ use media::UrlForm;
 use media::listen::{Tls, TlsError};
 use tracing::{error, info, warn};
 
-use super::service::{self, FAILED, Service, wrong_use};
+use super::service::{self, FAILED, wrong_use};
 use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::host_images::Environment;
 use crate::logging;
 use crate::services::{ControllerConfig, ControllerServer, ImagesConfig};
 
-/// Where Kubernetes says which namespace a Pod is in.
+/// The file with the namespace of the Pod.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The namespace where nothing says another.
+/// The default namespace.
 const NAMESPACE: &str = "default";
 
-/// Serves until a signal comes.
+/// Serves until a signal stops the controller.
 pub(super) fn run(arguments: ControllerArguments) -> ExitCode {
-    if let Err(error) = logging::start(arguments.images.log_format, &arguments.images.log) {
-        return wrong_use(&error);
-    }
-    let environment = match Environment::read(variable, arguments.strict_environment) {
-        Ok(environment) => environment,
-        Err(error) => {
-            error!(%error, "environment not provided");
-            return ExitCode::from(FAILED);
+    let config = match start_logging(&arguments.images, arguments.strict_environment) {
+        Ok(environment) => config(arguments, environment),
+        Err(code) => return code,
+    };
+    match config {
+        Ok(config) => {
+            let reload = |_: &_| {
+                info!(
+                    "ignoring SIGHUP: the controller reads its bases, settings and certificates again when they change"
+                );
+            };
+            let start = ControllerServer::start(config);
+            service::run(start, reload, ControllerServer::stop, |_| FAILED)
         }
-    };
-    let config = match config(arguments, environment) {
-        Ok(config) => config,
-        Err(error) => return wrong_use(&error),
-    };
-    service::run(ControllerServer::start(config), |_| FAILED)
-}
-
-impl Service for ControllerServer {
-    fn reload(&self) {
-        info!("SIGHUP is ignored: the controller reads its bases, settings and certificates again when they change");
-    }
-
-    async fn stop(self) {
-        Self::stop(self).await;
+        Err(error) => wrong_use(&error),
     }
 }
 
-/// An environment variable that is text.
-pub(super) fn variable(name: &str) -> Option<String> {
+/// Starts the log, and reads the environment. The exit code is that of a failure.
+pub(super) fn start_logging(images: &ImagesArguments, strict_environment: bool) -> Result<Environment, ExitCode> {
+    logging::start(images.log_format, &images.log).map_err(|error| wrong_use(&error))?;
+    Environment::read(variable, strict_environment).map_err(|error| {
+        error!(%error, "environment not provided");
+        ExitCode::from(FAILED)
+    })
+}
+
+/// Returns an environment variable that is text.
+fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
 fn config(arguments: ControllerArguments, environment: Environment) -> Result<ControllerConfig, TlsError> {
-    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let namespace = given(arguments.namespace);
-    let own_namespace = given(variable("POD_NAMESPACE"))
-        .or_else(|| given(std::fs::read_to_string(NAMESPACE_FILE).ok().map(|text| text.trim().to_owned())))
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let namespace = non_empty(arguments.namespace);
+    let own_namespace = non_empty(variable("POD_NAMESPACE"))
+        .or_else(|| non_empty(std::fs::read_to_string(NAMESPACE_FILE).ok().map(|text| text.trim().to_owned())))
         .or_else(|| namespace.clone())
         .unwrap_or_else(|| NAMESPACE.to_owned());
-    let identity = given(variable("POD_NAME")).or_else(|| given(variable("HOSTNAME"))).unwrap_or_else(host_name);
+    let identity =
+        non_empty(variable("POD_NAME")).or_else(|| non_empty(variable("HOSTNAME"))).unwrap_or_else(host_name);
     let key = arguments.key_secret;
     Ok(ControllerConfig {
         environment,
@@ -74,7 +75,7 @@ fn config(arguments: ControllerArguments, environment: Environment) -> Result<Co
             MetricsAddress::Off => None,
             MetricsAddress::At(address) => Some(address.0),
         },
-        kubeconfig: given_path(arguments.kubeconfig),
+        kubeconfig: non_empty_path(arguments.kubeconfig),
         namespace,
         key_secret: (key.namespace.unwrap_or_else(|| own_namespace.clone()), key.name),
         own_namespace,
@@ -86,14 +87,14 @@ fn config(arguments: ControllerArguments, environment: Environment) -> Result<Co
     })
 }
 
-/// A path that is not empty.
-pub(super) fn given_path(path: Option<PathBuf>) -> Option<PathBuf> {
+/// Removes an empty path.
+pub(super) fn non_empty_path(path: Option<PathBuf>) -> Option<PathBuf> {
     path.filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Where images are served.
+/// Returns how to serve images.
 pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsError> {
-    let tls = match (given_path(arguments.images_tls_cert_file), given_path(arguments.images_tls_key_file)) {
+    let tls = match (non_empty_path(arguments.images_tls_cert_file), non_empty_path(arguments.images_tls_key_file)) {
         (Some(certificate), Some(key)) => Some(Tls::from_files(&certificate, &key)?),
         _ => None,
     };
@@ -101,7 +102,7 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsErro
     if let Some(path) = path {
         warn!(
             path,
-            "--images-publish-addr has a path, which the images' URLs leave out, as image-customization-controller's do"
+            "--images-publish-addr has a path; images' URLs leave it out, as in image-customization-controller"
         );
     }
     Ok(ImagesConfig {
@@ -109,7 +110,7 @@ pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsErro
         url,
         tls,
         per_address: arguments.images_connections_per_address.map(NonZeroU32::get),
-        cache_dir: given_path(arguments.cache_dir),
+        cache_dir: non_empty_path(arguments.cache_dir),
         drain: Duration::from_secs(arguments.drain_seconds),
     })
 }

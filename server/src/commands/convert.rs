@@ -1,4 +1,4 @@
-//! `dayone convert`: NMState in, keyfiles out, or what they will make of the host.
+//! `dayone convert`: converts NMState to keyfiles, or shows the network that they describe.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,25 +24,25 @@ struct Converted<'a> {
     /// The hosts without errors.
     hosts: Vec<ConvertedHost<'a>>,
     findings: Vec<FindingBody>,
-    /// The release of nmstate that converted.
+    /// The version of nmstate that converted the documents.
     nmstate_version: &'static str,
 }
 
 #[derive(Serialize)]
 struct ConvertedHost<'a> {
-    /// What the documents call it.
+    /// The host's name in the documents.
     name: Option<&'a str>,
-    /// The host name that it will have.
+    /// The host name that the host gets.
     hostname: Option<&'a HostName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keyfiles: Option<&'a [Keyfile]>,
-    /// What its network will be, in place of the keyfiles where that was asked for.
+    /// The host's network, instead of the keyfiles, for `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     topology: Option<&'a Topology>,
 }
 
 pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
-    let converted = documents::read(&arguments.files)?;
+    let converted = documents::convert(&arguments.files, None)?;
     let report = &converted.report;
     let hosts: Vec<(&HostSpec, &ConvertedNetwork)> =
         converted.hosts.iter().filter_map(|(host, network)| Some((host, network.as_ref()?))).collect();
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
     if report.has_errors() { Err(Failure::Findings) } else { Ok(()) }
 }
 
-/// The keyfiles one after the other, each below its name. The headings are comments to NetworkManager.
+/// Formats the keyfiles, each below its name. NetworkManager reads the headings as comments.
 fn as_text(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
     let mut text = String::new();
     for (host, network) in hosts {
@@ -104,14 +104,14 @@ fn as_text(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
     text
 }
 
-/// What a host's directory is called: a DNS name, or the MAC address of a host without one, so it is no path.
+/// Returns the name of a host's directory: a DNS name, or the MAC address of a host without a name. It has no slash.
 fn label(host: &HostSpec, network: &ConvertedNetwork) -> String {
     let hostname = || network.hostname.as_ref().map(ToString::to_string);
     let mac = || host.macs().next().map(|mac| mac.to_string().replace(':', "-"));
     host.name.clone().or_else(hostname).or_else(mac).unwrap_or_else(|| "unnamed".to_owned())
 }
 
-/// What each host's network will be, below the host's name.
+/// Formats each host's network below the host's name.
 fn explained(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
     let mut text = String::new();
     for (host, network) in hosts {
@@ -132,18 +132,18 @@ fn explained(hosts: &[(&HostSpec, &ConvertedNetwork)]) -> String {
 
 type Files<'a> = Vec<(PathBuf, Cow<'a, str>)>;
 
-/// Every host's keyfiles, with their places.
+/// Returns the keyfiles of all hosts, with their paths.
 fn keyfiles<'a>(directory: &Path, hosts: &[(&HostSpec, &'a ConvertedNetwork)]) -> Result<Files<'a>, Failure> {
     let labels = labels(directory, hosts)?;
     let files = hosts.iter().zip(labels).flat_map(|((_, network), label)| {
         let directory = if hosts.len() > 1 { directory.join(label) } else { directory.to_owned() };
-        let place = move |name: &str| directory.join(name);
-        network.keyfiles.iter().map(move |keyfile| (place(keyfile.name.as_str()), Cow::from(&keyfile.content)))
+        let file = move |keyfile: &'a Keyfile| (directory.join(keyfile.name.as_str()), Cow::from(&keyfile.content));
+        network.keyfiles.iter().map(file)
     });
     Ok(files.collect())
 }
 
-/// Every host's picture, with its place.
+/// Returns the pictures of all hosts, with their paths.
 fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a ConvertedNetwork)]) -> Result<Files<'a>, Failure> {
     let labels = labels(path, hosts)?;
     let files = hosts.iter().zip(labels).map(|((host, network), label)| {
@@ -156,11 +156,11 @@ fn pictures<'a>(path: &Path, hosts: &[(&HostSpec, &'a ConvertedNetwork)]) -> Res
     Ok(files.collect())
 }
 
-/// What the hosts are called where each has a file or a directory of its own.
+/// Returns the names of the hosts' files or directories, which must differ.
 fn labels(directory: &Path, hosts: &[(&HostSpec, &ConvertedNetwork)]) -> Result<Vec<String>, Failure> {
     let labels: Vec<String> = hosts.iter().map(|(host, network)| label(host, network)).collect();
     if labels.iter().collect::<BTreeSet<_>>().len() < labels.len() {
-        let message = format!("two hosts would be written to {}; convert them one by one", directory.display());
+        let message = format!("two hosts would get the same name in {}; convert them one by one", directory.display());
         return Err(Failure::Input(message));
     }
     Ok(labels)

@@ -1,4 +1,4 @@
-//! What goes into an image besides the network: the files that the arguments name, read.
+//! Reads the files that the arguments add to an image.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use super::files;
 use crate::arguments::{CustomisationArguments, FileArgument, InputFile};
 use crate::error_chain::chain;
 
-/// What the arguments name, read.
+/// The additions to an image besides the network.
 pub(super) struct Customisation {
-    /// The user's Ignition config, and its text.
+    /// The user's Ignition config, parsed and as text.
     pub(super) ignition: Option<(UserConfig, Vec<u8>)>,
     pub(super) ssh_keys: Vec<SshPublicKey>,
     pub(super) files: Vec<ExtraFile>,
@@ -51,7 +51,7 @@ fn ignition(path: &Path) -> Result<(UserConfig, Vec<u8>), Failure> {
     Ok((config, text))
 }
 
-/// A key as it is, or all keys in a file. What is neither is not repeated: it may be a private key.
+/// Parses a key, or all keys in a file. An error does not quote the argument, because it may be a private key.
 fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
     let error = match argument.parse() {
         Ok(key) => return Ok(vec![key]),
@@ -65,11 +65,10 @@ fn ssh_keys(argument: &str) -> Result<Vec<SshPublicKey>, Failure> {
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let keys = lines.map(|(number, line)| {
-        let place = || format!("{}, line {}", path.display(), number + 1);
-        line.parse().map_err(|error| Failure::input(&place(), &error))
+        line.parse().map_err(|error| Failure::input(&format!("{}, line {}", path.display(), number + 1), &error))
     });
     let keys: Vec<SshPublicKey> = keys.collect::<Result<_, Failure>>()?;
-    if keys.is_empty() { Err(Failure::Input(format!("{} holds no SSH key", path.display()))) } else { Ok(keys) }
+    if keys.is_empty() { Err(Failure::Input(format!("{} has no SSH key", path.display()))) } else { Ok(keys) }
 }
 
 fn extra_file(argument: &FileArgument) -> Result<ExtraFile, Failure> {

@@ -1,4 +1,4 @@
-//! `dayone doctor`: what readers of virtual media would make of a URL.
+//! `dayone doctor`: tests how readers of virtual media would read a URL.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,12 +10,13 @@ use indicatif::BinaryBytes;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 
-use super::failure::Failure;
+use super::failure::{Failure, block_on};
+use super::findings::counted;
 use super::terminal::{self, ERROR, WARNING, plain};
 use crate::arguments::{DoctorArguments, OutputFormat};
 use doctor::{self, Diagnosis, Examination, Finding, Options, Severity, Trust};
 
-/// How what is as it should be looks on a terminal.
+/// The style of a success on a terminal.
 const OK: Style = AnsiColor::Green.on_default().bold();
 
 pub(super) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
@@ -25,12 +26,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
         None => Trust::System,
     };
     let options = Options { trust, slow: Duration::from_secs(arguments.slow) };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::system("cannot start threads", &error))?;
-    let diagnosis = runtime.block_on(doctor::examine(&arguments.url, &options));
-    runtime.shutdown_background();
+    let diagnosis = block_on(doctor::examine(&arguments.url, &options))?;
     let diagnosis = diagnosis.map_err(|error| Failure::System(error.to_string()))?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&diagnosis)?,
@@ -44,7 +40,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let found: Vec<_> = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)
         .map_err(|error| Failure::system(&what(), &error))?;
-    if found.is_empty() { Err(Failure::System(format!("{}: there is none in it", what()))) } else { Ok(found) }
+    if found.is_empty() { Err(Failure::System(format!("{}: the file has none", what()))) } else { Ok(found) }
 }
 
 fn as_text(diagnosis: &Diagnosis) -> String {
@@ -52,20 +48,15 @@ fn as_text(diagnosis: &Diagnosis) -> String {
     let size = diagnosis.size.map(|size| format!(": {}", BinaryBytes(size))).unwrap_or_default();
     // Writing to a String does not fail.
     let _ = writeln!(text, "{}{size}", plain(&diagnosis.url));
-    let mut given = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     for examination in &diagnosis.examinations {
-        write_examination(&mut text, examination, &mut given);
+        write_examination(&mut text, examination, &mut shown);
     }
-    let counted = |number: usize, one: &str, several: &str| match number {
-        0 => format!("no {several}"),
-        1 => format!("1 {one}"),
-        _ => format!("{number} {several}"),
-    };
     let _ = writeln!(
         text,
         "{}, {}; {} requests, {}, {:.0} s",
-        counted(diagnosis.count(Severity::Fails), "failure", "failures"),
-        counted(diagnosis.count(Severity::Warning), "warning", "warnings"),
+        counted(diagnosis.count(Severity::Fails), "failure"),
+        counted(diagnosis.count(Severity::Warning), "warning"),
         diagnosis.requests,
         BinaryBytes(diagnosis.bytes),
         diagnosis.seconds
@@ -73,13 +64,13 @@ fn as_text(diagnosis: &Diagnosis) -> String {
     text
 }
 
-/// `given` is the advice that was given before: it is not repeated.
-fn write_examination(text: &mut String, examination: &Examination, given: &mut BTreeSet<&'static str>) {
+/// Writes an examination. `shown` has the advice that is not repeated.
+fn write_examination(text: &mut String, examination: &Examination, shown: &mut BTreeSet<&'static str>) {
     let style = style(examination.outcome);
     let outcome = examination.outcome.to_string();
     let _ = writeln!(text, "{style}{outcome:<7}{style:#}  {}", examination.title);
     for finding in &examination.findings {
-        let advice = if given.insert(finding.advice) { finding.advice } else { "" };
+        let advice = if shown.insert(finding.advice) { finding.advice } else { "" };
         write_finding(text, finding, advice);
     }
 }

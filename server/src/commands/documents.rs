@@ -1,4 +1,4 @@
-//! The user's documents: read from files, and the networks that they describe.
+//! Reads the user's documents from files, and converts the hosts in them.
 
 use hosts::every_host::{Converted, ConvertedHost, EveryHost};
 use hosts::input::{self, ChooseError, Limits, Text};
@@ -11,7 +11,7 @@ use super::files::ReadFile;
 use super::{files, findings, terminal};
 use crate::arguments::InputFile;
 
-/// Files with documents, as they were read.
+/// Files with documents, which have been read.
 pub(super) struct Documents(Vec<ReadFile>);
 
 impl Documents {
@@ -20,7 +20,7 @@ impl Documents {
     }
 
     fn texts(&self) -> impl Iterator<Item = Text<'_>> {
-        // Of a single file, every finding would begin with a name that the user has just typed.
+        // With a single file, findings need no file name: the user has just typed it.
         let several = self.0.len() > 1;
         self.0.iter().map(move |ReadFile { name, found, content }| {
             let named = several || *found || Text::is_told_by_name(name);
@@ -28,7 +28,7 @@ impl Documents {
         })
     }
 
-    /// Says of findings where in the files they are.
+    /// Adds their positions in the files to findings.
     fn locate(&self, report: &mut Report) {
         input::locate_within(Limits::FILES, self.texts(), report);
         if let [only] = self.0.as_slice() {
@@ -37,13 +37,9 @@ impl Documents {
     }
 }
 
-/// Reads files as one set of documents, and converts and checks every host in it.
-pub(super) fn read(files: &[InputFile]) -> Result<Converted, Failure> {
-    read_for(files, None)
-}
-
-/// [`read`], for a release of NetworkManager on the hosts, where it is known.
-pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersion>) -> Result<Converted, Failure> {
+/// Reads files as one set of documents, and converts and checks every host in it, for the release of NetworkManager on the hosts
+/// if it is known.
+pub(super) fn convert(files: &[InputFile], release: Option<NetworkManagerVersion>) -> Result<Converted, Failure> {
     let documents = Documents::read(files)?;
     let input = input::read_within(Limits::FILES, documents.texts());
     let mut converted = EveryHost::convert(input, Target::keyfiles(release)).into_converted();
@@ -51,8 +47,7 @@ pub(super) fn read_for(files: &[InputFile], release: Option<NetworkManagerVersio
     Ok(converted)
 }
 
-/// The network of the only host in the files, or of the one called `name`, for what its system takes, with warnings. Errors
-/// have been shown.
+/// Returns the network of the only host in the files, or of the host `name`, for the given target, with warnings. Prints errors.
 pub(super) fn one_host(
     files: &[InputFile],
     name: Option<&str>,
@@ -62,13 +57,13 @@ pub(super) fn one_host(
     let mut every = EveryHost::convert(input::read_within(Limits::FILES, documents.texts()), target);
     let mut report = every.take_common_findings();
     documents.locate(&mut report);
-    // An error in a document may be about the host that is meant, or keep it from being seen.
+    // A document with errors may describe the selected host.
     if report.has_errors() {
-        return Err(shown(&report));
+        return Err(print_findings(&report));
     }
     let ConvertedHost { network, findings, .. } = every.choose(name).map_err(|error| {
-        // Why a host was left out is among the warnings.
-        shown(&report);
+        // The warnings tell why dayone left out a host.
+        print_findings(&report);
         match error {
             ChooseError::NoHost => Failure::Input(error.to_string()),
             _ => Failure::System(format!("{error} (--host-name NAME)")),
@@ -79,22 +74,22 @@ pub(super) fn one_host(
     documents.locate(&mut report);
     match network {
         Some(network) => Ok((network, report)),
-        None => Err(shown(&report)),
+        None => Err(print_findings(&report)),
     }
 }
 
-fn shown(report: &Report) -> Failure {
+fn print_findings(report: &Report) -> Failure {
     terminal::remark(&findings::as_text(report));
     Failure::Findings
 }
 
-/// The BMC of the only host in the files that has one, or of the one called `name`. Errors have been shown.
+/// Returns the BMC of the only host in the files that has one, or of the host `name`. Prints errors.
 pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc, Failure> {
     let documents = Documents::read(files)?;
     let (mut bmcs, mut report) = input::read_bmcs(documents.texts());
     documents.locate(&mut report);
     if report.has_errors() {
-        return Err(shown(&report));
+        return Err(print_findings(&report));
     }
     if let Some(name) = name {
         bmcs.retain(|host| host.name == name);
@@ -102,12 +97,10 @@ pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc
     let names: Vec<&str> = bmcs.iter().map(|host| host.name.as_str()).collect();
     if names.len() > 1 {
         let names = names.join(", ");
-        return Err(Failure::System(format!(
-            "one BMC at a time, and these hosts have one: {names} (--host-name NAME)"
-        )));
+        return Err(Failure::System(format!("several hosts have a BMC: {names}; select one with --host-name NAME")));
     }
     bmcs.pop().ok_or_else(|| match name {
-        Some(name) => Failure::Input(format!("the documents have no host {name:?} with the address of its BMC")),
-        None => Failure::Input("the documents have no host with the address of its BMC".to_owned()),
+        Some(name) => Failure::Input(format!("the documents have no host {name:?} with a BMC address")),
+        None => Failure::Input("the documents have no host with a BMC address".to_owned()),
     })
 }

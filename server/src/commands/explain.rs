@@ -1,4 +1,4 @@
-//! `dayone explain`: what the findings of a code mean.
+//! `dayone explain`: explains the codes of findings.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::failure::Failure;
 use super::terminal::{self, HEADING};
 use crate::arguments::{ExplainArguments, OutputFormat};
 
-/// How many codes are named that may have been meant.
-const NEAR: usize = 3;
+/// How many similar codes an error names at most.
+const MOST_SIMILAR: usize = 3;
 
 #[derive(Serialize)]
 struct Explained {
@@ -18,16 +18,14 @@ struct Explained {
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let asked: Result<Vec<_>, _> =
-        arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code))).collect();
-    let (asked, all) = (asked?, arguments.codes.is_empty());
+    let codes = arguments.codes.iter().map(|code| explain(code).ok_or_else(|| unknown(code)));
+    let selected: Vec<&Explanation> = codes.collect::<Result<_, _>>()?;
+    let all = selected.is_empty();
     match arguments.format {
         OutputFormat::Text if all => terminal::print(&list(explanations())),
-        OutputFormat::Text => terminal::print(&asked.into_iter().map(in_full).collect::<Vec<_>>().join("\n")),
-        OutputFormat::Json => {
-            let explanations = if all { explanations().iter().collect() } else { asked };
-            terminal::print_json(&Explained { explanations })
-        }
+        OutputFormat::Text => terminal::print(&selected.into_iter().map(in_full).collect::<Vec<_>>().join("\n")),
+        OutputFormat::Json if all => terminal::print_json(&Explained { explanations: explanations().iter().collect() }),
+        OutputFormat::Json => terminal::print_json(&Explained { explanations: selected }),
     }
 }
 
@@ -60,7 +58,7 @@ fn unknown(code: &str) -> Failure {
     Failure::System(format!("no finding has the code {code:?}; {near}"))
 }
 
-/// The codes that `code` may have been meant to be, the likeliest first.
+/// Returns the codes that are similar to `code`, the most similar first.
 fn nearest(code: &str) -> Vec<&'static str> {
     let code: String = code.chars().take(80).collect::<String>().to_ascii_lowercase();
     let mut near: Vec<(f64, &str)> = explanations()
@@ -69,7 +67,7 @@ fn nearest(code: &str) -> Vec<&'static str> {
         .filter(|(likeness, known)| *likeness > 0.85 || (code.len() > 3 && known.contains(&code)))
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    near.into_iter().take(NEAR).map(|(_, code)| code).collect()
+    near.into_iter().take(MOST_SIMILAR).map(|(_, code)| code).collect()
 }
 
 #[cfg(test)]
@@ -77,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_have_been_meant_is_named() {
+    fn similar_codes_are_named() {
         assert_eq!(nearest("ip-not-enable").first(), Some(&"ip-not-enabled"));
         assert_eq!(nearest("IP_not_enabled").first(), Some(&"ip-not-enabled"));
         assert!(nearest("base64").contains(&"secret-not-base64"));

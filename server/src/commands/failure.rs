@@ -1,46 +1,62 @@
-//! How the commands that are not a server end: what they say, and the exit code.
+//! Failures of the commands that are not servers, with their messages and exit codes.
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::process::ExitCode;
 
+use super::terminal;
 use crate::error_chain::chain;
 
-/// Why a command did not do what it was asked to do.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The documents have errors, which have been shown.
+    /// The documents have errors, which the command has printed.
     Findings,
-    /// It was done as far as can be seen, which is not far enough to say whether it has worked. That has been shown.
+    /// dayone cannot tell whether the hosts have booted, and has printed that.
     Unknown,
-    /// What was handed over cannot be used: an image, a document, a combination of them.
+    /// An image or a document is not usable, or their combination is not.
     Input(String),
-    /// A BMC did not do what it was asked to do.
+    /// A BMC did not do what dayone asked of it.
     Bmc(String),
-    /// The arguments make no sense together, or a file cannot be read or written.
+    /// The arguments contradict each other, or dayone cannot read or write a file.
     System(String),
-    /// The user pressed Ctrl-C, or somebody else ended the program politely. With what that means for what was asked.
+    /// A signal interrupted the command. The text tells what that means for its work.
     Interrupted(Cow<'static, str>),
 }
 
 impl Failure {
-    /// What was handed over is at fault; `what` names it.
+    /// An image or a document is not usable; `what` names it.
     pub(super) fn input(what: &str, error: &dyn Error) -> Self {
         Self::Input(format!("{what}: {}", chain(error)))
     }
 
-    /// Reading or writing failed; `what` says what could not be done.
+    /// Reading or writing failed; `what` names the action that failed.
     pub(super) fn system(what: &str, error: &dyn Error) -> Self {
         Self::System(format!("{what}: {}", chain(error)))
     }
 
-    /// The exit code.
-    pub(super) fn code(&self) -> u8 {
+    /// Prints why the command failed, and returns the exit code.
+    pub(super) fn report(&self) -> ExitCode {
         match self {
+            Self::Findings | Self::Unknown => {}
+            Self::Input(message) | Self::Bmc(message) | Self::System(message) => terminal::complain(message),
+            Self::Interrupted(consequence) => terminal::complain(&format!("interrupted; {consequence}")),
+        }
+        ExitCode::from(match self {
             Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
             Self::System(_) => 2,
             Self::Unknown => 3,
-            // What shells say of a program that SIGINT has ended.
+            // The exit code that shells give to a program that SIGINT has ended.
             Self::Interrupted(_) => 130,
-        }
+        })
     }
+}
+
+/// Starts a runtime, runs `work` on it, and does not wait for threads that still read a disk.
+pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::system("cannot start threads", &error))?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(outcome)
 }

@@ -1,4 +1,4 @@
-//! The files that the arguments mean. A directory means the documents below it.
+//! Reads the files in the arguments. A directory stands for the documents below it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,25 +9,25 @@ use super::failure::Failure;
 use crate::arguments::InputFile;
 use crate::store::is_url;
 
-/// Where reading stops, of all files together. The library takes far less, and says so; this is for what never ends.
+/// The maximum size of all files together. The library refuses much smaller documents; this limit is for endless files.
 const MOST: u64 = 512 << 20;
 
-/// What documents' files end in. Whatever else is in a directory is none.
-const ENDS: [&str; 7] = [".yaml", ".yml", ".json", ".csv", ".ini", ".inventory", ".nmconnection"];
+/// The extensions of documents. dayone ignores all other files in a directory.
+const EXTENSIONS: [&str; 7] = [".yaml", ".yml", ".json", ".csv", ".ini", ".inventory", ".nmconnection"];
 
-/// How deep directories are looked into.
-const DEPTH: usize = 32;
+/// How deep dayone reads directories.
+const MAX_DEPTH: usize = 32;
 
 /// A file that has been read.
 pub(super) struct ReadFile {
-    /// What it is called in findings: as on the command line, below a directory by the way from there.
+    /// Its name in findings: the path on the command line, or the path below a directory.
     pub(super) name: String,
-    /// Whether it was found in a directory.
+    /// Whether dayone found it in a directory.
     pub(super) found: bool,
     pub(super) content: Vec<u8>,
 }
 
-/// Reads files; of directories, all documents below them, sorted by their paths.
+/// Reads files, and all documents below directories, sorted by path.
 pub(super) fn read_all(files: &[InputFile]) -> Result<Vec<ReadFile>, Failure> {
     if files.iter().filter(|file| **file == InputFile::StandardInput).count() > 1 {
         return Err(Failure::System("standard input (-) can be read only once".to_owned()));
@@ -37,7 +37,7 @@ pub(super) fn read_all(files: &[InputFile]) -> Result<Vec<ReadFile>, Failure> {
     for file in files {
         match file {
             InputFile::Path(directory) if directory.is_dir() => {
-                // Of several arguments, each file is called by the whole of its path, so that no two have one name.
+                // With several arguments, names are whole paths, so that they differ.
                 let top = if files.len() == 1 { directory.as_path() } else { Path::new("") };
                 for path in documents_below(directory)? {
                     let name = path.strip_prefix(top).unwrap_or(&path).display().to_string();
@@ -51,22 +51,22 @@ pub(super) fn read_all(files: &[InputFile]) -> Result<Vec<ReadFile>, Failure> {
     Ok(all)
 }
 
-/// The content of one file, or of standard input.
+/// Reads one file, or standard input.
 pub(super) fn read_one(file: &InputFile) -> Result<Vec<u8>, Failure> {
     read(file, &mut MOST.clone())
 }
 
-/// Reads a file, and takes its size from what is left to read. One that has more is cut off, and then too large for the
-/// library; behind it nothing is left.
+/// Reads a file, and subtracts its size from `left`. It cuts off a larger file, which is then too large for the library, and after
+/// which nothing is left.
 fn read(file: &InputFile, left: &mut u64) -> Result<Vec<u8>, Failure> {
     if *left == 0 {
-        return Err(Failure::Input(format!("cannot read {file}: all files before it have {} MiB already", MOST >> 20)));
+        return Err(Failure::Input(format!("cannot read {file}: the files before it already have {} MiB", MOST >> 20)));
     }
     if let InputFile::Path(path) = file
         && is_url(path)
     {
-        let message = "a URL, and dayone reads documents from files: download it, or pipe it into dayone (-)";
-        return Err(Failure::System(format!("cannot read {file}: it is {message}")));
+        let message = "it is a URL, and dayone reads documents from files: download it, or pipe it into dayone (-)";
+        return Err(Failure::System(format!("cannot read {file}: {message}")));
     }
     let mut content = Vec::new();
     let result = match file {
@@ -78,22 +78,22 @@ fn read(file: &InputFile, left: &mut u64) -> Result<Vec<u8>, Failure> {
     Ok(content)
 }
 
-/// The documents below a directory. Hidden files and directories are left out: editors, version control and Kubernetes'
-/// volumes keep their own copies there.
+/// Finds the documents below a directory. It leaves out hidden files and directories, in which editors, version control and
+/// Kubernetes' volumes keep copies.
 fn documents_below(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    look_into(directory, DEPTH, &mut seen, &mut found)
+    search(directory, MAX_DEPTH, &mut seen, &mut found)
         .map_err(|(path, error)| Failure::system(&format!("cannot read {}", path.display()), &error))?;
     if found.is_empty() {
-        let message = format!("{} holds no documents (files that end in {})", directory.display(), ENDS.join(", "));
+        let message = format!("{} has no documents (files that end in {})", directory.display(), EXTENSIONS.join(", "));
         return Err(Failure::Input(message));
     }
     found.sort();
     Ok(found)
 }
 
-fn look_into(
+fn search(
     directory: &Path,
     depth: usize,
     seen: &mut BTreeSet<PathBuf>,
@@ -103,7 +103,7 @@ fn look_into(
         let path = path.to_owned();
         move |error| (path, error)
     };
-    // A link may lead back up, and to what has been looked into already.
+    // A link may lead to a directory above, or to one that was searched before.
     if depth == 0 || !seen.insert(fs::canonicalize(directory).map_err(of(directory))?) {
         return Ok(());
     }
@@ -111,7 +111,7 @@ fn look_into(
     for entry in fs::read_dir(directory).map_err(of(directory))? {
         entries.push(entry.map_err(of(directory))?.file_name());
     }
-    // In the order of their names, so that it does not depend on the file system which of two links is followed.
+    // Sort the names, so that the file system does not determine which of two links to follow.
     entries.sort();
     for name in entries {
         let text = name.to_string_lossy().to_ascii_lowercase();
@@ -120,12 +120,12 @@ fn look_into(
         }
         let path = directory.join(&name);
         let Ok(metadata) = fs::metadata(&path) else {
-            // A link to nothing is reported where it claims to be a document.
+            // Report a broken link if its name is that of a document.
             found.extend(is_document(&text).then_some(path));
             continue;
         };
         if metadata.is_dir() {
-            look_into(&path, depth - 1, seen, found)?;
+            search(&path, depth - 1, seen, found)?;
         } else if metadata.is_file() && is_document(&text) {
             found.push(path);
         }
@@ -135,5 +135,5 @@ fn look_into(
 
 fn is_document(name: &str) -> bool {
     let name = name.strip_suffix(".gz").unwrap_or(name);
-    ENDS.iter().any(|end| name.ends_with(end))
+    EXTENSIONS.iter().any(|end| name.ends_with(end))
 }

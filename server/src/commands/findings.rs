@@ -7,23 +7,18 @@ use vocabulary::report::{Finding, Position, Report, Severity, explain};
 
 use super::terminal::{ERROR, HEADING, WARNING, plain};
 
-/// One line for each finding, as compilers and their readers have it: file, line and column, severity, sentence with its
-/// path, code.
+/// Formats one line for each finding, as compilers do: file, line and column, severity, message with its path, code.
 pub(super) fn as_text(report: &Report) -> String {
-    let mut text = String::new();
-    for finding in sorted(report) {
-        write_line(&mut text, finding);
-    }
-    text
+    sorted(report).into_iter().map(finding_line).collect()
 }
 
-/// [`as_text`], and below the first finding of each code what will happen on the host, and how to fix it.
+/// Formats findings like [`as_text`], with the effect and the fix below the first finding of each code.
 pub(super) fn in_full(report: &Report) -> String {
     let mut text = String::new();
-    let mut told = BTreeSet::new();
+    let mut explained = BTreeSet::new();
     for finding in sorted(report) {
-        write_line(&mut text, finding);
-        if let Some(explanation) = explain(finding.code).filter(|_| told.insert(finding.code)) {
+        text.push_str(&finding_line(finding));
+        if let Some(explanation) = explain(finding.code).filter(|_| explained.insert(finding.code)) {
             // Writing to a String does not fail.
             let _ = writeln!(text, "    effect: {}", explanation.effect);
             let _ = writeln!(text, "    fix:    {}", explanation.fix);
@@ -32,26 +27,26 @@ pub(super) fn in_full(report: &Report) -> String {
     text
 }
 
-/// By file, line and column; behind them what has none, in the order in which it was found.
+/// Sorts findings by file, line and column. Findings without a position come last, in their order.
 fn sorted(report: &Report) -> Vec<&Finding> {
     let mut findings: Vec<&Finding> = report.findings().iter().collect();
     findings.sort_by_key(|finding| finding.position.as_ref().map_or((true, None), |position| (false, Some(position))));
     findings
 }
 
-fn write_line(text: &mut String, finding: &Finding) {
+fn finding_line(finding: &Finding) -> String {
     let Finding { severity, code, position, .. } = finding;
-    text.push_str(&line(&severity.to_string(), position.as_ref(), &finding.to_string(), code));
+    line(&severity.to_string(), position.as_ref(), &finding.to_string(), code)
 }
 
-/// A line about a finding, which a server may have found.
+/// Formats a finding, also one from a server.
 pub(super) fn line(severity: &str, position: Option<&Position>, sentence: &str, code: &str) -> String {
     let style = if severity == "error" { ERROR } else { WARNING };
     let (mut text, mut sentence) = (String::new(), sentence);
     // Writing to a String does not fail.
     if let Some(Position { file: Some(file), line, column, .. }) = position {
         let _ = write!(text, "{HEADING}{}:{line}:{column}:{HEADING:#} ", plain(file));
-        // Of several files, the path says it as well.
+        // With several files, the path has the file name as well.
         if let Some(rest) = sentence.strip_prefix(&format!("{file}: ")) {
             sentence = rest;
         }
@@ -64,14 +59,18 @@ pub(super) fn line(severity: &str, position: Option<&Position>, sentence: &str, 
     text
 }
 
-/// `2 errors, 1 warning`.
+/// Counts things: `no errors`, `1 warning`.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    match number {
+        0 => format!("no {thing}s"),
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+/// Summarises a report: `2 errors, 1 warning`.
 pub(super) fn summary(report: &Report) -> String {
     let count = |severity| report.findings().iter().filter(|finding| finding.severity == severity).count();
-    let counted = |number: usize, what: &str| match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    };
     format!("{}, {}", counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"))
 }
 

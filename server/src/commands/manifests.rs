@@ -1,4 +1,4 @@
-//! `dayone manifests`: hosts in, Kubernetes objects out.
+//! `dayone manifests`: writes hosts as Kubernetes objects.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{documents, findings, output_files, terminal};
 use crate::arguments::ManifestsArguments;
 
 pub(super) fn run(arguments: &ManifestsArguments) -> Result<(), Failure> {
-    let mut converted = documents::read(&arguments.files)?;
+    let mut converted = documents::convert(&arguments.files, None)?;
     for name in &arguments.host_names {
         if !converted.hosts.iter().any(|(host, _)| is_called(host, name)) {
             let names: Vec<&str> = converted.hosts.iter().filter_map(|(host, _)| host.name.as_deref()).collect();
@@ -29,23 +29,19 @@ pub(super) fn run(arguments: &ManifestsArguments) -> Result<(), Failure> {
         install_coreos: arguments.install_coreos,
     };
     let hosts = converted.hosts.iter().map(|(host, _)| host);
-    let (made, found) = manifests(hosts, &options);
+    let (manifests, findings_of_manifests) = manifests(hosts, &options);
     let mut report = converted.report;
-    report.append(found);
+    report.append(findings_of_manifests);
     terminal::remark(&findings::as_text(&report));
     if report.has_errors() {
         return Err(Failure::Findings);
     }
     let Some(directory) = &arguments.output else {
-        return terminal::print(&made.iter().map(|host| host.yaml.as_str()).collect::<Vec<_>>().join("---\n"));
+        return terminal::print(&manifests.iter().map(|host| host.yaml.as_str()).collect::<Vec<_>>().join("---\n"));
     };
     let files: Vec<(PathBuf, &str)> =
-        made.iter().map(|host| (directory.join(format!("{}.yaml", host.host)), host.yaml.as_str())).collect();
-    output_files::write_all(&files, arguments.force)?;
-    for (path, _) in files {
-        terminal::remark(&format!("wrote {}\n", path.display()));
-    }
-    Ok(())
+        manifests.iter().map(|host| (directory.join(format!("{}.yaml", host.host)), host.yaml.as_str())).collect();
+    output_files::write_and_list(&files, arguments.force)
 }
 
 fn is_called(host: &HostSpec, name: &str) -> bool {

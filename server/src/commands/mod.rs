@@ -1,4 +1,4 @@
-//! What `dayone` can be told to do: one file per subcommand.
+//! The commands of `dayone`: one file or directory per command.
 
 mod base;
 mod bmc;
@@ -10,7 +10,6 @@ mod convert;
 mod customisation;
 mod doctor;
 mod documents;
-mod ending;
 mod explain;
 mod failure;
 mod files;
@@ -31,22 +30,23 @@ use std::process::ExitCode;
 
 use crate::arguments::{Arguments, BmcCommand, Command};
 
-/// Does what the arguments say.
+/// Runs the command.
 pub fn run(arguments: Arguments) -> ExitCode {
-    match arguments.command {
-        Command::Serve(arguments) => serve::run(*arguments),
-        Command::Controller(arguments) => controller::run(*arguments),
-        Command::StaticServer(arguments) => static_server::run(*arguments),
-        Command::Boot(arguments) => ending::exit_code(boot::run(&arguments)),
-        Command::Build(arguments) => ending::exit_code(build::run(*arguments)),
-        Command::Convert(arguments) => ending::exit_code(convert::run(&arguments)),
-        Command::SecondStep(arguments) => ending::exit_code(second_step::run(&arguments)),
-        Command::Manifests(arguments) => ending::exit_code(manifests::run(&arguments)),
-        Command::Inspect(arguments) => ending::exit_code(inspect::run(&arguments)),
-        Command::Bmc(BmcCommand::Probe(arguments)) => ending::exit_code(bmc::probe(&arguments)),
-        Command::Eject(arguments) => ending::exit_code(bmc::eject(&arguments)),
-        Command::Doctor(arguments) => ending::exit_code(doctor::run(&arguments)),
-        Command::Explain(arguments) => ending::exit_code(explain::run(&arguments)),
-        Command::Check(arguments) => ending::exit_code(check::run(&arguments)),
-    }
+    let result = match arguments.command {
+        Command::Serve(arguments) => return serve::run(*arguments),
+        Command::Controller(arguments) => return controller::run(*arguments),
+        Command::StaticServer(arguments) => return static_server::run(*arguments),
+        Command::Boot(arguments) => boot::run(&arguments),
+        Command::Build(arguments) => build::run(*arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::SecondStep(arguments) => second_step::run(&arguments),
+        Command::Manifests(arguments) => manifests::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Bmc(BmcCommand::Probe(arguments)) => bmc::probe(&arguments),
+        Command::Eject(arguments) => bmc::eject(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+    };
+    result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! Small files that a command writes into a directory: all of them, or none.
+//! Writes small files into a directory: either all of them, or none.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write as _};
@@ -6,16 +6,16 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
-use super::partial;
+use super::{partial, terminal};
 
-/// Writes every file, or nothing if any is in the way: there with another content, unless `force` is set.
+/// Writes all files. If one of them exists with a different content, writes nothing, unless `force` is set.
 pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for (path, content) in files {
         match fs::read(path) {
-            Ok(there) if there == content.as_bytes() => {}
+            Ok(existing) if existing == content.as_bytes() => {}
             Ok(_) if !force => {
-                let message = format!("{} is there with another content; --force replaces it", path.display());
+                let message = format!("{} exists with a different content; --force replaces it", path.display());
                 return Err(Failure::System(message));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -30,7 +30,16 @@ pub(super) fn write_all(files: &[(PathBuf, &str)], force: bool) -> Result<(), Fa
     Ok(())
 }
 
-/// Whole or not at all, and for the owner's eyes only from the first byte on.
+/// Writes all files like [`write_all`], and prints their paths.
+pub(super) fn write_and_list(files: &[(PathBuf, &str)], force: bool) -> Result<(), Failure> {
+    write_all(files, force)?;
+    for (path, _) in files {
+        terminal::remark(&format!("wrote {}\n", path.display()));
+    }
+    Ok(())
+}
+
+/// Writes a file completely or not at all. Only its owner can ever read it.
 fn write(path: &Path, content: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;

@@ -1,4 +1,4 @@
-//! Files that are being written: under another name until they are whole, and gone if they never will be.
+//! Incomplete files: they have a temporary name until they are complete, and are removed otherwise.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,24 +11,24 @@ use tempfile::NamedTempFile;
 const PREFIX: &str = ".dayone-";
 const SUFFIX: &str = ".partial";
 
-/// Makes a file in `directory`, which can be renamed to its final name; with mode 0600, since it may hold secrets. Files
-/// that others did not complete, since they were killed, are removed.
+/// Creates a file in `directory`, which the caller can rename to its final name. It has mode 0600, because it may hold secrets.
+/// Also removes incomplete files of processes that were killed.
 ///
-/// Whoever writes such a file holds a lock on it, which the kernel takes back when the process ends. Where the file system
-/// knows no locks, nothing is removed.
+/// A process holds a lock on the file that it writes, which the kernel releases when the process ends. If the file system does
+/// not support locks, nothing is removed.
 pub(super) fn create(directory: &Path) -> io::Result<NamedTempFile> {
     remove_stale(directory);
     loop {
         let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(directory)?;
         let _ = rustix::fs::flock(file.as_file(), FlockOperation::LockExclusive);
-        // Somebody may have taken it for a stale one before it was locked.
+        // Before the lock, another process may have removed the file as a stale one.
         if file.as_file().metadata()?.nlink() > 0 {
             return Ok(file);
         }
     }
 }
 
-/// Removes what nobody writes any more. What cannot be looked at or removed is somebody else's business.
+/// Removes incomplete files that no process writes any more. Ignores errors: such files may belong to somebody else.
 fn remove_stale(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -44,9 +44,9 @@ fn remove_if_stale(path: &Path) -> io::Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = File::options().read(true).write(true).custom_flags(flags).open(path)?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    // It may have been completed and renamed since it was found, and another file may have its name.
-    let (held, there) = (file.metadata()?, fs::symlink_metadata(path)?);
-    if (held.dev(), held.ino()) == (there.dev(), there.ino()) { fs::remove_file(path) } else { Ok(()) }
+    // The file may have been completed and renamed meanwhile, and another file may have its name.
+    let (held, named) = (file.metadata()?, fs::symlink_metadata(path)?);
+    if (held.dev(), held.ino()) == (named.dev(), named.ino()) { fs::remove_file(path) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_writes_any_more_is_removed_and_nothing_else() {
+    fn only_stale_partial_files_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         for name in [".dayone-a1b2c3.partial", ".dayone-other", "x.partial", "disk.iso"] {

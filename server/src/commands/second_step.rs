@@ -1,4 +1,4 @@
-//! `dayone second-step`: br-ex documents in, MachineConfigs out.
+//! `dayone second-step`: converts documents with br-ex to MachineConfigs.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &SecondStepArguments) -> Result<(), Failure> {
         report.append(found);
     }
     report.append(second_step::check(&documents, &first_step));
-    let made = match arguments.format {
+    let outputs = match arguments.format {
         SecondStepFormat::MachineConfig => {
             let (configs, found) = second_step::machine_configs(&documents, &first_step, arguments.role.as_ref());
             report.append(found);
@@ -49,12 +49,12 @@ pub(super) fn run(arguments: &SecondStepArguments) -> Result<(), Failure> {
         return Err(Failure::Findings);
     }
     match &arguments.output {
-        Some(directory) => write(directory, &made, arguments.force),
-        None => terminal::print(&as_text(&made, arguments.format)),
+        Some(directory) => write(directory, &outputs, arguments.force),
+        None => terminal::print(&as_text(&outputs, arguments.format)),
     }
 }
 
-/// The texts of files, with the names of these, which say for whom NMState is.
+/// Returns the texts of files with the file names, which select the hosts of NMState.
 fn texts(files: &[ReadFile]) -> impl Iterator<Item = SecondStepText<'_>> {
     files.iter().map(|ReadFile { name, content, .. }| SecondStepText {
         file_name: Path::new(name).file_name().and_then(|name| name.to_str()),
@@ -62,7 +62,7 @@ fn texts(files: &[ReadFile]) -> impl Iterator<Item = SecondStepText<'_>> {
     })
 }
 
-/// Says of findings where they are, but for files of both steps that have one name, below a directory each.
+/// Adds their positions to findings, except in files with a name that both steps have, each below its own directory.
 fn locate(files: &[ReadFile], first_files: &[ReadFile], report: &mut Report) {
     let both = |name: Option<&str>| {
         let is_in = |files: &[ReadFile]| files.iter().any(|file| Some(file.name.as_str()) == name);
@@ -74,14 +74,14 @@ fn locate(files: &[ReadFile], first_files: &[ReadFile], report: &mut Report) {
 
 fn as_nmstate(documents: &mut [SecondStepDocument]) -> Vec<(String, String)> {
     documents.sort_by(|a, b| a.target.cmp(&b.target));
-    // What has been read as YAML is UTF-8.
+    // Text that has been read as YAML is UTF-8.
     let text = |document: &SecondStepDocument| String::from_utf8_lossy(&document.content).into_owned();
     documents.iter().map(|document| (document.target.file_name(), text(document))).collect()
 }
 
-/// One YAML stream. Headings are comments.
-fn as_text(made: &[(String, String)], format: SecondStepFormat) -> String {
-    let texts = made.iter().map(|(name, text)| match format {
+/// Formats one YAML stream, with headings as comments.
+fn as_text(outputs: &[(String, String)], format: SecondStepFormat) -> String {
+    let texts = outputs.iter().map(|(name, text)| match format {
         SecondStepFormat::MachineConfig => Cow::Borrowed(text.as_str()),
         SecondStepFormat::Nmstate => {
             let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -91,11 +91,8 @@ fn as_text(made: &[(String, String)], format: SecondStepFormat) -> String {
     texts.collect::<Vec<_>>().join("---\n")
 }
 
-fn write(directory: &Path, made: &[(String, String)], force: bool) -> Result<(), Failure> {
-    let files: Vec<(PathBuf, &str)> = made.iter().map(|(name, text)| (directory.join(name), text.as_str())).collect();
-    output_files::write_all(&files, force)?;
-    for (path, _) in files {
-        terminal::remark(&format!("wrote {}\n", path.display()));
-    }
-    Ok(())
+fn write(directory: &Path, outputs: &[(String, String)], force: bool) -> Result<(), Failure> {
+    let files: Vec<(PathBuf, &str)> =
+        outputs.iter().map(|(name, text)| (directory.join(name), text.as_str())).collect();
+    output_files::write_and_list(&files, force)
 }

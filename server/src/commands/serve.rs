@@ -1,38 +1,26 @@
 //! `dayone serve`
 
+use std::error::Error;
 use std::process::ExitCode;
 
-use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
+use super::service::{self, FAILED, WRONG_USE, wrong_use};
 use crate::arguments::ServeArguments;
 use crate::logging;
 use crate::services::{Config, Server, StartError};
 
-/// Serves until a signal comes.
+/// Serves until a signal stops the server.
 pub(super) fn run(arguments: ServeArguments) -> ExitCode {
-    let settings = match arguments.settings() {
-        Ok(settings) => settings,
-        Err(error) => return wrong_use(&error),
-    };
-    if let Err(error) =
-        logging::start(settings.log_format.unwrap_or_default(), settings.log.as_deref().unwrap_or("info"))
-    {
-        return wrong_use(&error);
-    }
-    let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
-    let config = match Config::new(settings, token.as_deref()) {
+    let config = match config(arguments) {
         Ok(config) => config,
-        Err(error) => return wrong_use(&error),
+        Err(error) => return wrong_use(&*error),
     };
     let code = |error: &StartError| if matches!(error, StartError::Config(_)) { WRONG_USE } else { FAILED };
-    service::run(Server::start(config), code)
+    service::run(Server::start(config), Server::reload, Server::stop, code)
 }
 
-impl Service for Server {
-    fn reload(&self) {
-        Self::reload(self);
-    }
-
-    async fn stop(self) {
-        Self::stop(self).await;
-    }
+fn config(arguments: ServeArguments) -> Result<Config, Box<dyn Error>> {
+    let settings = arguments.settings()?;
+    logging::start(settings.log_format.unwrap_or_default(), settings.log.as_deref().unwrap_or("info"))?;
+    let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
+    Ok(Config::new(settings, token.as_deref())?)
 }

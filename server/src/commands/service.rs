@@ -1,86 +1,66 @@
-//! Programs that serve until a signal comes: SIGTERM or SIGINT. A second one ends them at once. SIGHUP has them read
-//! files again, where they have any to read.
+//! Servers, which run until SIGTERM or SIGINT. A second such signal ends them at once. On SIGHUP, a server reads some of its files
+//! again.
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use tracing::{error, info, warn};
 
-use super::signals::{Asked, Signals};
+use super::failure::{Failure, block_on};
+use super::signals::{SignalRequest, Signals};
 use super::terminal;
 use crate::error_chain::chain;
 use crate::open_files;
 
-/// The service failed.
+/// The exit code if the server fails.
 pub(super) const FAILED: u8 = 1;
-/// The arguments or settings are wrong; the same code as that of the command line's parser.
+/// The exit code if the arguments or settings are wrong, as for errors of the command line's parser.
 pub(super) const WRONG_USE: u8 = 2;
 
-/// A program that serves.
-pub(super) trait Service {
-    /// Reads again what it can while it runs, and logs what came of it.
-    fn reload(&self);
-
-    /// Stops.
-    async fn stop(self);
-}
-
-/// Starts a service, waits for a signal, and stops it. `code` is what the process ends with where it does not start.
-pub(super) fn run<S: Service, E: Error>(
+/// Starts a server, waits for signals, and stops the server. `reload` reads files again and logs the result. `code` returns the exit
+/// code if the server does not start.
+pub(super) fn run<S, E: Error>(
     start: impl Future<Output = Result<S, E>>,
+    reload: impl Fn(&S),
+    stop: impl AsyncFnOnce(S),
     code: impl Fn(&E) -> u8,
 ) -> ExitCode {
     open_files::raise_limit();
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => {
-            let code = runtime.block_on(serve(start, code));
-            // A thread that reads a disk is not waited for.
-            runtime.shutdown_background();
-            code
+    let exit_code = block_on(async {
+        let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
+        let server = tokio::select! {
+            started = start => match started {
+                Ok(server) => server,
+                Err(error) => {
+                    error!(error = chain(&error), "dayone does not start");
+                    return Ok(ExitCode::from(code(&error)));
+                }
+            },
+            code = signals.stop("dayone is starting and reads its files anyway") => return Ok(ExitCode::from(code)),
+        };
+        while let SignalRequest::Reload = signals.next().await {
+            reload(&server);
         }
-        Err(error) => {
-            terminal::complain(&format!("cannot start threads: {error}"));
-            ExitCode::from(FAILED)
+        info!("stopping; waiting for running requests, a second signal ends them at once");
+        tokio::select! {
+            () = stop(server) => {
+                info!("stopped");
+                Ok(ExitCode::SUCCESS)
+            }
+            code = signals.stop("dayone is stopping") => {
+                warn!("stopped at once");
+                Ok(ExitCode::from(code))
+            }
         }
-    }
+    });
+    exit_code.and_then(|outcome| outcome).unwrap_or_else(|failure: Failure| {
+        failure.report();
+        ExitCode::from(FAILED)
+    })
 }
 
-/// Says why the arguments or settings make no service.
+/// Prints an error in the arguments or settings, and returns the exit code.
 pub(super) fn wrong_use(error: &dyn Error) -> ExitCode {
     terminal::complain(&chain(error));
     ExitCode::from(WRONG_USE)
-}
-
-async fn serve<S: Service, E: Error>(start: impl Future<Output = Result<S, E>>, code: impl Fn(&E) -> u8) -> ExitCode {
-    let mut signals = match Signals::new() {
-        Ok(signals) => signals,
-        Err(error) => {
-            terminal::complain(&format!("cannot wait for signals: {error}"));
-            return ExitCode::from(FAILED);
-        }
-    };
-    let service = tokio::select! {
-        started = start => match started {
-            Ok(service) => service,
-            Err(error) => {
-                error!(error = chain(&error), "dayone does not start");
-                return ExitCode::from(code(&error));
-            }
-        },
-        code = signals.end("dayone is starting, and reads its files anyway") => return ExitCode::from(code),
-    };
-    while let Asked::Reload = signals.next().await {
-        service.reload();
-    }
-    info!("stopping; running requests may end, a second signal cuts them off");
-    tokio::select! {
-        () = service.stop() => {
-            info!("stopped");
-            ExitCode::SUCCESS
-        }
-        code = signals.end("dayone is stopping") => {
-            warn!("stopped at once");
-            ExitCode::from(code)
-        }
-    }
 }

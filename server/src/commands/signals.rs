@@ -1,20 +1,20 @@
-//! Signals that ask a program to end, or to read its files again.
+//! Signals that ask a program to stop, or to read its files again.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
-/// SIGTERM, SIGINT and SIGHUP, which do not end the program by themselves any more.
+/// A receiver of SIGTERM, SIGINT and SIGHUP, which then do not end the program themselves.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
-/// What a signal asks for.
-pub(super) enum Asked {
-    /// To end. With it, the exit code that shells give to a program that the signal has ended.
-    End(u8),
-    /// To read files again.
+/// A request by a signal.
+pub(super) enum SignalRequest {
+    /// Stop. The number is the exit code that shells give to a program that the signal has ended.
+    Stop(u8),
+    /// Read the files again.
     Reload,
 }
 
@@ -28,20 +28,20 @@ impl Signals {
     }
 
     /// Waits for a signal.
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(super) async fn next(&mut self) -> SignalRequest {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::End(143),
-            _ = self.interrupt.recv() => Asked::End(130),
-            _ = self.hang_up.recv() => Asked::Reload,
+            _ = self.terminate.recv() => SignalRequest::Stop(143),
+            _ = self.interrupt.recv() => SignalRequest::Stop(130),
+            _ = self.hang_up.recv() => SignalRequest::Reload,
         }
     }
 
-    /// Waits for a signal that asks to end; one that asks for anything else changes nothing, for the reason that is given.
-    pub(super) async fn end(&mut self, why_not_now: &str) -> u8 {
+    /// Waits for a signal that asks the program to stop. Ignores requests to reload, for the given reason.
+    pub(super) async fn stop(&mut self, why_no_reload: &str) -> u8 {
         loop {
             match self.next().await {
-                Asked::End(code) => return code,
-                Asked::Reload => info!("SIGHUP is ignored: {why_not_now}"),
+                SignalRequest::Stop(code) => return code,
+                SignalRequest::Reload => info!("ignoring SIGHUP: {why_no_reload}"),
             }
         }
     }

@@ -4,44 +4,30 @@ use std::process::ExitCode;
 
 use tracing::{error, info};
 
-use super::controller::{given_path, images, variable};
-use super::service::{self, FAILED, Service, WRONG_USE, wrong_use};
+use super::controller::{images, non_empty_path, start_logging};
+use super::service::{self, FAILED, WRONG_USE, wrong_use};
 use crate::arguments::StaticServerArguments;
-use crate::host_images::Environment;
-use crate::logging;
 use crate::services::{StaticConfig, StaticServer};
 
-/// Serves until a signal comes.
+/// Serves until a signal stops the server.
 pub(super) fn run(arguments: StaticServerArguments) -> ExitCode {
     let StaticServerArguments { nmstate_dir, images: arguments, strict_environment } = arguments;
-    if let Err(error) = logging::start(arguments.log_format, &arguments.log) {
-        return wrong_use(&error);
-    }
-    let Some(nmstate_dir) = given_path(nmstate_dir) else {
-        error!("no directory of NMState documents: give --nmstate-dir DIR");
+    let environment = match start_logging(&arguments, strict_environment) {
+        Ok(environment) => environment,
+        Err(code) => return code,
+    };
+    let Some(nmstate_dir) = non_empty_path(nmstate_dir) else {
+        error!("the directory of NMState documents is missing: give --nmstate-dir DIR");
         return ExitCode::from(if strict_environment { FAILED } else { WRONG_USE });
     };
-    let environment = match Environment::read(variable, strict_environment) {
-        Ok(environment) => environment,
-        Err(error) => {
-            error!(%error, "environment not provided");
-            return ExitCode::from(FAILED);
+    let reload = |_: &_| {
+        info!("ignoring SIGHUP: the server reads the documents only at start; restart it to serve changed documents");
+    };
+    match images(arguments) {
+        Ok(images) => {
+            let start = StaticServer::start(StaticConfig { environment, images, nmstate_dir });
+            service::run(start, reload, StaticServer::stop, |_| FAILED)
         }
-    };
-    let images = match images(arguments) {
-        Ok(images) => images,
-        Err(error) => return wrong_use(&error),
-    };
-    let config = StaticConfig { environment, images, nmstate_dir };
-    service::run(StaticServer::start(config), |_| FAILED)
-}
-
-impl Service for StaticServer {
-    fn reload(&self) {
-        info!("SIGHUP is ignored: the documents are read at the start only; restart the server to serve changed ones");
-    }
-
-    async fn stop(self) {
-        Self::stop(self).await;
+        Err(error) => wrong_use(&error),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::terminal::{HEADING, plain};
 
-/// A heading, and rows below it. Foreign text is shown without control characters.
+/// A heading with rows below it. It escapes control characters in foreign text.
 pub(super) struct Table(String);
 
 impl Table {
@@ -18,7 +18,7 @@ impl Table {
         let _ = writeln!(self.0, "{name:<18} {}", plain(&value.to_string()));
     }
 
-    /// A list with its name before the first line only.
+    /// Adds a list, with the name on the first line only.
     pub(super) fn rows<T: Display>(&mut self, name: &str, values: impl IntoIterator<Item = T>) {
         let mut name = name;
         for value in values {
@@ -32,7 +32,7 @@ impl Table {
     }
 }
 
-/// Rows below headings, each column as wide as it must be. Foreign text is shown without control characters.
+/// Formats rows below headings, with columns of the necessary width. It escapes control characters in foreign text.
 pub(super) fn columns(headings: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let width = |column: usize, heading: &str| {

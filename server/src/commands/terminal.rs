@@ -1,4 +1,4 @@
-//! Writing to people and to pipes.
+//! Output to terminals and pipes.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::failure::Failure;
 
-/// How an error's severity looks on a terminal.
+/// The style of an error on a terminal.
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// How a warning's severity looks on a terminal.
+/// The style of a warning on a terminal.
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// How a heading looks on a terminal.
+/// The style of a heading on a terminal.
 pub(super) const HEADING: Style = Style::new().bold();
 
-/// Prints text to standard output: with colours on a terminal, unless `NO_COLOR` is set, and without them elsewhere.
+/// Prints text to standard output, with colours only on a terminal and only if `NO_COLOR` is not set.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
@@ -28,7 +28,7 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     written(json.and_then(|()| writeln!(out)).and_then(|()| out.flush()))
 }
 
-/// Whoever closes the other end of a pipe has read enough, which is no failure.
+/// Ignores a broken pipe: the reader has read enough.
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -38,19 +38,19 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Says on standard error why dayone gives up.
+/// Prints to standard error why dayone fails.
 pub(super) fn complain(message: &str) {
     let message = plain(message);
-    // There is nobody left to tell that this cannot be told.
+    // If standard error fails, there is nowhere to report that.
     let _ = writeln!(anstream::stderr().lock(), "{ERROR}dayone:{ERROR:#} {message}");
 }
 
-/// Tells something on standard error that is not what was asked for, so not for standard output.
+/// Prints text to standard error that is not part of the result.
 pub(super) fn remark(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Foreign text on one line: control characters, which could recolour or rewrite a terminal, are shown as escapes.
+/// Puts foreign text on one line, and escapes control characters, which could recolour or rewrite a terminal.
 pub(super) fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {

@@ -18,7 +18,7 @@ use super::{StartError, bind_everywhere};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, Controller, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
-use crate::observation::{self, Observed};
+use crate::monitoring::{self, Monitored};
 use crate::open_files::MediaConnections;
 use crate::store::{InMemory, OpenError, Store};
 
@@ -115,7 +115,7 @@ impl ControllerStatus {
     }
 }
 
-impl Observed for ControllerStatus {
+impl Monitored for ControllerStatus {
     fn not_ready(&self) -> Option<String> {
         match self.stage() {
             Stage::Starting(what) => Some(format!("starting: {what}")),
@@ -163,7 +163,7 @@ impl ControllerServer {
             };
             let (listener, address) = bind_everywhere(address, options, "metrics and health").await?;
             info!(%address, "serving metrics and health");
-            let router = observation::router(Arc::clone(&status) as Arc<dyn Observed>);
+            let router = monitoring::router(Arc::clone(&status) as Arc<dyn Monitored>);
             observers.spawn(listener.serve(router, CancellationToken::new()));
         }
         let media_listener = bind_images(&config.images, listen_metrics).await?;

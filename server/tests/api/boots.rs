@@ -252,7 +252,7 @@ async fn an_image_that_is_there_is_booted_and_what_is_no_medium_is_not() {
     let fleet = host("worker-0", &bmc.url()) + &host("worker-1", &other.url());
     let both = json!({"image": calling["image"], "documents": fleet, "wait_for": ["call-home"]});
     let refused = post(both).await.problem("image-refused");
-    assert!(refused["detail"].as_str().unwrap().contains("told apart"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("their calls look alike"), "{refused}");
     let one = json!({"image": calling["image"], "documents": host("worker-0", &bmc.url())});
     let boot = post(one).await.ok()["boots"][0].clone();
     assert_eq!(boot["wait_for"], json!(["call-home"]));

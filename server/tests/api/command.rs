@@ -199,7 +199,7 @@ fn a_hang_up_does_not_end_the_static_server() {
     until("worker-0.initramfs");
     for _ in 0..2 {
         signal(&child, "-HUP");
-        until("SIGHUP is ignored");
+        until("ignoring SIGHUP");
     }
     signal(&child, "-TERM");
     until("stopped");

@@ -75,7 +75,7 @@ fn arguments_that_make_no_drive_are_refused() {
         (&["--format", "data", "--host", &host][..], 2, "--data config-2, --data cidata or --data combustion"),
         (&["--data", "floppy", "--host", &host], 2, "\"floppy\""),
         (&["--data", "cidata", "--base", &base, "--host", &host], 2, "leave --base out"),
-        (&["--data", "cidata", "--format", "iso", "--host", &host], 2, "for the format data only"),
+        (&["--data", "cidata", "--format", "iso", "--host", &host], 2, "images of the format data only"),
         (&["--data", "cidata", "--network-data", &base, "--host", &host], 2, "the network is given twice"),
         (&["--user-data", &base, "--host", &host], 2, "--data"),
         (&["--host", &host], 2, "--base BASE"),

@@ -92,7 +92,7 @@ fn wrong_values_are_told_without_secrets() {
         ("--ssh-key", private.as_str(), 1, "id, line 1: this is a private SSH key"),
         ("--ssh-key", key, 2, "private SSH key"),
         ("--ssh-key", "nonsense", 2, "neither a file nor a public key"),
-        ("--ssh-key", &none, 1, "holds no SSH key"),
+        ("--ssh-key", &none, 1, "has no SSH key"),
         ("--ignition", &ign, 1, "bad.ign: the Ignition config has spec 2.2.0"),
         ("--ignition", "/nonexistent.ign", 2, "cannot read /nonexistent.ign"),
         ("--unit", &service, 1, "not the name of a systemd unit"),

@@ -270,7 +270,7 @@ fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
     place.unpack("coreos.iso");
     let unknown = check(&["--base", place.path().join("coreos.iso").to_str().unwrap()]);
     assert_eq!(unknown.out, assumed.out);
-    assert_eq!(unknown.err, "the base does not show which NetworkManager it has; 1.42 is assumed, as without --base\n");
+    assert_eq!(unknown.err, "the base does not show its release of NetworkManager; dayone assumes 1.42\n");
 
     let json = |arguments: &[&str]| {
         let ended = run(&[&["check", "--format", "json"], arguments, &[document]].concat());

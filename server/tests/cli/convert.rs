@@ -51,7 +51,10 @@ fn files_of_another_content_are_replaced_only_with_force() {
     fs::write(&last, "mine").unwrap();
     let refused = run(&["convert", &document, "-o", target]);
     assert_eq!(refused.code, 2);
-    assert_eq!(refused.err, format!("dayone: {} is there with another content; --force replaces it\n", last.display()));
+    assert_eq!(
+        refused.err,
+        format!("dayone: {} exists with a different content; --force replaces it\n", last.display())
+    );
     assert_eq!(files_in(directory.path()).len(), 1, "nothing may be written before everything can be");
     assert_eq!(run(&["convert", &document, "-o", target, "--force"]).code, 0);
     assert_eq!(files_in(directory.path()), expected);

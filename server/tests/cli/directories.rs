@@ -69,7 +69,7 @@ fn what_cannot_be_read_of_a_directory_is_said() {
     let top = place.path();
     let ended = run(&["check", top.to_str().unwrap()]);
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("holds no documents (files that end in .yaml, "), "{}", ended.err);
+    assert!(ended.err.contains("has no documents (files that end in .yaml, "), "{}", ended.err);
     symlink("nowhere", top.join("a.yaml")).unwrap();
     let ended = run(&["check", top.to_str().unwrap()]);
     assert_eq!(ended.code, 2);

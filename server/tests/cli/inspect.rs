@@ -111,5 +111,9 @@ fn garbage_in_the_embed_area_is_told() {
     place.write("coreos.iso", image);
     let ended = run(&["inspect", &path]);
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("cannot read what ") && ended.err.contains("neither a cpio archive"), "{}", ended.err);
+    assert!(
+        ended.err.contains("cannot read the files in ") && ended.err.contains("neither a cpio archive"),
+        "{}",
+        ended.err
+    );
 }

@@ -261,7 +261,7 @@ fn an_interrupt_brings_the_bmc_back_to_what_it_was() {
     running.interrupt();
     let (code, errors) = running.end();
     assert_eq!(code, Some(130), "{errors}");
-    assert!(errors.contains("interrupted; the BMCs are as they were"), "{errors}");
+    assert!(errors.contains("interrupted; the BMCs are restored"), "{errors}");
     assert_eq!(scene.is_inserted(), [false]);
 
     // It serves on for as long as it shall.
@@ -305,7 +305,7 @@ fn a_server_boots_them_as_well() {
     assert!(errors.starts_with("dayone: ") && errors.contains("one boot at a time"), "{errors}");
     let output = command(&["--bmc-username", "admin"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("--bmc-username is for boots without --server"));
+    assert!(text(&output.stderr).contains("--bmc-username is not valid with --server"));
 }
 
 #[test]

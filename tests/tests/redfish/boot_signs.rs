@@ -150,7 +150,7 @@ fn the_program_has_an_exit_code_for_it_and_leaves_the_medium_in() {
     let mut command = scene.boot_here(&["--wait-for", "boot-progress"]);
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let errors = BufReader::new(running.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut errors = errors.skip_while(|line| !line.contains("serving on"));
+    let mut errors = errors.skip_while(|line| !line.contains("still serving"));
     assert!(errors.next().is_some());
     assert_left_alone(&scene.bmc, "while it serves on");
     rustix::process::kill_process(rustix::process::Pid::from_child(&running), rustix::process::Signal::INT).unwrap();

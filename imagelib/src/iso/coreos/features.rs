@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::CoreosIsoError;
 use crate::iso::Volume;
@@ -11,7 +11,7 @@ use crate::source::Source;
 const FEATURES: &str = "coreos/features.json";
 
 /// What `/coreos/features.json` promises. Images from before December 2021 have no such file and promise nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Features {
     /// NetworkManager keyfiles in the initramfs take effect from the first second.
     pub live_initrd_network: bool,

@@ -15,15 +15,15 @@ use utoipa::ToSchema;
 
 use super::show;
 use crate::api::Api;
-use crate::api::problem::{Problem, ProblemBody};
+use crate::api::problem::Problem;
 use crate::boots::View;
 
-/// Between two events, at least.
+/// The minimum time between two events.
 const PACE: Duration = Duration::from_millis(200);
-/// After this long without an event a comment is sent, so that proxies do not close the connection.
+/// After this time without an event the server sends a comment, so that proxies do not close the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// An event.
+/// An event of a boot.
 #[derive(ToSchema)]
 #[schema(as = BootEvent)]
 pub(super) struct EventBody {
@@ -31,7 +31,7 @@ pub(super) struct EventBody {
     event: &'static str,
     /// The revision of the boot.
     id: String,
-    /// The whole boot, a `Boot` in JSON.
+    /// The boot, a `Boot` in JSON.
     #[schema(content_media_type = "application/json")]
     data: String,
 }
@@ -42,23 +42,21 @@ impl From<EventBody> for Event {
     }
 }
 
-/// Follow a boot: an event `boot` with the whole boot, in JSON, now and at every change. Its id is the revision.
+/// Follow a boot: the server sends an event `boot` with the whole boot in JSON, now and at every change. The id of an event is
+/// the revision.
 ///
-/// A client that comes back with the header `Last-Event-ID` gets the boot as it is now, unless it has seen that. The
-/// stream ends when the boot has ended; who asks again then, having seen the last event, is answered with 204.
-#[utoipa::path(operation_id = "followBoot", get,
-    path = "/v1/boots/{id}/events",
-    tag = "boots",
+/// A client that reconnects with the header `Last-Event-ID` gets the current boot, unless it has seen that revision. The stream
+/// ends when the boot has ended. A client that reconnects after the last event gets 204.
+#[utoipa::path(operation_id = "followBoot", get, path = "/v1/boots/{id}/events", tag = "boots",
     params(
         ("id" = String, Path, description = "The boot's id"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that the client has seen"),
     ),
     responses(
         (status = 200, description = "Events, each with a `Boot`", body = EventBody, content_type = "text/event-stream"),
-        (status = 204, description = "The boot has ended, and the client has seen that"),
-        (status = 404, description = "No such boot (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        (status = 204, description = "The boot has ended, and the client has seen the last event"),
+        (status = 404, description = "No boot has this id (`not-found`)"),
+    ))]
 pub(super) async fn events(
     State(api): State<Arc<Api>>,
     Path(id): Path<String>,
@@ -74,7 +72,7 @@ pub(super) async fn events(
     Ok(Sse::new(follow(boot.changes(), seen, api.stopping.clone())).keep_alive(keep_alive).into_response())
 }
 
-/// Every revision behind `seen`, but those that are past when the client can take them.
+/// Sends the revisions after `seen`. If the client is slow, it gets only the newest.
 fn follow(
     changes: watch::Receiver<View>,
     seen: u64,
@@ -86,7 +84,7 @@ fn follow(
             view = changes.wait_for(|view| view.revision > seen) => view.ok()?.clone(),
             () = stopping.cancelled() => return None,
         };
-        // A boot that is forgotten tells of nothing more, and neither does one that has ended.
+        // A boot that has ended or is forgotten does not change any more.
         let ended = view.record.is_ended();
         let data = serde_json::to_string(&show::boot(&view)).unwrap_or_default();
         let event = EventBody { event: "boot", id: view.revision.to_string(), data };

@@ -1,46 +1,45 @@
-//! What a client orders: an order of an image, with the BMC and what else matters to a boot; or an image that is there.
+//! Requests for boots: an order of an image or the id of an existing one, with the BMC and the settings of the boot.
 
-use bytes::Bytes;
 use imagelib::recipe::RecipeId;
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use crate::api::images::{self, JsonOrder, Order};
+use crate::api::images::{ImageRequest, Order, OrderQuery};
 use crate::api::json;
-use crate::api::parameters::Parameters;
+use crate::api::parameters::{Parameters, QueryParameters, query_parameters};
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::request::DocumentRequest;
 use crate::api::user_documents::UserDocuments;
 use crate::boots::{CredentialsName, EjectWhen, Evidence};
 use redfish::BmcAddress;
 
-/// What a request for a boot has besides that for an image.
+/// The members of a request for boots that a request for an image does not have.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = BootSettings)]
-pub(super) struct JsonBoot {
-    /// The id of an image that is there already, in place of a base and all else that an image is made of. Documents, if
-    /// there are any, then only say which BMCs.
+pub(super) struct BootSettings {
+    /// The id of an existing image, instead of a base and everything else that goes into an image. Documents are then optional
+    /// and only describe the BMCs.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
     image: Option<RecipeId>,
-    /// The host's BMC, as far as the documents do not say, or say otherwise.
+    /// The host's BMC; overrides the documents.
     #[schema(value_type = Option<Bmc>)]
-    bmc: Option<Bmc>,
-    /// What shows that the host has booted, any of these: `call-home`, `boot-progress`, `reachable`, `reading`. If absent,
-    /// `call-home` where the system has NetworkManager, and `boot-progress` and `reachable` otherwise.
+    pub bmc: Option<Bmc>,
+    /// The signs that the host has booted: `call-home`, `boot-progress`, `reachable`, `reading`. Any one of them is enough. The
+    /// default is `call-home` if the system has NetworkManager, and otherwise `boot-progress` and `reachable`.
     #[schema(value_type = Option<Vec<String>>, example = json!(["call-home"]))]
-    wait_for: Option<Vec<Evidence>>,
-    /// How long after it is switched on the host may take to boot, in seconds; 1800 if absent.
-    booted_within: Option<u64>,
-    /// How long the host gets to shut down before it is switched off, in seconds; 0, at once, if absent.
-    shutdown_within: Option<u64>,
-    /// When the medium is ejected: `when-deleted` (the boot is; if absent), or `when-booted` (the host has).
+    pub wait_for: Option<Vec<Evidence>>,
+    /// How long the host may take to boot after dayone has switched it on, in seconds; 1800 if absent.
+    pub booted_within: Option<u64>,
+    /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
+    pub shutdown_within: Option<u64>,
+    /// When to eject the medium: `when-deleted` (when the boot is deleted, the default) or `when-booted` (when the host has booted).
     #[schema(value_type = Option<String>)]
-    eject: Option<EjectWhen>,
-    /// Whether the host is switched off before the medium is ejected.
+    pub eject: Option<EjectWhen>,
+    /// Whether to switch the host off before ejecting the medium.
     #[serde(default)]
-    power_off: bool,
+    pub power_off: bool,
 }
 
 /// A host's BMC.
@@ -48,128 +47,59 @@ pub(super) struct JsonBoot {
 #[serde(deny_unknown_fields)]
 #[schema(as = BmcSettings)]
 pub(super) struct Bmc {
-    /// Its address, as Metal3 writes it; in place of `spec.bmc.address` of the one host in the documents.
+    /// The BMC's address, as Metal3 writes it; overrides `spec.bmc.address` of the only host in the documents.
     #[schema(value_type = Option<String>, example = "redfish-virtualmedia://192.0.2.200/redfish/v1/Systems/1")]
     pub address: Option<String>,
-    /// The name of credentials that the server keeps (`--bmc-credentials`); in place of those in the documents.
+    /// The name of credentials that the server keeps (`--bmc-credentials`); overrides the documents.
     #[schema(value_type = Option<String>, example = "worker-0-bmc")]
     pub credentials: Option<CredentialsName>,
-    /// Whether whoever answers at the address is taken for the BMC, whatever certificate it shows.
+    /// Whether to skip the verification of the BMC's certificate: then any machine that answers gets the password.
     pub disable_certificate_verification: Option<bool>,
 }
 
-/// A request for boots: an `ImageRequest`, or the id of an image, and what matters to a boot.
+/// A request for boots: an `ImageRequest` or the id of an existing image, with the settings of the boot.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = BootRequest)]
 #[expect(dead_code, reason = "documents what BootOrder::from_json reads")]
-pub(super) struct JsonBootOrder {
+pub(super) struct BootRequest {
     #[serde(flatten)]
-    image: JsonOrder,
+    image: ImageRequest,
     #[serde(flatten)]
-    boot: JsonBoot,
+    settings: BootSettings,
 }
 
-/// The parameters of a request for boots whose body is documents, besides those of images.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct BootQuery {
-    /// The id of an image that is there already; the documents then only say which BMCs.
-    #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
-    image: Option<RecipeId>,
-    /// The BMC's address, in place of that in the documents.
-    #[param(value_type = Option<String>)]
-    bmc_address: Option<BmcAddress>,
-    /// The name of credentials that the server keeps, in place of those in the documents.
-    #[param(value_type = Option<String>)]
-    bmc_credentials: Option<CredentialsName>,
-    /// `true`: whoever answers at the address is taken for the BMC.
-    bmc_disable_certificate_verification: Option<bool>,
-    /// What shows that the host has booted; repeatable: any of these.
-    #[param(value_type = Option<Vec<String>>)]
-    wait_for: Vec<Evidence>,
-    /// How long after it is switched on the host may take to boot, in seconds; 1800 if absent.
-    booted_within: Option<u64>,
-    /// How long the host gets to shut down before it is switched off, in seconds; 0 if absent.
-    shutdown_within: Option<u64>,
-    /// `when-deleted` (if absent) or `when-booted`.
-    eject: Option<String>,
-    /// `true`: the host is switched off before the medium is ejected.
-    power_off: Option<bool>,
-}
-
-impl BootQuery {
-    fn take(query: &mut Parameters) -> Result<Self, Problem> {
-        Ok(Self {
-            image: query.one("image")?,
-            bmc_address: query.one("bmc_address")?,
-            bmc_credentials: query.one("bmc_credentials")?,
-            bmc_disable_certificate_verification: query.one("bmc_disable_certificate_verification")?,
-            wait_for: query.all("wait_for")?,
-            booted_within: query.one("booted_within")?,
-            shutdown_within: query.one("shutdown_within")?,
-            eject: query.one("eject")?,
-            power_off: query.one("power_off")?,
-        })
+query_parameters! {
+    /// The parameters of a request for boots whose body is documents, besides the parameters of images.
+    pub(super) struct BootQuery {
+        /// The id of an existing image; the documents then only describe the BMCs.
+        #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
+        image: Option<RecipeId>,
+        /// The BMC's address; overrides the documents.
+        #[param(value_type = Option<String>)]
+        bmc_address: Option<BmcAddress>,
+        /// The name of credentials that the server keeps; overrides the documents.
+        #[param(value_type = Option<String>)]
+        bmc_credentials: Option<CredentialsName>,
+        /// `true`: do not verify the BMC's certificate.
+        bmc_disable_certificate_verification: Option<bool>,
+        /// A sign that the host has booted; repeatable, any one of them is enough.
+        #[param(value_type = Option<Vec<String>>)]
+        wait_for: Vec<Evidence>,
+        /// How long the host may take to boot after dayone has switched it on, in seconds; 1800 if absent.
+        booted_within: Option<u64>,
+        /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
+        shutdown_within: Option<u64>,
+        /// When to eject the medium: `when-deleted` (the default) or `when-booted`.
+        eject: Option<String>,
+        /// `true`: switch the host off before ejecting the medium.
+        power_off: Option<bool>,
     }
 }
 
-/// What hosts boot from.
-pub(super) enum Source {
-    /// An image each, made for them.
-    Order(Box<Order>),
-    /// An image that is there.
-    Image {
-        id: RecipeId,
-        /// What says which BMCs.
-        documents: Option<UserDocuments>,
-        /// Which of the hosts in the documents.
-        host: Option<String>,
-    },
-}
+impl TryFrom<BootQuery> for BootSettings {
+    type Error = Problem;
 
-/// An order, whichever way it came.
-pub(super) struct BootOrder {
-    pub source: Source,
-    pub bmc: Bmc,
-    pub wait_for: Option<Vec<Evidence>>,
-    pub booted_within: Option<u64>,
-    pub shutdown_within: Option<u64>,
-    pub eject: EjectWhen,
-    pub power_off: bool,
-}
-
-impl BootOrder {
-    /// Reads an order in JSON.
-    pub(super) fn from_json(body: &[u8]) -> Result<Self, Problem> {
-        const OURS: [&str; 7] = ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"];
-        let Members(members) = json::read(body)?;
-        let (ours, image): (Vec<_>, Vec<_>) = members.into_iter().partition(|(name, _)| OURS.contains(&name.as_str()));
-        let boot: JsonBoot = json::read_part(&object(&ours))?;
-        let source = match boot.image {
-            None => Source::Order(Box::new(Order::from_json_part(&object(&image))?)),
-            Some(id) => {
-                let rest: ImageRest = json::read_part(&object(&image)).map_err(|problem| {
-                    problem
-                        .with_more("with image, of all that an image is made of only documents and host may be there")
-                })?;
-                Source::Image { id, documents: rest.documents, host: rest.host }
-            }
-        };
-        Ok(Self {
-            source,
-            bmc: boot.bmc.unwrap_or_default(),
-            wait_for: boot.wait_for,
-            booted_within: boot.booted_within,
-            shutdown_within: boot.shutdown_within,
-            eject: boot.eject.unwrap_or_default(),
-            power_off: boot.power_off,
-        })
-    }
-
-    /// Reads the parameters of an order whose body is these documents.
-    pub(super) fn from_query(mut query: Parameters, body: Bytes) -> Result<Self, Problem> {
-        let asked = BootQuery::take(&mut query)?;
-        let eject = match asked.eject.as_deref() {
+    fn try_from(query: BootQuery) -> Result<Self, Problem> {
+        let eject = match query.eject.as_deref() {
             None | Some("when-deleted") => EjectWhen::Deleted,
             Some("when-booted") => EjectWhen::Booted,
             Some(other) => {
@@ -177,43 +107,104 @@ impl BootOrder {
                 return Err(Problem::new(ProblemKind::WrongParameter, detail));
             }
         };
-        let source = match asked.image {
-            None => Source::Order(Box::new(Order { documents: Some(body.into()), ..Order::from_query(query)? })),
-            Some(id) => {
-                let host = query.one("host")?;
-                query.finish()?;
-                Source::Image { id, documents: Some(body.into()), host }
-            }
-        };
         Ok(Self {
-            source,
-            bmc: Bmc {
-                address: asked.bmc_address.map(|address| address.to_string()),
-                credentials: asked.bmc_credentials,
-                disable_certificate_verification: asked.bmc_disable_certificate_verification,
-            },
-            wait_for: Some(asked.wait_for).filter(|wait_for| !wait_for.is_empty()),
-            booted_within: asked.booted_within,
-            shutdown_within: asked.shutdown_within,
-            eject,
-            power_off: asked.power_off.unwrap_or_default(),
+            image: query.image,
+            bmc: Some(Bmc {
+                address: query.bmc_address.map(|address| address.to_string()),
+                credentials: query.bmc_credentials,
+                disable_certificate_verification: query.bmc_disable_certificate_verification,
+            }),
+            wait_for: Some(query.wait_for).filter(|wait_for| !wait_for.is_empty()),
+            booted_within: query.booted_within,
+            shutdown_within: query.shutdown_within,
+            eject: Some(eject),
+            power_off: query.power_off.unwrap_or_default(),
         })
     }
 }
 
-/// Whether a parameter says that the query is an order, so that the body is documents.
-pub(super) fn is_order(name: &str, value: &str) -> bool {
-    name == "image" || images::is_order(name, value)
+/// All parameters of a request for boots.
+pub(super) struct BootOrderQuery {
+    boot: BootQuery,
+    image: OrderQuery,
+}
+
+impl QueryParameters for BootOrderQuery {
+    /// For an existing image, `host` is the only parameter of images that is valid.
+    fn take(query: &mut Parameters) -> Result<Self, Problem> {
+        let boot = BootQuery::take(query)?;
+        let image = match boot.image {
+            None => OrderQuery::take(query)?,
+            Some(_) => OrderQuery { host: query.take("host")?, ..OrderQuery::default() },
+        };
+        Ok(Self { boot, image })
+    }
+}
+
+/// What hosts boot from.
+pub(super) enum Source {
+    /// An image for each host, which dayone makes.
+    Order(Box<Order>),
+    /// An existing image.
+    Image {
+        id: RecipeId,
+        /// The documents that describe the BMCs.
+        documents: Option<UserDocuments>,
+        /// The host in the documents.
+        host: Option<String>,
+    },
+}
+
+/// A request for boots.
+pub(super) struct BootOrder {
+    pub source: Source,
+    pub settings: BootSettings,
+}
+
+impl DocumentRequest for BootOrder {
+    type Query = BootOrderQuery;
+
+    fn implies_documents(name: &str, value: &str) -> bool {
+        name == "image" || Order::implies_documents(name, value)
+    }
+
+    fn from_query(query: BootOrderQuery, documents: UserDocuments) -> Result<Self, Problem> {
+        let settings = BootSettings::try_from(query.boot)?;
+        let source = match settings.image {
+            None => Source::Order(Box::new(Order::from_query(query.image, documents)?)),
+            Some(id) => Source::Image { id, documents: Some(documents), host: query.image.host },
+        };
+        Ok(Self { source, settings })
+    }
+
+    fn from_json(body: &[u8]) -> Result<Self, Problem> {
+        const SETTINGS: [&str; 7] =
+            ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"];
+        let Members(members) = json::read(body)?;
+        let (settings, image): (Vec<_>, Vec<_>) =
+            members.into_iter().partition(|(name, _)| SETTINGS.contains(&name.as_str()));
+        let settings: BootSettings = json::read_part(&object(&settings))?;
+        let source = match settings.image {
+            None => Source::Order(Box::new(Order::from_request(json::read_part(&object(&image))?)?)),
+            Some(id) => {
+                let ExistingImage { documents, host } = json::read_part(&object(&image)).map_err(|problem| {
+                    problem.with_more("with image, only documents and host are valid of the members of an ImageRequest")
+                })?;
+                Source::Image { id, documents, host }
+            }
+        };
+        Ok(Self { source, settings })
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ImageRest {
+struct ExistingImage {
     documents: Option<UserDocuments>,
     host: Option<String>,
 }
 
-/// The members of a JSON object, each as it stands there.
+/// The members of a JSON object, in their order and unchanged.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -238,7 +229,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// An object of these members. What stands there twice stays there twice, and is refused where it is read.
+/// Makes an object of members. A repeated member stays repeated, and its reader refuses it.
 fn object(members: &[(String, Box<RawValue>)]) -> Vec<u8> {
     let members: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", json_text(name))).collect();
     format!("{{{}}}", members.join(",")).into_bytes()
@@ -246,17 +237,4 @@ fn object(members: &[(String, Box<RawValue>)]) -> Vec<u8> {
 
 fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_parameter_that_is_described_is_read() {
-        let mut query = Parameters::new(None);
-        BootQuery::take(&mut query).unwrap();
-        let described = BootQuery::into_params(|| None);
-        assert_eq!(described.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>(), query.known());
-    }
 }

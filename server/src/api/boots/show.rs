@@ -10,58 +10,58 @@ use crate::api::timestamp::rfc3339_millis;
 use crate::boots::{BootState, EjectWhen, Evidence, Remark, Step, StepRecord, StepState, View};
 use redfish::bmc::Medium;
 
-/// A host that is booted from an image by way of its BMC.
+/// A boot: it brings a host from an image to a running system, through the host's BMC.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Boot)]
 pub(super) struct BootBody {
     /// The boot's id.
     #[schema(example = "06gq1k2m5v8t3n4p")]
     id: String,
-    /// What the documents call the host.
+    /// The host's name in the documents.
     host: Option<String>,
-    /// `queued`, `running`, `booted`, `unknown` (nothing can show whether it has booted), `failed`, `ejecting` or
+    /// `queued`, `running`, `booted`, `unknown` (dayone cannot tell whether the host has booted), `failed`, `ejecting` or
     /// `ejected`.
     #[schema(value_type = String, example = "running")]
     state: BootState,
-    /// Whether it is over: nothing will be done any more, and the BMC is free for another boot.
+    /// Whether the boot has ended: dayone does nothing more, and the BMC is free for another boot.
     ended: bool,
-    /// Whether the BMC has the medium, or may have it.
+    /// Whether the medium is inserted or may be inserted.
     inserted: bool,
-    /// When it was asked for (RFC 3339).
+    /// The time of the request (RFC 3339).
     #[schema(example = "2026-02-28T23:59:59.123Z", format = DateTime)]
     created: String,
     /// The id of the image.
     image: String,
-    /// As what the BMC shows it to the host: `cd` or `usb`.
+    /// How the host sees the image: `cd` or `usb`.
     #[schema(value_type = String, example = "cd")]
     medium: Medium,
-    /// How the host's firmware shall boot, if that was said: `UEFI`, `UEFISecureBoot` or `legacy`.
+    /// The boot mode in the documents: `UEFI`, `UEFISecureBoot` or `legacy`.
     #[schema(value_type = Option<String>)]
     boot_mode: Option<BootMode>,
-    /// The BMC.
+    /// The host's BMC.
     bmc: BmcBody,
-    /// What shows that the host has booted, any of it.
+    /// The signs that the host has booted; any one of them is enough.
     #[schema(value_type = Vec<String>, example = json!(["call-home"]))]
     wait_for: Vec<Evidence>,
-    /// How long after it is switched on the host may take to boot, in seconds.
+    /// How long the host may take to boot after dayone has switched it on, in seconds.
     booted_within: u64,
-    /// How long the host gets to shut down before it is switched off, in seconds.
+    /// How long the host may take to shut down before dayone switches it off, in seconds.
     shutdown_within: u64,
-    /// When the medium is ejected: `when-deleted` or `when-booted`.
+    /// When to eject the medium: `when-deleted` or `when-booted`.
     #[schema(value_type = String)]
     eject: EjectWhen,
-    /// Whether the host is switched off before the medium is ejected.
+    /// Whether to switch the host off before ejecting the medium.
     power_off: bool,
     /// The static addresses that the host will have.
     #[schema(value_type = Vec<String>)]
     addresses: Vec<IpAddr>,
-    /// What the running step is at, for people.
+    /// The progress of the running step, as text.
     progress: Option<String>,
-    /// The steps, in their order.
+    /// The steps, in order.
     steps: Vec<StepBody>,
-    /// What happened on the way, for people: what the BMC refused, what was found odd, restarts.
+    /// Remarks about the boot, as text: requests that the BMC refused, anything unusual, restarts.
     remarks: Vec<RemarkBody>,
-    /// Grows with every change.
+    /// A number that increases with every change.
     revision: u64,
 }
 
@@ -69,12 +69,12 @@ pub(super) struct BootBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = BootBmc)]
 struct BmcBody {
-    /// Its address, as it was given.
+    /// The address, as given.
     address: String,
-    /// Where what logs in there comes from: `named NAME`, `environment`, `documents`, `none`.
+    /// The source of the credentials: `named NAME`, `environment`, `documents` or `none`.
     #[schema(example = "named worker-0-bmc")]
     credentials: String,
-    /// Whether whoever answers there is taken for the BMC.
+    /// Whether dayone skips the verification of the BMC's certificate.
     disable_certificate_verification: bool,
 }
 
@@ -88,32 +88,32 @@ struct StepBody {
     /// `waiting`, `running`, `done`, `failed`, `skipped` or `unknown`.
     #[schema(value_type = String, example = "done")]
     state: StepState,
-    /// When it began (RFC 3339).
+    /// When the step began (RFC 3339).
     #[schema(format = DateTime)]
     started: Option<String>,
-    /// When it ended (RFC 3339).
+    /// When the step ended (RFC 3339).
     #[schema(format = DateTime)]
     ended: Option<String>,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     seconds: Option<f64>,
-    /// Why it failed, and what to do.
+    /// Why the step failed, and what to do.
     error: Option<String>,
-    /// What came of it.
+    /// The result of the step.
     detail: Option<String>,
 }
 
-/// Something that happened.
+/// A remark about a boot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = BootRemark)]
 struct RemarkBody {
-    /// When (RFC 3339).
+    /// The time (RFC 3339).
     #[schema(format = DateTime)]
     at: String,
-    /// What.
+    /// The text.
     text: String,
 }
 
-/// A boot as it is seen at one moment.
+/// Describes the current state of a boot.
 pub(super) fn boot(view: &View) -> BootBody {
     let record = &view.record;
     BootBody {

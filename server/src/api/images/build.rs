@@ -1,9 +1,8 @@
-//! From an order to a recipe, and from there to an image that is published, or only planned.
+//! Makes recipes from orders, and publishes their images.
 
 use std::sync::Arc;
 
 use hosts::network::{ConvertedNetwork, Target};
-use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation, SealedRecipe};
@@ -11,19 +10,19 @@ use media::MediaUrl;
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
-use super::order::Order;
+use super::order::{ImageRequest, Order};
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::compose::{NetworkOrder, compose};
 use crate::store::{BaseName, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
-/// An order, understood.
-pub(in crate::api) struct Understood {
+/// An image that is not published yet, to whose recipe the caller can still add.
+pub(in crate::api) struct Draft {
     /// The base; a data image has none.
     base: Option<Arc<RegisteredBase>>,
     /// The base's files.
     pub open: Arc<OpenBase>,
-    /// What goes into the image.
+    /// The recipe.
     pub recipe: Recipe,
     /// What the user calls the host.
     label: Option<String>,
@@ -31,112 +30,107 @@ pub(in crate::api) struct Understood {
     pub report: Report,
 }
 
-/// Reads the order's documents, converts the network, and writes the recipe. Some 100 µs for a usual host.
-pub(super) fn understand(store: &Store, media_url: &MediaUrl, order: Order) -> Result<Understood, Problem> {
-    let place = Place::of(store, &order)?;
-    let Some(documents) = &order.documents else { return place.compose(media_url, order, None, Report::new()) };
-    let (host, network, report) = documents::one_host(documents, order.host.as_deref(), place.target(&order))?;
-    place.compose(media_url, order, Some((&host, network)), report)
+/// Reads the order's documents, converts the network, and composes the recipe. Takes some 100 µs for a usual host.
+pub(super) fn draft(store: &Store, media_url: &MediaUrl, mut order: Order) -> Result<Draft, Problem> {
+    let base = OrderedBase::find(store, &order.request)?;
+    let Some(documents) = order.documents.take() else { return base.compose(media_url, order, None, Report::new()) };
+    let target = base.target(&order.request);
+    let (host, network, report) = documents::one_host(&documents, order.request.host.as_deref(), target)?;
+    base.compose(media_url, order, Some((&host, network)), report)
 }
 
-/// What an order is laid over.
-pub(in crate::api) struct Place {
+/// The base of an order.
+pub(in crate::api) struct OrderedBase {
     /// The base; a data image has none.
-    base: Option<Arc<RegisteredBase>>,
-    /// The base's files, where they are available.
+    registered: Option<Arc<RegisteredBase>>,
+    /// The base's files, if they are available.
     open: Result<Arc<OpenBase>, Unavailable>,
 }
 
-impl Place {
-    /// That of an order. After the documents comes whether the base is available: what is wrong with them is wrong either way.
-    pub(in crate::api) fn of(store: &Store, order: &Order) -> Result<Self, Problem> {
-        let base = order.base.as_deref().map(|name| base_called(store, name)).transpose()?;
-        let open = base.as_deref().map_or_else(|| Ok(store.empty_base()), available);
-        Ok(Self { base, open })
+impl OrderedBase {
+    /// Finds the base. It may be unavailable: errors in the documents are reported first, as they apply in any case.
+    pub(in crate::api) fn find(store: &Store, request: &ImageRequest) -> Result<Self, Problem> {
+        let registered = request.base.as_deref().map(|name| registered_base(store, name)).transpose()?;
+        let open = registered.as_deref().map_or_else(|| Ok(store.empty_base()), available);
+        Ok(Self { registered, open })
     }
 
-    /// What the hosts' networks are to be converted for.
-    pub(in crate::api) fn target(&self, order: &Order) -> Target {
-        self.network_order(order).target(self.open.as_ref().ok().map(|open| &open.base))
+    /// Returns the target to convert the hosts' networks for.
+    pub(in crate::api) fn target(&self, request: &ImageRequest) -> Target {
+        self.network_order(request).target(self.open.as_ref().ok().map(|open| &open.base))
     }
 
-    fn network_order(&self, order: &Order) -> NetworkOrder {
+    fn network_order(&self, request: &ImageRequest) -> NetworkOrder {
         NetworkOrder {
-            data: order.data.as_ref().map(|drive| drive.kind),
-            delivery: self.delivery(order),
-            auto_default: order.auto_default,
+            data: request.data.as_ref().map(|drive| drive.kind),
+            delivery: request.profile.or_else(|| self.registered.as_ref().and_then(|base| base.profile())),
+            auto_default: request.auto_default,
         }
     }
 
-    fn delivery(&self, order: &Order) -> Option<DeliveryProfile> {
-        order.profile.or_else(|| self.base.as_ref().and_then(|base| base.profile()))
-    }
-
-    /// Writes the recipe, for a host of the order's documents, where it has any.
+    /// Composes the recipe, for a host of the order's documents if there are any.
     pub(in crate::api) fn compose(
         &self,
         media_url: &MediaUrl,
-        order: Order,
+        Order { format, ignition, request, .. }: Order,
         host: Option<(&HostSpec, ConvertedNetwork)>,
         report: Report,
-    ) -> Result<Understood, Problem> {
-        let (delivery, no_auto_default) = (self.delivery(&order), self.network_order(&order).no_auto_default());
+    ) -> Result<Draft, Problem> {
+        let network_order = self.network_order(&request);
         let open = self.open.clone()?;
-        let rootfs = match order.rootfs_url {
+        let rootfs = match request.rootfs_url {
             Some(url) => Some(RootfsLocation::Url(url)),
-            None if open.base.has_rootfs_to_fetch(order.format) => {
-                Some(RootfsLocation::MediaPlane(media_url.to_string()))
-            }
+            None if open.base.has_rootfs_to_fetch(format) => Some(RootfsLocation::MediaPlane(media_url.to_string())),
             None => None,
         };
         let ordered = Recipe {
             base: open.identity,
-            format: order.format,
+            format,
             additions: Additions {
-                no_auto_default,
-                hostname: order.hostname,
-                ssh_authorized_keys: order.ssh_authorized_keys,
-                files: order.files,
-                units: order.units,
+                no_auto_default: network_order.no_auto_default(),
+                hostname: request.hostname,
+                ssh_authorized_keys: request.ssh_authorized_keys,
+                files: request.files,
+                units: request.units,
                 ..Additions::default()
             },
-            ignition: order.ignition,
-            kernel_arguments: order.kernel_arguments,
-            boot_entries: order.boot_entries,
-            delivery,
+            ignition,
+            kernel_arguments: request.kernel_arguments,
+            boot_entries: request.boot_entries,
+            delivery: network_order.delivery,
             rootfs,
-            data: order.data,
-            replace_embedded: order.replace_embedded,
+            data: request.data,
+            replace_embedded: request.replace_embedded,
             order: PartOrder::Canonical,
         };
         let name = host.as_ref().and_then(|(host, _)| host.name.clone());
         let recipe = compose(ordered, host.map(|(_, network)| network).unwrap_or_default());
         let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
-        Ok(Understood { base: self.base.clone(), open, recipe, label, report })
+        Ok(Draft { base: self.registered.clone(), open, recipe, label, report })
     }
 }
 
-fn base_called(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem> {
+fn registered_base(store: &Store, name: &str) -> Result<Arc<RegisteredBase>, Problem> {
     store.base(name).ok_or_else(|| unknown_base(store, name))
 }
 
-/// The files of the base of this name, which must be available.
+/// Returns the files of the base with this name, which must be available.
 pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBase>, Problem> {
-    Ok(available(&*base_called(store, name)?)?)
+    Ok(available(&*registered_base(store, name)?)?)
 }
 
-impl Understood {
-    /// Nothing is added to the image any more.
+impl Draft {
+    /// Completes the recipe.
     pub(in crate::api) fn seal(self) -> Sealed {
         Sealed { base: self.base, recipe: self.recipe.seal(), label: self.label }
     }
 }
 
-/// An order whose image can be published.
+/// An image that can be published.
 pub(in crate::api) struct Sealed {
     /// The base; a data image has none.
     base: Option<Arc<RegisteredBase>>,
-    /// What goes into the image.
+    /// The recipe.
     pub recipe: SealedRecipe,
     /// What the user calls the host.
     pub label: Option<String>,
@@ -152,7 +146,7 @@ impl Sealed {
     }
 }
 
-/// A base that is registered, and whose files are not as they should be.
+/// A registered base whose files are missing or have changed.
 #[derive(Clone)]
 struct Unavailable {
     name: BaseName,
@@ -165,7 +159,7 @@ fn available(base: &RegisteredBase) -> Result<Arc<OpenBase>, Unavailable> {
 
 impl From<Unavailable> for Problem {
     fn from(Unavailable { name, reason }: Unavailable) -> Self {
-        let detail = format!("the base '{name}' is not available at the moment; /readyz says which are");
+        let detail = format!("the base '{name}' is not available at the moment; see /readyz");
         Self::new(ProblemKind::BaseUnavailable, detail).with_cause(reason)
     }
 }
@@ -174,7 +168,7 @@ fn unknown_base(store: &Store, name: &str) -> Problem {
     let known: Vec<String> = store.bases().iter().map(|base| base.name().to_string()).collect();
     let detail = match known.as_slice() {
         [] => "this server has no bases; add one with --base NAME=PATH".to_owned(),
-        known => format!("there is no base {name:?}; there are: {}", known.join(", ")),
+        known => format!("the base {name:?} is unknown; known bases: {}", known.join(", ")),
     };
     Problem::new(ProblemKind::UnknownBase, detail).with_known(known)
 }
@@ -197,20 +191,14 @@ impl From<ImageError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let detail = error.to_string();
-        let cause = std::error::Error::source(&error).map(ToString::to_string);
         let kind = match error {
             StoreError::Image(error) => return error.into(),
-            StoreError::Write(cause) => return Self::storage(detail, &cause),
+            StoreError::Write(ref cause) => return Self::storage(error.to_string(), cause),
             StoreError::UnknownBase(_) => ProblemKind::UnknownBase,
             StoreError::BaseUnavailable { .. } | StoreError::BaseReplaced(_) => ProblemKind::BaseUnavailable,
             StoreError::OtherBytes | StoreError::Unreadable => ProblemKind::ImageConflict,
             StoreError::Name { .. } | StoreError::Internal(_) => ProblemKind::Internal,
         };
-        let problem = Self::new(kind, detail);
-        match cause {
-            Some(cause) => problem.with_cause(cause),
-            None => problem,
-        }
+        Self::from_error(kind, &error)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
@@ -15,14 +15,13 @@ use media::base_file::BaseFile;
 use media::served::ETag;
 use utoipa::ToSchema;
 
-use super::build::{Understood, understand};
-use super::order::{self, JsonOrder, Order, OrderQuery};
+use super::build::{Draft, draft};
+use super::order::{ImageRequest, Order, OrderQuery};
 use super::show::{self, ImageBody};
-use crate::api::content::{self, Content};
-use crate::api::parameters::Parameters;
-use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::problem::{Problem, ProblemKind};
+use crate::api::request::Received;
 use crate::api::user_documents::YamlDocuments;
-use crate::api::{Api, accept, body, convert};
+use crate::api::{Api, accept};
 use crate::store::Publication;
 
 const JSON: &str = "application/json";
@@ -36,83 +35,62 @@ struct ImageBytes(Vec<u8>);
 
 /// Make an image for a host.
 ///
-/// The body is the user's documents as they are, with all else in the query; or an `ImageRequest` in JSON. What
-/// distinguishes them is the query: with `base`, or for a data image with `format=data`, the body is documents, in YAML
-/// or JSON, whatever its content type; otherwise `application/json` is an `ImageRequest`.
+/// Send the user's documents unchanged, with everything else in the query; or send an `ImageRequest` in JSON. The query
+/// distinguishes them. With `base`, or for a data image with `format=data`, the body is documents in YAML or JSON, whatever
+/// its content type. Otherwise a body with the content type `application/json` is an `ImageRequest`.
 ///
-/// The same request gives the same image, with the same URLs, for ever: it is answered with 201 the first time, and
-/// with 200 from then on. The answer comes when the image is on the disk and served.
+/// The same request always gives the same image with the same URLs. The server answers 201 the first time, and 200 after
+/// that. It answers when the image is on disk and served.
 ///
-/// With `Accept: application/octet-stream` the answer is the image itself, the ISO or the initramfs, and nothing is
-/// stored: the same bytes and the same entity tag that the image would have under its URL.
-#[utoipa::path(operation_id = "createImage", post,
-    path = "/v1/images",
-    tag = "images",
+/// With `Accept: application/octet-stream`, the answer is the image itself (the ISO or the initramfs), and the server stores
+/// nothing. The bytes and the entity tag are the same as under the image's URL.
+#[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images",
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
-        (JsonOrder = "application/json"),
+        (ImageRequest = "application/json"),
         (YamlDocuments = "application/yaml"),
     )),
     responses(
-        (status = 201, description = "The image is made and served", body = ImageBody,
-            headers(("Location" = String, description = "Path of the image"))),
-        (status = 200, description = "The image was there already; or the image itself, if the client accepts that", content(
+        (status = 201, description = "The image is published", body = ImageBody,
+            headers(("Location" = String, description = "The path of the image"))),
+        (status = 200, description = "The image was published before; or the image itself, if the client accepts that", content(
             (ImageBody = "application/json"),
             (ImageBytes = "application/octet-stream"),
-        ), headers(("Location" = String, description = "Path of the image, where it is stored"))),
-        (status = 400, description = "The request cannot be understood (`malformed-request`, `wrong-parameter`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive (`incomplete-request`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "Stored already in a form that this version cannot go on with (`image-conflict`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too large (`too-large`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not a content type that is read here (`unsupported-media-type`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "Understood, and impossible (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "The base is not there at the moment (`base-unavailable`), or the data directory cannot be used (`storage-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "The data directory is full (`storage-full`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        ), headers(("Location" = String, description = "The path of the image, if it is stored"))),
+        (status = 409, description = "Another version of dayone has stored the image in a form that this version cannot use (`image-conflict`)"),
+        (status = 422, description = "dayone cannot make the image (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)"),
+        (status = 503, description = "The base is not available (`base-unavailable`), or the data directory is not usable (`storage-unavailable`)"),
+        (status = 507, description = "The data directory is full (`storage-full`)"),
+    ))]
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    RawQuery(query): RawQuery,
-    request: Request,
+    headers: HeaderMap,
+    request: Result<Received<Order>, Problem>,
 ) -> Result<Response, Problem> {
-    let (head, body) = request.into_parts();
-    let result = answer(&api, query.as_deref(), head.headers, body).await;
+    let result = answer(&api, &headers, request).await;
     result.inspect_err(|problem| api.metrics.build_refused(problem.kind().slug()))
 }
 
-async fn answer(api: &Arc<Api>, query: Option<&str>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let query = Parameters::new(query);
-    let order = match content::of(&headers, query.has(order::is_order))? {
-        Content::Request => {
-            query.finish().map_err(|problem| problem.with_more("a request in JSON has everything in its body"))?;
-            None
-        }
-        Content::Documents => Some(Order::from_query(query)?),
-    };
-    let whole = accept::preferred(&headers, &[JSON, IMAGE]) == IMAGE;
-    let body = body::read(body).await?;
+async fn answer(
+    api: &Arc<Api>,
+    headers: &HeaderMap,
+    request: Result<Received<Order>, Problem>,
+) -> Result<Response, Problem> {
     let started = Instant::now();
+    let streams = accept::preferred(headers, &[JSON, IMAGE]) == IMAGE;
     let shared = Arc::clone(api);
-    // Converting takes a fraction of a millisecond for one host, and much longer for documents of 4 MiB.
-    let response = convert(api, body.len(), move || {
-        let order = match order {
-            None => Order::from_json(&body)?,
-            Some(order) => Order { documents: Some(body.clone().into()), ..order },
-        };
-        let understood = understand(&shared.store, &shared.media_url, order);
-        let understood = understood.map_err(|problem| content::hint(problem, &headers, &body))?;
-        if whole { stream(&shared, understood) } else { publish(&shared, understood) }
-    })
-    .await?;
-    if response.is_ok() {
-        api.metrics.built(started.elapsed());
-    }
-    response
+    let response = request?.process(api, move |order| {
+        let draft = draft(&shared.store, &shared.media_url, order)?;
+        if streams { stream(&shared, draft) } else { publish(&shared, draft) }
+    });
+    let response = response.await?;
+    api.metrics.built(started.elapsed());
+    Ok(response)
 }
 
-fn publish(api: &Api, mut understood: Understood) -> Result<Response, Problem> {
-    let report = std::mem::take(&mut understood.report);
-    let (image, publication) = understood.seal().publish(&api.store)?;
+fn publish(api: &Api, mut draft: Draft) -> Result<Response, Problem> {
+    let report = std::mem::take(&mut draft.report);
+    let (image, publication) = draft.seal().publish(&api.store)?;
     let status = match publication {
         Publication::Created => StatusCode::CREATED,
         Publication::Existing => StatusCode::OK,
@@ -121,12 +99,12 @@ fn publish(api: &Api, mut understood: Understood) -> Result<Response, Problem> {
     Ok((status, [(LOCATION, location)], Json(show::image(&image, &api.media_url, report))).into_response())
 }
 
-/// The image itself. Its warnings have no place in the answer.
-fn stream(api: &Api, understood: Understood) -> Result<Response, Problem> {
-    let Understood { open, recipe, .. } = understood;
+/// Answers with the image itself. There is no place for its warnings.
+fn stream(api: &Api, draft: Draft) -> Result<Response, Problem> {
+    let Draft { open, recipe, .. } = draft;
     if let Some(RootfsLocation::MediaPlane(_)) = recipe.rootfs {
-        let detail = "an image that is not stored has no root file system beside it; say where that is (rootfs_url), or \
-                      let the image be stored, without Accept: application/octet-stream";
+        let detail = "this server has no URL for the root file system of an image that it does not store: give rootfs_url, or \
+                      store the image (leave out Accept: application/octet-stream)";
         return Err(Problem::new(ProblemKind::ImageRefused, detail));
     }
     let mut image = Image::plan(&recipe, &open.base, open.identity)?;

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use imagelib::image::FileName;
 use serde::Serialize;
 use tokio::time::timeout;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::api::accept;
-use crate::api::parameters::Parameters;
-use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::parameters::{StrictQuery, query_parameters};
+use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
 
-/// How often it is looked whether the base of a digest that is being computed still answers.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
+/// How often dayone checks whether the base still answers, while it computes a digest.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The digest of a file of an image.
 #[derive(Debug, Serialize, ToSchema)]
@@ -33,41 +33,34 @@ pub(super) struct FileDigest {
     sha256: String,
 }
 
-/// Which file.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "documents what the handler reads")]
-pub(super) struct Which {
-    /// Name of the file, such as `rootfs.img`. Without it, the ISO or the initramfs.
-    file: Option<String>,
+query_parameters! {
+    /// Selects a file.
+    pub(super) struct FileQuery {
+        /// The name of the file, such as `rootfs.img`. The default is the ISO or the initramfs.
+        file: Option<String>,
+    }
 }
 
-/// Digest a file of an image: the SHA-256 of what a BMC reads.
+/// Compute the SHA-256 of a file of an image.
 ///
-/// Computed when it is asked for, which takes up to some seconds for each GiB, and then remembered. As text, in the form
-/// of `sha256sum`, unless JSON is asked for by `Accept: application/json`.
-#[utoipa::path(operation_id = "getFileDigest", get,
-    path = "/v1/images/{id}/sha256",
-    tag = "images",
-    params(("id" = String, Path, description = "The image's id"), Which),
+/// The first request takes up to some seconds for each GiB; the server remembers the result. The answer is text in the form
+/// of `sha256sum`, or JSON with `Accept: application/json`.
+#[utoipa::path(operation_id = "getFileDigest", get, path = "/v1/images/{id}/sha256", tag = "images",
+    params(("id" = String, Path, description = "The image's id"), FileQuery),
     responses(
         (status = 200, description = "The digest", content(
             (String = "text/plain", example = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  boot.iso\n"),
             (FileDigest = "application/json"),
         )),
-        (status = 404, description = "No such image, or no such file in it (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Its base is not there (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        (status = 404, description = "No image has this id, or the image has no such file (`not-found`)"),
+        (status = 503, description = "The base is not available (`base-unavailable`)"),
+    ))]
 pub(super) async fn digest(
     State(api): State<Arc<Api>>,
     Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    StrictQuery(FileQuery { file: wanted }): StrictQuery<FileQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut query = Parameters::new(query.as_deref());
-    let wanted = query.one::<String>("file")?;
-    query.finish()?;
     let image = super::find(&api, &id)?;
     let planned = image.state().map_err(|reason| super::unavailable(&reason))?;
     let (name, size) = match wanted {
@@ -83,16 +76,16 @@ pub(super) async fn digest(
         Problem::new(ProblemKind::NotFound, detail)
     })?;
 
-    let turn = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
+    let permit = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
     let store = Arc::clone(&api.store);
     let computing = async move {
-        // Until it is done, even if the client does not wait for it.
-        let _turn = turn;
+        // Holds the permit until the digest is computed, even if the client does not wait for it.
+        let _permit = permit;
         let mut computing = pin!(blocking(move || store.digest(&image, name)));
         loop {
-            match timeout(LOOK_AFTER, &mut computing).await {
+            match timeout(CHECK_INTERVAL, &mut computing).await {
                 Ok(digest) => return digest?.map_err(|error| super::unavailable(&error.to_string())),
-                // A thread that waits for a dead file system cannot be ended, but the next digest need not wait for it.
+                // Nothing can end a thread that waits for a dead file system, but the next digest need not wait for it.
                 Err(_) => {
                     planned.base.check_in_time_async().await.map_err(|error| super::unavailable(&error.to_string()))?;
                 }

@@ -1,20 +1,16 @@
-//! `/v1/images`: ordering, finding and releasing images.
+//! `/v1/images`: orders, shows and deletes images.
 
 mod build;
-mod changes;
 mod create;
-mod delete;
 mod digest;
-mod embedded;
-mod list;
+mod manage;
 mod order;
 mod reading;
 mod show;
-mod single;
 mod topology;
 
-pub(super) use build::{Place, Sealed, Understood, open_base};
-pub(super) use order::{JsonOrder, Order, OrderQuery, is_order};
+pub(super) use build::{Draft, OrderedBase, Sealed, open_base};
+pub(super) use order::{ImageRequest, Order, OrderQuery};
 
 use std::sync::Arc;
 
@@ -29,36 +25,36 @@ use crate::store::{PlannedImage, StoredImage};
 /// The routes of images.
 pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(single::single, delete::delete))
-        .routes(routes!(embedded::embedded))
-        .routes(routes!(changes::changes))
+        .routes(routes!(manage::list, create::create))
+        .routes(routes!(manage::single, manage::delete))
+        .routes(routes!(manage::embedded))
+        .routes(routes!(manage::changes))
         .routes(routes!(reading::reading))
         .routes(routes!(topology::topology))
         .routes(routes!(digest::digest))
 }
 
-/// The published image that a path names.
+/// Finds the published image with the id in a path.
 fn find(api: &Api, id: &str) -> Result<Arc<StoredImage>, Problem> {
     let id = parse_id(id)?;
-    api.store.image(&id).ok_or_else(missing)
+    api.store.image(&id).ok_or_else(unknown_id)
 }
 
-/// The plan of the image that a path names, if it can be served.
+/// Returns the plan of the image with the id in a path, if the server can serve it.
 fn planned(api: &Api, id: &str) -> Result<Arc<PlannedImage>, Problem> {
     find(api, id)?.state().map_err(|reason| unavailable(&reason))
 }
 
-/// What is no identity is that of no image.
+/// Parses the id in a path. An id that does not parse matches no image.
 fn parse_id(id: &str) -> Result<RecipeId, Problem> {
-    id.parse().map_err(|_| missing())
+    id.parse().map_err(|_| unknown_id())
 }
 
-fn missing() -> Problem {
-    Problem::new(ProblemKind::NotFound, "there is no image with this id: it was never made, or it was deleted")
+fn unknown_id() -> Problem {
+    Problem::new(ProblemKind::NotFound, "no image has this id: it was never made, or it was deleted")
 }
 
-/// The problem of an image that cannot be served.
+/// The problem of an image that the server cannot serve.
 fn unavailable(reason: &str) -> Problem {
-    Problem::new(ProblemKind::BaseUnavailable, format!("the image cannot be served at the moment: {reason}"))
+    Problem::new(ProblemKind::BaseUnavailable, format!("the server cannot serve the image at the moment: {reason}"))
 }

@@ -9,81 +9,81 @@ use media::reading::{ClientSnapshot, FileProgress, FileSnapshot, Progress, Readi
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::problem::{Problem, ProblemBody};
+use crate::api::problem::Problem;
 use crate::api::timestamp::rfc3339;
 use crate::api::{Api, blocking};
 
-/// What was read of an image, and by whom.
+/// Which bytes of an image were read, and by whom.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Reading {
     #[serde(flatten)]
     progress: ProgressBody,
-    /// The image's files that somebody has asked for.
+    /// The image's files that a client has requested.
     files: Vec<FileReadingBody>,
 }
 
-/// How far the reading of an image has come.
+/// How much of an image was read.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadingProgress)]
 pub(in crate::api) struct ProgressBody {
-    /// All of it in a sentence.
+    /// A summary in one sentence.
     #[schema(example = "kernel read, initrd 43 %, 206 KB/s, 3 min left")]
     summary: String,
-    /// Since when the record is kept (RFC 3339): since the image was made, the server started, or a boot of the image began.
+    /// When the record began (RFC 3339): when the image was made, the server started, or a boot of the image began.
     #[schema(example = "2026-02-28T23:59:59Z", format = DateTime)]
     since: String,
-    /// When this was known.
+    /// The time of this snapshot.
     #[schema(format = DateTime)]
     at: String,
-    /// How many bytes were sent; those that were sent again count again.
+    /// How many bytes the server has sent; bytes that it sent twice count twice.
     sent: u64,
     /// Bytes sent per second, over the last ten seconds.
     rate: u64,
-    /// When the last byte was sent; absent if none was.
+    /// When the server sent the last byte; absent if it has sent none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     last_read: Option<String>,
-    /// For how many seconds nothing has been sent although something should be: a kernel or an initrd was read in part, or a
-    /// client takes no more of what it asked for. Absent if it is not so.
+    /// For how many seconds the server has sent nothing although a read is incomplete: a client has read the kernel or an initrd
+    /// only in part, or does not accept the bytes that it requested. Absent if nothing is stalled.
     #[serde(skip_serializing_if = "Option::is_none")]
     stalled_seconds: Option<u64>,
-    /// How many seconds the file that is being read will take yet, at the present rate. Absent for a root file system on a
-    /// medium, of which a live system reads what it needs.
+    /// How many more seconds the current file will take at the current rate. Absent for a root file system on a medium, because
+    /// a live system reads only the parts that it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds_left: Option<u64>,
-    /// The files and structures in the image that were read, and those that a boot reads.
+    /// The files and structures on the medium that were read, and those that a boot reads.
     contents: Vec<ContentBody>,
 }
 
-/// How far the reading of a file in an image has come.
+/// How much of a file on the medium was read.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadContent)]
 struct ContentBody {
-    /// The file of the image that it is in.
+    /// The file of the image that contains it.
     #[schema(example = "boot.iso")]
     file: &'static str,
-    /// Its path there, behind that of the file system image that it is in and a colon; or what it is.
+    /// Its path on the medium; for a file in a file system image, after the image's path and a colon. For a structure, its name.
     #[schema(example = "/images/pxeboot/initrd.img")]
     name: String,
-    /// `kernel`, `initrd` or `rootfs`, for what a boot reads.
+    /// `kernel`, `initrd` or `rootfs`, for files that a boot reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "initrd")]
     role: Option<BootRole>,
-    /// Whether it is a structure of the medium, such as `directories`, and not a file.
+    /// Whether it is a structure of the medium, such as `directories`, instead of a file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     structure: bool,
     /// Length in bytes.
     size: u64,
     /// How many of its bytes were read at least once.
     read: u64,
-    /// The same in hundredths: 100 is all of it.
+    /// The same in percent.
     percent: u8,
-    /// Whether it is being read now.
+    /// Whether a client is reading it now.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     reading: bool,
 }
 
-/// What was read of a file of an image.
+/// Which bytes of a file of an image were read.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FileReading)]
 struct FileReadingBody {
@@ -94,64 +94,64 @@ struct FileReadingBody {
     size: u64,
     /// How many of its bytes were read at least once.
     read: u64,
-    /// How many bytes were sent; those that were sent again count again.
+    /// How many bytes the server has sent; bytes that it sent twice count twice.
     sent: u64,
-    /// How many answers are being sent at the moment.
+    /// How many answers the server is sending at the moment.
     active: u32,
-    /// When the first byte was sent.
+    /// When the server sent the first byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     first_read: Option<String>,
-    /// When the last byte was sent.
+    /// When the server sent the last byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     last_read: Option<String>,
     /// Which bytes were read.
     ranges: Vec<RangeBody>,
-    /// Whether there were so many ranges that close ones were made one, as if what lies between them had been read.
+    /// Whether the server has merged close ranges, as if the bytes between them had been read, because there were too many.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     approximate: bool,
-    /// Who asked for it: the last 16 addresses.
+    /// The clients that requested it: the last 16 addresses.
     clients: Vec<ClientBody>,
-    /// How many addresses asked for it besides.
+    /// How many more addresses requested it.
     #[serde(skip_serializing_if = "is_zero")]
     more_clients: u64,
 }
 
-/// Bytes of a file.
+/// A range of bytes in a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadRange)]
 struct RangeBody {
-    /// The first one.
+    /// The offset of the first byte.
     start: u64,
-    /// The one behind the last.
+    /// The offset after the last byte.
     end: u64,
 }
 
-/// Who asked for a file of an image.
+/// A client that requested a file of an image.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadClient)]
 struct ClientBody {
     /// IP address.
     address: String,
-    /// What it calls itself.
+    /// The client's `User-Agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
-    /// Version of TLS; absent on plain HTTP.
+    /// The version of TLS; absent for plain HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<&'static str>,
-    /// How many GET requests.
+    /// The number of GET requests.
     gets: u64,
-    /// How many HEAD requests.
+    /// The number of HEAD requests.
     heads: u64,
-    /// How many of them asked for ranges.
+    /// The number of requests with ranges.
     range_requests: u64,
-    /// How many bytes it was sent.
+    /// How many bytes the server has sent to it.
     sent: u64,
-    /// When it asked first.
+    /// The time of its first request.
     #[schema(format = DateTime)]
     first: String,
-    /// When it asked last, or was sent something.
+    /// The time of its last request, or of the last byte that it was sent.
     #[schema(format = DateTime)]
     last: String,
 }
@@ -161,24 +161,22 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Show what was read of an image, by whom, and how far that has come, by the files on it.
+/// Show which bytes of an image were read and by whom, and how far a boot has come.
 ///
-/// Kept in memory: it begins again when the server starts, and when a boot of the image does. What counts was handed to a
-/// connection; of a file that is fetched in one piece, up to a few MiB may still be on their way.
-#[utoipa::path(operation_id = "getReading", get,
-    path = "/v1/images/{id}/reading",
-    tag = "images",
+/// The server keeps this record in memory: it begins again when the server starts, and when a boot of the image begins. Bytes
+/// count as read when the server has handed them to a connection. For a file that a client fetches in one piece, up to a few
+/// MiB may still be in transit.
+#[utoipa::path(operation_id = "getReading", get, path = "/v1/images/{id}/reading", tag = "images",
     params(("id" = String, Path, description = "The image's id")),
     responses(
-        (status = 200, description = "What was read", body = Reading),
-        (status = 404, description = "No such image (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Its base is not there (`base-unavailable`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        (status = 200, description = "The record", body = Reading),
+        (status = 404, description = "No image has this id (`not-found`)"),
+        (status = 503, description = "The base is not available (`base-unavailable`)"),
+    ))]
 pub(super) async fn reading(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Json<Reading>, Problem> {
     super::planned(&api, &id)?;
     let image = super::find(&api, &id)?;
-    // The first time, directories of the image are read.
+    // The first time, this reads directories of the image.
     let reading = blocking(move || {
         let snapshot = image.reading();
         Reading::new(&snapshot, &image.progress_of(&snapshot))

@@ -12,52 +12,53 @@ use crate::api::timestamp::rfc3339;
 use crate::findings::{FindingBody, findings};
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 
-/// An image and where BMCs find it. The URLs are credentials: whoever has one can read the image.
+/// An image with its URLs. The URLs are credentials: anyone who has one can read the image.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Image)]
 pub(super) struct ImageBody {
     #[serde(flatten)]
     summary: SummaryBody,
-    /// What to give to the BMC: the URL of the ISO, of the disk, or of the initramfs.
+    /// The URL for the BMC: of the ISO, the disk or the initramfs.
     #[schema(example = "http://192.0.2.10:8081/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso")]
     url: Option<String>,
-    /// Every file of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and perhaps `rootfs.img`.
+    /// The files of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and
+    /// perhaps `rootfs.img`.
     files: BTreeMap<&'static str, FileBody>,
-    /// URL of an iPXE script that boots the image, where it is made for network boot.
+    /// The URL of an iPXE script that boots the image, if it is for network boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     ipxe: Option<String>,
-    /// The kernel arguments of the image's boot entries; for network boot, those that the kernel needs.
+    /// The kernel arguments of the image's boot entries; for network boot, the kernel arguments that the kernel needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel_arguments: Option<String>,
-    /// What should be known about the image; in the answer to its request, also about the documents.
+    /// Findings about the image; in the answer to an order, also about the documents.
     findings: Vec<FindingBody>,
 }
 
-/// What is known of every image, and is no secret.
+/// The properties of every image that are not secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ImageSummary)]
 pub(super) struct SummaryBody {
-    /// The image's identity: the SHA-256 of all that goes into it. The same request gives the same one.
+    /// The image's id: the SHA-256 of its content. The same request gives the same id.
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     id: String,
-    /// Name of the base when the image was requested first; absent for a data image, which has none.
+    /// The name of the base at the first request; absent for a data image, which has no base.
     #[serde(skip_serializing_if = "Option::is_none")]
     base: Option<String>,
-    /// Kind of image.
+    /// The format of the image.
     format: Format,
-    /// What the documents of the first request call the host.
+    /// The host's name in the documents of the first request.
     label: Option<String>,
-    /// When it was requested first (RFC 3339); the `Last-Modified` of its files.
+    /// The time of the first request (RFC 3339), which is also the `Last-Modified` of its files.
     #[schema(example = "2026-02-28T23:59:59Z", format = DateTime)]
     created: String,
-    /// Whether it can be served at the moment. If not, its base is not there, and its URLs answer 503.
+    /// Whether the server can serve the image at the moment. If not, its base is unavailable, and its URLs answer 503.
     available: bool,
-    /// Why it cannot be served, where it cannot.
+    /// Why the server cannot serve the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Length of the ISO, or of the initramfs, in bytes.
+    /// The length of the ISO, the disk or the initramfs, in bytes.
     size: Option<u64>,
-    /// Entity tag of the ISO, or of the initramfs, as it stands in the header: quoted.
+    /// The entity tag of the ISO, the disk or the initramfs, in quotes as in the header.
     #[schema(example = "\"9f86d081884c7d659a2feaa0c55ad015\"")]
     etag: Option<String>,
 }
@@ -66,15 +67,15 @@ pub(super) struct SummaryBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ImageFile)]
 pub(super) struct FileBody {
-    /// Where BMCs find it.
+    /// The URL for BMCs.
     url: String,
-    /// Length in bytes.
+    /// The length in bytes.
     size: u64,
-    /// Entity tag as it stands in the header: quoted. Changes with the bytes and with nothing else.
+    /// The entity tag, in quotes as in the header. It changes if and only if the bytes change.
     etag: String,
 }
 
-/// The files of `planned`, without URLs: name, length, entity tag.
+/// Returns the name, the length and the entity tag of each file of `planned`.
 fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64, String)> {
     let etags: BTreeMap<&str, String> = image.etags().map(|(name, etag)| (name, etag.to_string())).collect();
     let files = planned.image.files.iter();
@@ -86,7 +87,7 @@ fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64,
         .collect()
 }
 
-/// What may stand in a list.
+/// Describes an image without secrets, for a list.
 pub(super) fn summary(image: &StoredImage) -> SummaryBody {
     summarise(image, &image.state())
 }
@@ -111,7 +112,7 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
     }
 }
 
-/// The whole, with what `documents` says about the documents that it was made of.
+/// Describes an image completely, with the findings about its documents.
 pub(super) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report) -> ImageBody {
     let token = image.token();
     let url = |name: &str| media_url.file(&token.as_str(), name);

@@ -11,24 +11,21 @@ use http::{HeaderMap, StatusCode};
 use imagelib::digest::Digest;
 use imagelib::recipe::Recipe;
 
-use crate::api::problem::{Problem, ProblemBody, ProblemKind};
+use crate::api::problem::{Problem, ProblemKind};
 use crate::api::{Api, blocking};
 
-/// Draw the network that an image's host will have, as SVG: its interfaces, what stands on what, addresses, networks,
+/// Draw the network that the image's host will have, as SVG: interfaces and how they are stacked, addresses, networks,
 /// gateways and name servers.
 ///
-/// It is drawn from the keyfiles in the image, and needs no base. Where the host is being booted, or was, its BMC is in it.
-/// The picture holds no secrets: keys and passwords of profiles are not drawn.
-#[utoipa::path(operation_id = "getTopology", get,
-    path = "/v1/images/{id}/topology.svg",
-    tag = "images",
+/// dayone draws the picture from the keyfiles in the image, and does not need the base. If this server boots or has booted the
+/// host, the picture also shows the BMC. The picture contains no secrets, such as keys and passwords of profiles.
+#[utoipa::path(operation_id = "getTopology", get, path = "/v1/images/{id}/topology.svg", tag = "images",
     params(("id" = String, Path, description = "The image's id")),
     responses(
         (status = 200, description = "The picture", body = String, content_type = "image/svg+xml"),
-        (status = 304, description = "The picture has the entity tag that the request names (`If-None-Match`)"),
-        (status = 404, description = "No such image, or none with keyfiles (`not-found`)", body = ProblemBody, content_type = "application/problem+json"),
-    )
-)]
+        (status = 304, description = "The picture has the entity tag in the request (`If-None-Match`)"),
+        (status = 404, description = "No image has this id, or the image has no keyfiles (`not-found`)"),
+    ))]
 pub(super) async fn topology(
     State(api): State<Arc<Api>>,
     Path(id): Path<String>,
@@ -36,7 +33,7 @@ pub(super) async fn topology(
 ) -> Result<Response, Problem> {
     let image = super::find(&api, &id)?;
     if image.recipe().additions.keyfiles.is_empty() {
-        return Err(Problem::new(ProblemKind::NotFound, why_not(image.recipe())));
+        return Err(Problem::new(ProblemKind::NotFound, no_keyfiles(image.recipe())));
     }
     let bmc = api.boots.bmc_of_image(&image.id());
     let svg = blocking(move || {
@@ -46,7 +43,7 @@ pub(super) async fn topology(
     })
     .await?;
     let etag = format!("\"{}\"", Digest::of(svg.as_bytes()));
-    // What others may not see is not kept for others; what is kept is asked for again, since a boot may begin.
+    // No shared cache may keep the picture; a private cache must validate it each time, because a boot may begin.
     let fixed = [
         (CACHE_CONTROL, "private, no-cache".to_owned()),
         (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox".to_owned()),
@@ -62,14 +59,13 @@ pub(super) async fn topology(
     Ok((fixed, [(CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }
 
-/// Why there is no picture of an image without keyfiles.
-fn why_not(recipe: &Recipe) -> &'static str {
+/// Explains why there is no picture of an image without keyfiles.
+fn no_keyfiles(recipe: &Recipe) -> &'static str {
     if recipe.data.is_some() {
-        "this is a data image, whose network is written for somebody else to read: pictures are drawn from NetworkManager's \
-         keyfiles"
+        "dayone draws pictures from NetworkManager's keyfiles, and this data image has its network in another form"
     } else if recipe.additions.networkd_units.is_empty() {
-        "the image was made without a network: there is nothing to draw"
+        "the image has no network"
     } else {
-        "the network of this image is in units of systemd-networkd: pictures are drawn from NetworkManager's keyfiles"
+        "dayone draws pictures from NetworkManager's keyfiles, and this image has units of systemd-networkd instead"
     }
 }

@@ -1,9 +1,8 @@
-//! `dayone eject`: what is inserted in a BMC's virtual media is taken out.
+//! `dayone eject`: ejects the media in a BMC's virtual media slots.
 
 use serde::Serialize;
 
-use super::target;
-use super::{connect, said};
+use super::{connect, target};
 use crate::arguments::{EjectArguments, OutputFormat};
 use crate::commands::failure::Failure;
 use crate::commands::table::Table;
@@ -11,14 +10,14 @@ use crate::commands::terminal;
 use redfish::bmc::{Bmc, BmcError, Found, Slot};
 use redfish::without_tokens;
 
-/// A slot, and what became of it. Its serialisation is what programs read; see `docs/commands.md`.
+/// A slot, and what happened to it. `docs/commands.md` describes its JSON.
 #[derive(Serialize)]
-struct Emptied {
+struct EjectedSlot {
     slot: String,
-    /// What was in it, as far as the BMC said.
+    /// The image that was in it, if the BMC tells.
     image: Option<String>,
     outcome: Outcome,
-    /// Why it is not empty.
+    /// Why the slot is not empty.
     problem: Option<String>,
 }
 
@@ -31,40 +30,40 @@ enum Outcome {
 }
 
 pub(super) async fn run(arguments: &EjectArguments) -> Result<(), Failure> {
-    let meant = target::of(&arguments.bmc)?;
-    let bmc = connect(&meant).await?;
-    let emptied = empty(&bmc, arguments.slot.as_deref()).await;
+    let chosen = target::of(&arguments.bmc)?;
+    let bmc = connect(&chosen).await?;
+    let slots = eject(&bmc, arguments.slot.as_deref()).await;
     bmc.close().await;
-    let emptied = emptied?;
+    let slots = slots?;
     match arguments.format {
-        OutputFormat::Json => terminal::print_json(&emptied)?,
-        OutputFormat::Text => terminal::print(&as_text(&meant.target.address.to_string(), &emptied))?,
+        OutputFormat::Json => terminal::print_json(&slots)?,
+        OutputFormat::Text => terminal::print(&as_text(&chosen.target.address.to_string(), &slots))?,
     }
-    match emptied.into_iter().find_map(|slot| slot.problem) {
+    match slots.into_iter().find_map(|slot| slot.problem) {
         Some(problem) => Err(Failure::Bmc(problem)),
         None => Ok(()),
     }
 }
 
-async fn empty(bmc: &Bmc, wanted: Option<&str>) -> Result<Vec<Emptied>, Failure> {
-    let slots = bmc.survey().await.map_err(|error| said(&error))?.slots;
-    let mut emptied = Vec::new();
-    for slot in chosen(&slots, wanted)? {
+async fn eject(bmc: &Bmc, wanted: Option<&str>) -> Result<Vec<EjectedSlot>, Failure> {
+    let slots = bmc.survey().await?.slots;
+    let mut ejected = Vec::new();
+    for slot in select(&slots, wanted)? {
         let image = slot.state.image.as_deref().map(without_tokens);
         let (outcome, problem) = match bmc.eject(&slot.path, None).await {
             Ok(ejected) if ejected.found == Found::Nothing => (Outcome::Empty, None),
             Ok(_) => (Outcome::Ejected, None),
-            // The others would fail in the same way.
-            Err(error @ BmcError::Redfish(_)) => return Err(said(&error)),
+            // The other slots would fail in the same way.
+            Err(error @ BmcError::Redfish(_)) => return Err(error.into()),
             Err(error) => (Outcome::Failed, Some(error.to_string())),
         };
-        emptied.push(Emptied { slot: slot.path.clone(), image, outcome, problem });
+        ejected.push(EjectedSlot { slot: slot.path.clone(), image, outcome, problem });
     }
-    Ok(emptied)
+    Ok(ejected)
 }
 
-/// The slot that is meant; or all, apart from what somebody shares from a console.
-fn chosen<'a>(slots: &'a [Slot], wanted: Option<&str>) -> Result<Vec<&'a Slot>, Failure> {
+/// Returns the slot with this id or path; or all slots, except those that somebody uses from the BMC's console.
+fn select<'a>(slots: &'a [Slot], wanted: Option<&str>) -> Result<Vec<&'a Slot>, Failure> {
     let Some(wanted) = wanted else {
         let shared = |slot: &Slot| slot.state.connected_via.as_deref() == Some("Applet");
         return Ok(slots.iter().filter(|slot| !shared(slot)).collect());
@@ -76,9 +75,9 @@ fn chosen<'a>(slots: &'a [Slot], wanted: Option<&str>) -> Result<Vec<&'a Slot>, 
     })
 }
 
-fn as_text(address: &str, emptied: &[Emptied]) -> String {
+fn as_text(address: &str, slots: &[EjectedSlot]) -> String {
     let mut table = Table::new(address);
-    for slot in emptied {
+    for slot in slots {
         let what = match (slot.outcome, &slot.image) {
             (Outcome::Ejected, Some(image)) => format!("ejected {image}"),
             (Outcome::Ejected, None) => "ejected".to_owned(),
@@ -87,7 +86,7 @@ fn as_text(address: &str, emptied: &[Emptied]) -> String {
         };
         table.row(&slot.slot, what);
     }
-    if emptied.is_empty() {
+    if slots.is_empty() {
         table.row("no slots", "nothing to eject");
     }
     table.into_text()

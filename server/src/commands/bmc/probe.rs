@@ -1,10 +1,10 @@
-//! `dayone bmc probe`: what a BMC has, and what would be asked of it.
+//! `dayone bmc probe`: shows what a BMC has, and what dayone would ask of it.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::target::{self, Meant};
-use super::{connect, said};
+use super::connect;
+use super::target::{self, ChosenBmc};
 use crate::arguments::{MediumArgument, OutputFormat, ProbeArguments};
 use crate::commands::failure::Failure;
 use crate::commands::table::Table;
@@ -12,35 +12,35 @@ use crate::commands::terminal;
 use redfish::bmc::{Bmc, Medium, Plan, PlannedRequest, Slot, Survey};
 use redfish::{RequestRecord, without_tokens};
 
-/// What stands for an image's URL.
+/// The placeholder for an image's URL.
 const IMAGE: &str = "http://media.example/i/TOKEN/boot.iso";
 
-/// What a BMC has. Its serialisation is what programs read; see `docs/commands.md`.
+/// What a BMC has. `docs/commands.md` describes its JSON.
 #[derive(Serialize)]
 struct Probe {
-    /// As it was given.
+    /// The address as given.
     address: String,
     survey: Survey,
-    /// What would be done; null if nothing can be.
+    /// What dayone would do; null if it can do nothing.
     plan: Option<Planned>,
-    /// Why nothing can be done.
+    /// Why dayone can do nothing.
     problem: Option<String>,
-    /// What the BMC was asked for this.
-    asked: Vec<Asked>,
+    /// The requests that dayone sent for this.
+    asked: Vec<Request>,
 }
 
 #[derive(Serialize)]
 struct Planned {
-    /// The slot that would be taken.
+    /// The slot that dayone would use.
     slot: Option<String>,
     medium: Medium,
     quirks: Vec<String>,
-    /// What would be asked, as long as the BMC refuses nothing.
+    /// The requests that dayone would send, if the BMC refuses none.
     requests: Vec<PlannedRequest>,
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct Request {
     method: String,
     path: String,
     status: Option<u16>,
@@ -48,12 +48,12 @@ struct Asked {
 }
 
 pub(super) async fn run(arguments: &ProbeArguments) -> Result<(), Failure> {
-    let meant = target::of(&arguments.bmc)?;
-    let bmc = connect(&meant).await?;
+    let chosen = target::of(&arguments.bmc)?;
+    let bmc = connect(&chosen).await?;
     let surveyed = bmc.survey().await;
     let requests = bmc.requests();
     bmc.close().await;
-    let probe = Probe::new(&meant, surveyed.map_err(|error| said(&error))?, arguments.medium, requests);
+    let probe = Probe::new(&chosen, surveyed?, arguments.medium, requests);
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&probe)?,
         OutputFormat::Text => terminal::print(&as_text(&probe))?,
@@ -62,25 +62,25 @@ pub(super) async fn run(arguments: &ProbeArguments) -> Result<(), Failure> {
 }
 
 impl Probe {
-    fn new(meant: &Meant, mut survey: Survey, medium: MediumArgument, requests: Vec<RequestRecord>) -> Self {
+    fn new(chosen: &ChosenBmc, mut survey: Survey, medium: MediumArgument, requests: Vec<RequestRecord>) -> Self {
         let medium = match medium {
             MediumArgument::Cd => Medium::Cd,
             MediumArgument::Usb => Medium::Usb,
         };
-        let (plan, problem) = match Bmc::plan(&survey, medium, meant.mode) {
+        let (plan, problem) = match Bmc::plan(&survey, medium, chosen.mode) {
             Ok(plan) => (Some(Planned::new(plan)), None),
             Err(error) => (None, Some(error.to_string())),
         };
         for slot in &mut survey.slots {
             slot.state.image = slot.state.image.as_deref().map(without_tokens);
         }
-        let asked = requests.into_iter().map(|request| Asked {
+        let asked = requests.into_iter().map(|request| Request {
             method: request.method,
             path: request.path,
             status: request.status,
             milliseconds: request.took.as_millis(),
         });
-        Self { address: meant.target.address.to_string(), survey, plan, problem, asked: asked.collect() }
+        Self { address: chosen.target.address.to_string(), survey, plan, problem, asked: asked.collect() }
     }
 }
 
@@ -105,17 +105,17 @@ fn as_text(probe: &Probe) -> String {
     let survey = &probe.survey;
     let mut table = Table::new(&probe.address);
     let redfish = survey.redfish_version.as_ref().map(|version| format!("Redfish {version}"));
-    table.row("BMC", words([Some(survey.vendor.to_string()), survey.product.clone(), redfish]));
+    table.row("BMC", known([Some(survey.vendor.to_string()), survey.product.clone(), redfish]));
     table.rows(
         "firmware",
         survey.managers.iter().map(|manager| {
-            let known = words([manager.model.clone(), manager.firmware_version.clone()]);
-            format!("{known} ({})", manager.path)
+            let firmware = known([manager.model.clone(), manager.firmware_version.clone()]);
+            format!("{firmware} ({})", manager.path)
         }),
     );
     let system = &survey.system;
     let named = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
-    let machine = words([
+    let machine = known([
         system.manufacturer.clone(),
         system.model.clone(),
         named("serial number", &system.serial_number),
@@ -127,7 +127,7 @@ fn as_text(probe: &Probe) -> String {
         table.row("boot progress", &progress.last_state);
     }
     let next = &system.boot.source;
-    table.row("next boot", words([next.target.clone(), next.enabled.clone(), next.mode.clone()]));
+    table.row("next boot", known([next.target.clone(), next.enabled.clone(), next.mode.clone()]));
     if let Some(targets) = &system.boot.targets {
         table.row("can boot from", targets.join(", "));
     }
@@ -140,7 +140,7 @@ fn as_text(probe: &Probe) -> String {
         table.rows("would ask", requests.map(|each| format!("{} {} {}", each.method, each.path, each.body)));
     }
     if let Some(slowest) = probe.asked.iter().max_by_key(|asked| asked.milliseconds) {
-        let Asked { method, path, milliseconds, .. } = slowest;
+        let Request { method, path, milliseconds, .. } = slowest;
         table.row("asked", format!("{} requests; slowest: {method} {path}, {milliseconds} ms", probe.asked.len()));
     }
     table.into_text()
@@ -158,8 +158,8 @@ fn slot(slot: &Slot) -> String {
     format!("{}: {types}; {content}{insert}", slot.path)
 }
 
-/// What is known, with commas between.
-fn words<const N: usize>(words: [Option<String>; N]) -> String {
-    let known: Vec<String> = words.into_iter().flatten().collect();
+/// Joins the known values with commas.
+fn known<const N: usize>(values: [Option<String>; N]) -> String {
+    let known: Vec<String> = values.into_iter().flatten().collect();
     if known.is_empty() { "unknown".to_owned() } else { known.join(", ") }
 }

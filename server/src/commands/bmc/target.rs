@@ -1,4 +1,4 @@
-//! Which BMC the arguments mean: an address, or the one that documents name.
+//! Finds the BMC that the arguments select: by its address, or with documents.
 
 use vocabulary::host::{self, BmcSpec};
 
@@ -11,18 +11,18 @@ use redfish::{
     Verification,
 };
 
-/// What the variables with credentials begin with.
+/// The prefix of the environment variables with credentials.
 const ENVIRONMENT: &str = "DAYONE_BMC";
 
-/// Which BMC, and how it is treated.
-pub(super) struct Meant {
+/// The BMC that the arguments select, and how to talk to it.
+pub(super) struct ChosenBmc {
     pub(super) target: Target,
     pub(super) options: ClientOptions,
-    /// How the host boots, where documents say it.
+    /// The boot mode in the documents.
     pub(super) mode: Option<BootMode>,
 }
 
-pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
+pub(super) fn of(arguments: &BmcArguments) -> Result<ChosenBmc, Failure> {
     let host = match documents_of(&arguments.bmc) {
         Some(files) => Some(documents::one_bmc(&files, arguments.host_name.as_deref())?),
         None => None,
@@ -35,7 +35,7 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
     let address = match (&spec, arguments.bmc.as_slice()) {
         (Some(spec), _) => spec.address.as_str(),
         (None, [address]) => address,
-        (None, _) => return Err(Failure::System("one BMC at a time: give one address, or documents".to_owned())),
+        (None, _) => return Err(Failure::System("give the address of one BMC, or documents".to_owned())),
     };
     let address: BmcAddress = address.parse().map_err(|error: AddressError| Failure::System(error.to_string()))?;
     let credentials = credentials(arguments, spec.as_ref())?;
@@ -48,10 +48,11 @@ pub(super) fn of(arguments: &BmcArguments) -> Result<Meant, Failure> {
     };
     let networks = arguments.access.bmc_network.iter().copied().collect();
     let options = ClientOptions { networks, ..ClientOptions::default() };
-    Ok(Meant { target: Target { address, credentials, verification }, options, mode })
+    Ok(ChosenBmc { target: Target { address, credentials, verification }, options, mode })
 }
 
-/// The arguments as files, if that is what they are: no address ends as documents do, and none is a file's path.
+/// Returns the arguments as files, if they are files: an address never has the extension of a document, and never is the path of
+/// a file.
 fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
     let is_file = |text: &String| {
         text == "-"
@@ -62,9 +63,9 @@ fn documents_of(arguments: &[String]) -> Option<Vec<InputFile>> {
     arguments.iter().all(is_file).then(|| arguments.iter().filter_map(|text| text.parse().ok()).collect())
 }
 
-/// What was said here, what the documents say, and what is in the environment: the first of these.
+/// Returns the first of these credentials: those in the arguments, in the documents, and in the environment.
 fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Option<Credentials>, Failure> {
-    if let Some(given) = given(&arguments.access)? {
+    if let Some(given) = given_credentials(&arguments.access)? {
         return Ok(Some(given));
     }
     match spec.map(|spec| &spec.credentials) {
@@ -74,11 +75,11 @@ fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Optio
         }
         other => {
             let found = Credentials::from_environment(ENVIRONMENT).map_err(|error| unusable(&error))?;
-            // As for a boot: documents that name no Secret leave the choice to the environment, and then to the BMC.
+            // As for a boot: if the documents name no Secret, the environment decides, and then the BMC.
             let names_a_secret = spec.is_some_and(|spec| spec.credentials_name.is_some());
             match other {
                 Some(Err(reason)) if found.is_none() && names_a_secret => Err(Failure::Input(format!(
-                    "{reason}; hand the Secret over as well, or give --bmc-username and --bmc-password-file"
+                    "{reason}; give the Secret as well, or --bmc-username and --bmc-password-file"
                 ))),
                 _ => Ok(found),
             }
@@ -86,8 +87,8 @@ fn credentials(arguments: &BmcArguments, spec: Option<&BmcSpec>) -> Result<Optio
     }
 }
 
-/// What the options say; where they say half of it, with the other half from the environment.
-pub(in crate::commands) fn given(access: &BmcAccess) -> Result<Option<Credentials>, Failure> {
+/// Returns the credentials in the options. If the options have only one half, the other half comes from the environment.
+pub(in crate::commands) fn given_credentials(access: &BmcAccess) -> Result<Option<Credentials>, Failure> {
     if access.bmc_username.is_none() && access.bmc_password_file.is_none() {
         return Ok(None);
     }
@@ -102,10 +103,12 @@ pub(in crate::commands) fn given(access: &BmcAccess) -> Result<Option<Credential
         (Some(username), Some(password)) => {
             Credentials::new(username, password).map(Some).map_err(|error| unusable(&error))
         }
-        (None, _) => Err(Failure::System(format!("who logs in? (--bmc-username, or {ENVIRONMENT}_USERNAME)"))),
-        (_, None) => {
-            Err(Failure::System(format!("with which password? (--bmc-password-file, or {ENVIRONMENT}_PASSWORD)")))
-        }
+        (None, _) => Err(Failure::System(format!(
+            "the user name is missing: give --bmc-username, or set {ENVIRONMENT}_USERNAME"
+        ))),
+        (_, None) => Err(Failure::System(format!(
+            "the password is missing: give --bmc-password-file, or set {ENVIRONMENT}_PASSWORD"
+        ))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The API of a dayone that serves, this one or another.
+//! The client of a dayone server's API. The server is in this process or elsewhere.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::order::Order;
 use crate::commands::failure::Failure;
 use crate::error_chain::chain;
 
-/// How long the server may take to say anything. It sends something every 15 s where it has nothing to say.
-const SILENCE: Duration = Duration::from_mins(1);
-/// How long it may take to make the images: a base that it has not read yet takes a while.
-const MAKING: Duration = Duration::from_mins(10);
-const CONNECTING: Duration = Duration::from_secs(10);
-/// The most that an answer may have: a boot is a few KiB.
-const LARGEST: usize = 16 << 20;
+/// How long the server may send nothing. It sends a comment every 15 s if there are no events.
+const MAX_SILENCE: Duration = Duration::from_mins(1);
+/// How long the server may take to make the images. It takes longer for a base that it has not read yet.
+const MAX_BUILD: Duration = Duration::from_mins(10);
+const MAX_CONNECT: Duration = Duration::from_secs(10);
+/// The largest answer that the client accepts. A boot is a few KiB.
+const LARGEST_ANSWER: usize = 16 << 20;
 
-/// What is known of a boot, as far as it is looked at here.
+/// The members of a boot that the command uses.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Boot {
     pub(super) id: String,
@@ -53,14 +53,14 @@ pub(super) struct Remark {
     pub(super) text: String,
 }
 
-/// What came of a request.
+/// The answer to a request for boots.
 #[derive(Debug, Deserialize)]
 pub(super) struct Begun {
     pub(super) boots: Vec<Boot>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// What was found in the documents.
+/// A finding about the documents.
 #[derive(Debug, Deserialize)]
 pub(super) struct Finding {
     pub(super) severity: String,
@@ -69,19 +69,19 @@ pub(super) struct Finding {
     pub(super) position: Option<Position>,
 }
 
-/// Why the API did not do it.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApiError {
-    /// It is not there, or not a dayone.
+    /// The server does not answer, or is not a dayone server.
     #[error("{0}")]
     Unreachable(String),
-    /// It wants a token.
-    #[error("the server wants another token; give it with --token-file, or in DAYONE_API_TOKEN")]
+    /// The token is missing or wrong.
+    #[error("the server requires a valid token: give --token-file, or set DAYONE_API_TOKEN")]
     Token,
-    /// What is asked for is not there any more.
-    #[error("the server does not know it any more")]
+    /// The boot does not exist any more.
+    #[error("the server has forgotten the boot")]
     Missing,
-    /// It says why.
+    /// The server refuses the request.
     #[error("{detail}")]
     Refused { detail: String, findings: Vec<Finding> },
 }
@@ -94,33 +94,36 @@ struct Problem {
 }
 
 impl Boot {
-    /// What people call it.
+    /// The host's name, or else the BMC's address.
     pub(super) fn name(&self) -> &str {
         self.host.as_deref().unwrap_or(&self.bmc.address)
     }
 
-    /// Whether it has come to where it stays until somebody does something.
+    /// Whether the boot stays in its state until somebody acts.
     pub(super) fn is_settled(&self) -> bool {
         self.ended || matches!(self.state.as_str(), "booted" | "failed" | "unknown")
     }
 
-    /// Whether it stays as it is although its medium should come out by itself.
+    /// Whether the boot keeps its medium, although dayone should eject it.
     pub(super) fn keeps_medium(&self) -> bool {
-        let stuck = |step: &Step| step.name == "ejected" && step.state == "failed";
-        matches!(self.state.as_str(), "failed" | "unknown") || self.steps.iter().any(stuck)
+        matches!(self.state.as_str(), "failed" | "unknown") || self.has("ejected", "failed")
     }
 
-    /// Whether nothing can show if the host has booted.
+    /// Whether dayone cannot tell if the host has booted.
     pub(super) fn is_unknown(&self) -> bool {
-        self.steps.iter().any(|step| step.name == "booted" && step.state == "unknown")
+        self.has("booted", "unknown")
     }
 
     pub(super) fn has_booted(&self) -> bool {
-        self.steps.iter().any(|step| step.name == "booted" && step.state == "done")
+        self.has("booted", "done")
+    }
+
+    fn has(&self, step: &str, state: &str) -> bool {
+        self.steps.iter().any(|each| each.name == step && each.state == state)
     }
 }
 
-/// The API. Clones are the same.
+/// The API of a server.
 #[derive(Clone)]
 pub(super) struct Api {
     http: reqwest::Client,
@@ -133,35 +136,35 @@ impl Api {
         let http = builder
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECTING)
+            .connect_timeout(MAX_CONNECT)
             .build()
-            .map_err(|error| Failure::system("cannot make a client", &error))?;
+            .map_err(|error| Failure::system("cannot make an HTTP client", &error))?;
         Ok(Self { http, url, token })
     }
 
-    /// Begins boots.
+    /// Requests boots.
     pub(super) async fn begin(&self, order: &Order) -> Result<Begun, ApiError> {
         let body = serde_json::to_vec(order).map_err(|error| ApiError::Unreachable(error.to_string()))?;
         let request = self.http.post(self.path(&["v1", "boots"])).header("content-type", "application/json");
-        let answer = self.send(request.body(body).timeout(MAKING)).await?;
+        let answer = self.send(request.body(body).timeout(MAX_BUILD)).await?;
         read(answer).await
     }
 
-    /// Has a boot undone.
+    /// Deletes a boot.
     pub(super) async fn delete(&self, id: &str) -> Result<(), ApiError> {
-        let request = self.http.delete(self.path(&["v1", "boots", id])).timeout(SILENCE);
+        let request = self.http.delete(self.path(&["v1", "boots", id])).timeout(MAX_SILENCE);
         match self.send(request).await {
-            // Somebody else has.
+            // Somebody else has deleted it.
             Err(ApiError::Missing) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// What becomes of a boot, from its revision `seen` on. None if it has ended and that was seen.
+    /// Follows a boot after its revision `seen`. Returns none if that was the last one.
     pub(super) async fn follow(&self, id: &str, seen: &str) -> Result<Option<Following>, ApiError> {
         let request = self.http.get(self.path(&["v1", "boots", id, "events"])).header("last-event-id", seen);
-        let sent = tokio::time::timeout(SILENCE, self.send(request)).await;
-        let answer = sent.map_err(|_| ApiError::Unreachable("the server is silent".to_owned()))??;
+        let sent = tokio::time::timeout(MAX_SILENCE, self.send(request)).await;
+        let answer = sent.map_err(|_| ApiError::Unreachable("the server does not answer in time".to_owned()))??;
         let ended = answer.status() == StatusCode::NO_CONTENT;
         Ok((!ended).then(|| Following { answer, events: Events::default() }))
     }
@@ -190,7 +193,7 @@ impl Api {
         match read::<Problem>(answer).await {
             Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
             Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
-            Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone?"))),
+            Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone server?"))),
         }
     }
 }
@@ -199,12 +202,12 @@ async fn read<T: for<'de> Deserialize<'de>>(mut answer: Response) -> Result<T, A
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
         body.extend_from_slice(&chunk);
-        if body.len() > LARGEST {
-            return Err(ApiError::Unreachable("the server's answer is too long; is it a dayone?".to_owned()));
+        if body.len() > LARGEST_ANSWER {
+            return Err(ApiError::Unreachable("the server's answer is too long; is it a dayone server?".to_owned()));
         }
     }
     serde_json::from_slice(&body)
-        .map_err(|error| ApiError::Unreachable(format!("the server's answer cannot be understood: {error}")))
+        .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))
 }
 
 fn unreachable(error: &reqwest::Error) -> ApiError {
@@ -218,13 +221,13 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// The next event; none where the connection has ended.
+    /// Returns the next event; none if the connection has ended.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.events.next() {
                 return Some(event);
             }
-            let chunk = tokio::time::timeout(SILENCE, self.answer.chunk()).await.ok()?.ok()??;
+            let chunk = tokio::time::timeout(MAX_SILENCE, self.answer.chunk()).await.ok()?.ok()??;
             self.events.add(&chunk);
         }
     }

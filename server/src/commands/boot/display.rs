@@ -1,4 +1,4 @@
-//! What is said while hosts boot: a view that changes, on a terminal; lines, elsewhere; or JSON.
+//! Shows the progress of boots: as a live view on a terminal, otherwise as lines, or as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::api::{Boot, Finding};
+use super::api::{Boot, Finding, Step};
 use super::remarks::Remarks;
+use super::summary;
 use super::view::View;
-use super::words;
 use crate::arguments::OutputFormat;
 use crate::commands::failure::Failure;
 use crate::commands::terminal::{self, ERROR, WARNING, plain};
 
-/// How often progress within a step is a line, where there is no terminal.
-const PACE: Duration = Duration::from_secs(10);
+/// How often to print the progress within a step, if there is no terminal.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where to and in which form.
+/// The output of the command.
 pub(super) struct Display {
     form: Form,
     begun: Instant,
@@ -33,7 +33,7 @@ enum Form {
     Json,
 }
 
-/// What lines have said of a boot.
+/// What the printed lines show of a boot.
 struct Shown {
     steps: BTreeMap<String, String>,
     progress: Option<String>,
@@ -52,11 +52,11 @@ impl Display {
         Self { form, begun: Instant::now(), remarks: Mutex::default() }
     }
 
-    /// Says what is new of a boot; `json` is all there is to know of it.
+    /// Shows what has changed in a boot; `json` is the whole boot.
     pub(super) fn show(&self, boot: &Boot, json: &str) {
         match &self.form {
             Form::Json => {
-                // That nobody reads any more is no reason to leave hosts alone.
+                // Keep booting the hosts even if nobody reads the output any more.
                 let _ = terminal::print(&format!("{json}\n"));
             }
             Form::Lines(hosts) => {
@@ -81,7 +81,7 @@ impl Display {
         }
     }
 
-    /// Says something that is of no host.
+    /// Prints a text that is not about a host.
     pub(super) fn say(&self, text: &str) {
         let region = match &self.form {
             Form::Live { region, .. } => locked(region).clone(),
@@ -93,7 +93,7 @@ impl Display {
         }
     }
 
-    /// That a server has begun it, where nobody waits for what becomes of it.
+    /// Prints that a server has begun a boot, if the command does not wait for it.
     pub(super) fn begun(&self, boot: &Boot) -> Result<(), Failure> {
         let (id, name) = (&boot.id, boot.name());
         match self.form {
@@ -102,7 +102,7 @@ impl Display {
         }
     }
 
-    /// Ends the live view: what is printed from now on stays.
+    /// Ends the live view, so that later output stays on the terminal.
     fn end(&self) {
         if let Form::Live { region, .. } = &self.form
             && let Some(region) = locked(region).take()
@@ -111,7 +111,7 @@ impl Display {
         }
     }
 
-    /// What came of boots, when nothing more will.
+    /// Prints the outcomes of boots.
     pub(super) fn outcomes(&self, boots: &[Boot]) {
         self.end();
         if matches!(self.form, Form::Json) {
@@ -122,29 +122,27 @@ impl Display {
             Self::outcome(boot);
         }
         if boots.len() > 1 {
-            terminal::remark(&format!("{}\n", words::total(boots.iter().map(|boot| boot.state.as_str()))));
+            terminal::remark(&format!("{}\n", summary::total(boots.iter().map(|boot| boot.state.as_str()))));
         }
     }
 
     fn outcome(boot: &Boot) {
         let failed = boot.steps.iter().find(|step| step.state == "failed");
+        let detail = |matches: &dyn Fn(&Step) -> bool| {
+            let step = boot.steps.iter().find(|step| matches(step));
+            plain(step.and_then(|step| step.detail.as_deref()).unwrap_or_default())
+        };
         let mut line = format!("{}: ", plain(boot.name()));
         // Writing to a String does not fail.
         let _ = match failed {
             Some(step) => {
-                let error = plain(step.error.as_deref().unwrap_or("no reason is known"));
+                let error = plain(step.error.as_deref().unwrap_or("the reason is unknown"));
                 writeln!(line, "{ERROR}failed{ERROR:#} at {}: {error}", step.name)
             }
             None if boot.is_unknown() => {
-                let detail = boot.steps.iter().find(|step| step.state == "unknown");
-                let detail = detail.and_then(|step| step.detail.as_deref()).unwrap_or_default();
-                writeln!(line, "{WARNING}unknown{WARNING:#}: {}", plain(detail))
+                writeln!(line, "{WARNING}unknown{WARNING:#}: {}", detail(&|step| step.state == "unknown"))
             }
-            None if boot.has_booted() => {
-                let detail = boot.steps.iter().find(|step| step.name == "booted");
-                let detail = detail.and_then(|step| step.detail.as_deref()).unwrap_or_default();
-                writeln!(line, "booted: {}", plain(detail))
-            }
+            None if boot.has_booted() => writeln!(line, "booted: {}", detail(&|step| step.name == "booted")),
             None => writeln!(line, "{}", boot.state),
         };
         let _ = terminal::print(&line);
@@ -158,7 +156,7 @@ impl Drop for Display {
 }
 
 impl Shown {
-    /// Lines for what changed.
+    /// Returns lines about the changes.
     fn news(&mut self, boot: &Boot) -> String {
         let name = plain(boot.name());
         let mut text = String::new();
@@ -166,11 +164,11 @@ impl Shown {
             let before = self.steps.insert(step.name.clone(), step.state.clone());
             if before.as_ref() != Some(&step.state) && step.state != "waiting" {
                 // Writing to a String does not fail.
-                let _ = writeln!(text, "{name}: {}", plain(&words::step(step)));
+                let _ = writeln!(text, "{name}: {}", plain(&summary::step(step)));
                 self.last = Instant::now();
             }
         }
-        if boot.progress != self.progress && self.last.elapsed() >= PACE {
+        if boot.progress != self.progress && self.last.elapsed() >= PROGRESS_INTERVAL {
             self.progress.clone_from(&boot.progress);
             self.last = Instant::now();
             if let Some(progress) = &boot.progress {
@@ -181,11 +179,11 @@ impl Shown {
     }
 }
 
-/// The part of the terminal that changes. It is drawn anew five times a second, at the size that the terminal has then.
+/// The live part of the terminal. It is drawn again five times a second, for the current size of the terminal.
 fn live(view: Arc<Mutex<View>>, begun: Instant) -> ProgressBar {
     let draw = move |_: &ProgressState, text: &mut dyn fmt::Write| {
         let (height, width) = Term::stderr().size();
-        // One line is the cursor's, and writing to a terminal's buffer does not fail.
+        // The cursor needs one line. Writing to a terminal's buffer does not fail.
         let lines = locked(&view).lines(width.into(), usize::from(height).saturating_sub(1), begun.elapsed());
         let _ = text.write_str(&lines.join("\n"));
     };
@@ -195,12 +193,12 @@ fn live(view: Arc<Mutex<View>>, begun: Instant) -> ProgressBar {
     region
 }
 
-/// A thread that panicked left nothing half done here: what is shown is read again from each event.
+/// Locks the mutex, also after a panic: each event replaces the content, so it is never half updated.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was found in the documents, as the other commands show it.
+/// Formats the findings about the documents like the other commands.
 pub(super) fn findings(findings: &[Finding]) -> String {
     let line = |Finding { severity, code, message, position }: &Finding| {
         crate::commands::findings::line(severity, position.as_ref(), message, code)

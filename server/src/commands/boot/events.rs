@@ -1,6 +1,6 @@
-//! Server-sent events (WHATWG HTML, §9.2), as far as dayone sends them: an id and one line of data each.
+//! Server-sent events (WHATWG HTML, §9.2) as dayone sends them: each has an id and one line of data.
 
-/// The longest line that is kept; a boot is a few KiB.
+/// The longest line that the parser keeps. A boot is a few KiB.
 const LONGEST: usize = 1 << 20;
 
 /// An event.
@@ -10,7 +10,7 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// Events out of the bytes that come.
+/// A parser of events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     unread: Vec<u8>,
@@ -25,7 +25,7 @@ impl Events {
         }
     }
 
-    /// The next event that is there as a whole.
+    /// Returns the next complete event.
     pub(super) fn next(&mut self) -> Option<Event> {
         loop {
             let end = self.unread.iter().position(|byte| *byte == b'\n')?;
@@ -41,7 +41,7 @@ impl Events {
                 }
                 Some(("id", value)) => value.trim_start().clone_into(&mut self.event.id),
                 Some(("data", value)) => self.event.data.push_str(value.strip_prefix(' ').unwrap_or(value)),
-                // Comments, which keep connections open, and what is not known.
+                // Ignore unknown fields, and comments, which keep connections open.
                 Some(_) | None => {}
             }
         }

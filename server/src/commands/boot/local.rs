@@ -1,4 +1,4 @@
-//! This program as the server: both planes, for as long as hosts boot.
+//! A server in this process, with both planes, for as long as hosts boot.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -15,15 +15,15 @@ use crate::error_chain::chain;
 use crate::services::{Config, Server};
 use redfish::Credentials;
 
-/// What the base is called here.
+/// The name of the base.
 pub(super) const BASE: &str = "base";
-/// What the credentials that were given are called here.
+/// The name of the credentials from the command line.
 const CREDENTIALS: &str = "given";
 
-/// A server in this process, and what it needs on the disk.
+/// A server in this process, and its files.
 pub(super) struct Local {
     pub(super) api: Api,
-    /// The name of the credentials that were given.
+    /// The name of the credentials, if the command line has any.
     pub(super) credentials: Option<String>,
     server: Server,
     _directory: TempDir,
@@ -33,7 +33,7 @@ impl Local {
     pub(super) async fn start(arguments: &BootArguments) -> Result<Self, Failure> {
         let directory =
             tempfile::tempdir().map_err(|error| Failure::system("cannot make a temporary directory", &error))?;
-        let given = bmc::given(&arguments.access)?;
+        let given = bmc::given_credentials(&arguments.access)?;
         let kept = directory.path().join("credentials");
         if let Some(given) = &given {
             keep(given, &kept).map_err(|error| Failure::system("cannot write to the temporary directory", &error))?;
@@ -49,14 +49,14 @@ impl Local {
             media_url: serving.media_url.clone(),
             media_tls_cert: serving.media_tls_cert.clone(),
             media_tls_key: serving.media_tls_key.clone(),
-            // Nothing is left to drain once the hosts have booted.
+            // There is nothing to drain when the hosts have booted.
             drain_seconds: Some(1),
             bmc_credentials: given.is_some().then_some(kept),
             bmc_network: arguments.access.bmc_network.clone(),
             bmc_ca: arguments.access.bmc_ca.clone(),
             ..Settings::default()
         };
-        // Others on this machine must not order boots with these credentials.
+        // Other users of this machine must not request boots with these credentials.
         let token = token()?;
         let config = Config::new(settings, Some(&token)).map_err(|error| Failure::System(chain(&error)))?;
         let server = Server::start(config).await.map_err(|error| Failure::System(chain(&error)))?;
@@ -72,16 +72,16 @@ impl Local {
     }
 }
 
-/// Writes credentials as mounted Secrets have them. The temporary directory is its owner's alone.
+/// Writes credentials like a mounted Secret. Only its owner can use the temporary directory.
 fn keep(credentials: &Credentials, directory: &Path) -> std::io::Result<()> {
-    let place = directory.join(CREDENTIALS);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&place)?;
-    fs::write(place.join("username"), &credentials.username)?;
-    fs::write(place.join("password"), credentials.password.reveal())
+    let directory = directory.join(CREDENTIALS);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    fs::write(directory.join("username"), &credentials.username)?;
+    fs::write(directory.join("password"), credentials.password.reveal())
 }
 
 fn token() -> Result<String, Failure> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| Failure::System(format!("no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| Failure::System(format!("cannot get random numbers: {error}")))?;
     Ok(data_encoding::HEXLOWER.encode(&bytes))
 }

@@ -1,16 +1,16 @@
-//! `dayone boot`: hosts, booted from their images by way of their BMCs, by this program or by a dayone that serves. Both
-//! ways go through the API, so that there is one.
+//! `dayone boot`: boots hosts from their images, through their BMCs. A server in this process or a running dayone server does
+//! it. Both ways use the API, so there is only one implementation.
 
 mod api;
 mod display;
 mod events;
 mod local;
-mod names;
+mod natural_order;
 mod order;
 mod remarks;
 mod remote;
+mod summary;
 mod view;
-mod words;
 
 use std::time::Duration;
 
@@ -21,26 +21,21 @@ use self::api::{Api, ApiError, Begun, Boot};
 use self::display::Display;
 use self::local::Local;
 use self::order::Order;
-use super::failure::Failure;
+use super::failure::{Failure, block_on};
 use super::signals::Signals;
 use super::terminal;
 use crate::arguments::BootArguments;
 use crate::boots::EjectWhen;
 use crate::open_files;
 
-/// How often a server that has gone is tried again, and for how long altogether.
-const AGAIN: Duration = Duration::from_secs(1);
-const TRIES: u32 = 120;
-/// How long ejecting may take once somebody wants to go.
-const UNDOING: Duration = Duration::from_mins(3);
+/// How often to try to reach a server again, and how many times.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_RETRIES: u32 = 120;
+/// How long dayone may take to restore the BMCs before the program ends.
+const MAX_RESTORE: Duration = Duration::from_mins(3);
 
 pub(super) fn run(arguments: &BootArguments) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::system("cannot start threads", &error))?;
-    let outcome = runtime.block_on(boot(arguments));
-    // A thread that reads a disk is not waited for.
-    runtime.shutdown_background();
-    outcome
+    block_on(boot(arguments))?
 }
 
 async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
@@ -49,22 +44,22 @@ async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     if let Some(url) = &arguments.server.url {
         let api = remote::api(arguments, url.clone())?;
         return tokio::select! {
-            outcome = elsewhere(arguments, url, &api, &display) => outcome,
-            _ = signals.next() => Err(Failure::Interrupted("what the server has begun goes on there".into())),
+            outcome = boot_remotely(arguments, url, &api, &display) => outcome,
+            _ = signals.next() => Err(Failure::Interrupted("the server continues the boots".into())),
         };
     }
     open_files::raise_limit();
     let local = tokio::select! {
         started = Local::start(arguments) => started?,
-        _ = signals.next() => return Err(Failure::Interrupted("nothing was begun".into())),
+        _ = signals.next() => return Err(Failure::Interrupted("no boot has begun".into())),
     };
-    let outcome = here(arguments, &local, &display, &mut signals).await;
+    let outcome = boot_locally(arguments, &local, &display, &mut signals).await;
     local.stop().await;
     outcome
 }
 
-/// By a server.
-async fn elsewhere(arguments: &BootArguments, url: &Url, api: &Api, display: &Display) -> Result<(), Failure> {
+/// Has a running dayone server boot the hosts.
+async fn boot_remotely(arguments: &BootArguments, url: &Url, api: &Api, display: &Display) -> Result<(), Failure> {
     let credentials = arguments.server.bmc_credentials.as_ref().map(ToString::to_string);
     let order = Order::new(arguments, arguments.base.clone(), credentials, EjectWhen::Deleted)?;
     let boots = begin(api, &order).await?;
@@ -82,8 +77,8 @@ async fn elsewhere(arguments: &BootArguments, url: &Url, api: &Api, display: &Di
     outcome
 }
 
-/// By this program.
-async fn here(
+/// Boots the hosts with the server in this process.
+async fn boot_locally(
     arguments: &BootArguments,
     local: &Local,
     display: &Display,
@@ -97,34 +92,34 @@ async fn here(
     let followed = tokio::select! {
         followed = try_join_all(boots.iter().map(|boot| follow(&local.api, boot, display, until))) => followed?,
         _ = signals.next() => {
-            let left = if arguments.keep {
-                Err(left(&boots))
+            let restored = if arguments.keep {
+                Err(not_restored(&boots))
             } else {
-                undo(&local.api, &boots, display, signals).await
+                restore(&local.api, &boots, display, signals).await
             };
-            return Err(Failure::Interrupted(left.err().map_or("the BMCs are as they were".into(), Into::into)));
+            return Err(Failure::Interrupted(restored.err().map_or("the BMCs are restored".into(), Into::into)));
         }
     };
     let outcome = finish(display, &followed);
     if arguments.keep {
         return outcome;
     }
-    // A host that has booted, or may have, reads its medium on; one that has failed does not.
+    // A host that has booted, or may have booted, still reads its medium. A host that has failed does not.
     let open = followed.into_iter().filter(|boot| !boot.ended);
     let (unknown, known): (Vec<Boot>, Vec<Boot>) = open.partition(Boot::is_unknown);
     let (failed, booted): (Vec<Boot>, Vec<Boot>) = known.into_iter().partition(|boot| ejects || !boot.has_booted());
     if !failed.is_empty() {
-        undo(&local.api, &failed, display, signals).await.map_err(Failure::Bmc)?;
+        restore(&local.api, &failed, display, signals).await.map_err(Failure::Bmc)?;
     }
     if ejects && !unknown.is_empty() {
-        terminal::remark(&format!("{}\n", left(&unknown)));
+        terminal::remark(&format!("{}\n", not_restored(&unknown)));
         return outcome;
     }
     let running: Vec<Boot> = booted.into_iter().chain(unknown).collect();
     if !running.is_empty() {
-        terminal::remark("serving on, for systems that go on reading their medium; Ctrl-C ejects it\n");
+        terminal::remark("still serving, because live systems read their medium; press Ctrl-C to eject it\n");
         signals.next().await;
-        undo(&local.api, &running, display, signals).await.map_err(Failure::Bmc)?;
+        restore(&local.api, &running, display, signals).await.map_err(Failure::Bmc)?;
     }
     outcome
 }
@@ -137,7 +132,7 @@ async fn begin(api: &Api, order: &Order) -> Result<Vec<Boot>, Failure> {
         }
         Err(ApiError::Refused { detail, findings }) => {
             terminal::remark(&display::findings(&findings));
-            // The detail is the first of the errors.
+            // The detail is the first of these errors.
             let shown = findings.iter().any(|finding| finding.severity == "error");
             Err(if shown { Failure::Findings } else { Failure::Input(detail) })
         }
@@ -145,17 +140,17 @@ async fn begin(api: &Api, order: &Order) -> Result<Vec<Boot>, Failure> {
     }
 }
 
-/// Follows a boot until it has come so far. A connection that ends is made anew.
+/// Follows a boot until `until` is true of it. If the connection ends, connects again.
 async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot) -> bool) -> Result<Boot, ApiError> {
     let mut last = boot.clone();
     let mut seen = "0".to_owned();
-    let mut tries = 0;
+    let mut retries = 0;
     loop {
         match api.follow(&boot.id, &seen).await {
             Ok(None) => return Ok(last),
             Ok(Some(mut following)) => {
                 while let Some(event) = following.next().await {
-                    tries = 0;
+                    retries = 0;
                     let Ok(now) = serde_json::from_str::<Boot>(&event.data) else { continue };
                     display.show(&now, &event.data);
                     if until(&now) {
@@ -164,41 +159,42 @@ async fn follow(api: &Api, boot: &Boot, display: &Display, until: impl Fn(&Boot)
                     (last, seen) = (now, event.id);
                 }
             }
-            Err(ApiError::Unreachable(_)) if tries < TRIES => {}
+            Err(ApiError::Unreachable(_)) if retries < MAX_RETRIES => {}
             Err(error) => return Err(error),
         }
-        tries += 1;
-        if tries > TRIES {
-            return Err(ApiError::Unreachable("the server ends the connection again and again".to_owned()));
+        retries += 1;
+        if retries > MAX_RETRIES {
+            return Err(ApiError::Unreachable("the server closes every connection".to_owned()));
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 
-/// Brings the BMCs back to what they were.
-async fn undo(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
+/// Ejects the media and resets the boot overrides.
+async fn restore(api: &Api, boots: &[Boot], display: &Display, signals: &mut Signals) -> Result<(), String> {
     display.say("ejecting; Ctrl-C leaves the BMCs as they are\n");
-    let undone = join_all(boots.iter().map(|boot| async move {
+    let restored = join_all(boots.iter().map(|boot| async move {
         api.delete(&boot.id).await?;
         match follow(api, boot, display, |boot| boot.ended).await {
-            // It had ended before, so that deleting was forgetting.
+            // The boot had ended, so the server has forgotten it.
             Err(ApiError::Missing) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }
     }));
     tokio::select! {
-        undone = tokio::time::timeout(UNDOING, undone) => match undone {
-            Ok(undone) if undone.iter().all(Result::is_ok) => Ok(()),
-            Ok(_) | Err(_) => Err(left(boots)),
+        restored = tokio::time::timeout(MAX_RESTORE, restored) => match restored {
+            Ok(restored) if restored.iter().all(Result::is_ok) => Ok(()),
+            Ok(_) | Err(_) => Err(not_restored(boots)),
         },
-        _ = signals.next() => Err(left(boots)),
+        _ = signals.next() => Err(not_restored(boots)),
     }
 }
 
-fn left(boots: &[Boot]) -> String {
+/// Names the BMCs that dayone has left as they are.
+fn not_restored(boots: &[Boot]) -> String {
     let bmcs: Vec<&str> = boots.iter().map(|boot| boot.bmc.address.as_str()).collect();
     format!(
-        "the medium may still be inserted and the boot override may still be set at {}; dayone eject takes the medium out",
+        "the medium may still be inserted, and the boot override may still be set at {}; dayone eject ejects the medium",
         bmcs.join(", ")
     )
 }

@@ -1,4 +1,4 @@
-//! From the arguments to what the API is asked for (`BootRequest` of its description).
+//! Makes a request for boots (the API's `BootRequest`) from the arguments.
 
 use base64::prelude::*;
 use imagelib::base::Format;
@@ -13,18 +13,14 @@ use crate::commands::customisation::Customisation;
 use crate::commands::failure::Failure;
 use crate::commands::files::{self, ReadFile};
 
-/// A request for boots.
+/// A request for boots. The API accepts null for absent members.
 #[derive(Serialize)]
 pub(super) struct Order {
     documents: Vec<DocumentFile>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     base: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Format>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     hostname: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ignition: Option<Value>,
     ssh_authorized_keys: Vec<SshPublicKey>,
     files: Vec<ExtraFile>,
@@ -32,43 +28,33 @@ pub(super) struct Order {
     auto_default: bool,
     kernel_arguments: KernelArgumentEdits,
     boot_entries: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     rootfs_url: Option<String>,
     replace_embedded: bool,
     bmc: Bmc,
-    #[serde(skip_serializing_if = "Option::is_none")]
     wait_for: Option<Vec<Evidence>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     booted_within: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     shutdown_within: Option<u64>,
     eject: EjectWhen,
 }
 
-/// A file; text, or in base64 what is none.
+/// A file; its content is text if possible, otherwise base64.
 #[derive(Serialize)]
-struct DocumentFile {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<String>,
+#[serde(untagged)]
+enum DocumentFile {
+    Text { name: String, text: String },
+    Data { name: String, data: String },
 }
 
 #[derive(Serialize)]
 struct Bmc {
-    #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     credentials: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     disable_certificate_verification: Option<bool>,
 }
 
 impl Order {
-    /// What is asked for, over the base of this name, with the credentials of this name.
+    /// Makes the request, with the names of the base and of the credentials.
     pub(super) fn new(
         arguments: &BootArguments,
         base: String,
@@ -85,7 +71,7 @@ impl Order {
             base,
             format: arguments.format,
             hostname: customisation.hostname.as_ref().map(|name| text(name)),
-            // It was read as JSON already.
+            // This is valid JSON, because it has been parsed before.
             ignition: ignition.and_then(|(_, config)| serde_json::from_slice(&config).ok()),
             ssh_authorized_keys: ssh_keys,
             files,
@@ -109,11 +95,11 @@ impl Order {
     }
 }
 
-/// All files, with their names, so that findings say where in them something is.
+/// Reads all files, with their names for the positions of findings.
 fn documents(files: &[InputFile]) -> Result<Vec<DocumentFile>, Failure> {
     let file = |ReadFile { name, content, .. }| match String::from_utf8(content) {
-        Ok(text) => DocumentFile { name, text: Some(text), data: None },
-        Err(error) => DocumentFile { name, text: None, data: Some(BASE64_STANDARD.encode(error.as_bytes())) },
+        Ok(text) => DocumentFile::Text { name, text },
+        Err(error) => DocumentFile::Data { name, data: BASE64_STANDARD.encode(error.as_bytes()) },
     };
     Ok(files::read_all(files)?.into_iter().map(file).collect())
 }

@@ -1,10 +1,10 @@
-//! Remarks on boots. What forty BMCs of one kind give rise to is said once, and at the end of whom else it is true.
+//! Remarks on boots. A remark that is true of many hosts is printed once; at the end, a line names the other hosts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::api::Boot;
-use super::names::by_number;
+use super::natural_order::natural_key;
 use crate::commands::terminal::plain;
 
 /// How many hosts a repeated remark names.
@@ -13,60 +13,62 @@ const NAMED: usize = 8;
 /// The remarks so far.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
-    /// How many remarks of each boot were seen, by its id.
+    /// How many remarks of each boot were printed, by its id.
     seen: BTreeMap<String, usize>,
-    /// Each remark as it was said first.
-    said: Vec<Said>,
+    /// The printed remarks.
+    remarks: Vec<PrintedRemark>,
 }
 
 #[derive(Debug)]
-struct Said {
+struct PrintedRemark {
+    /// The remark without names and addresses.
     general: String,
     text: String,
-    /// Ids and names of the others' boots.
+    /// The ids of other boots with this remark, and the names of their hosts.
     others: BTreeMap<String, String>,
+    /// The id of the first boot with this remark.
     first: String,
 }
 
 impl Remarks {
-    /// Lines for the remarks on a boot that nobody has made yet.
+    /// Returns lines for the new remarks on a boot.
     pub(super) fn news(&mut self, boot: &Boot) -> String {
         let seen = self.seen.insert(boot.id.clone(), boot.remarks.len()).unwrap_or(0);
         let mut text = String::new();
         for remark in boot.remarks.iter().skip(seen) {
             let general = general(&remark.text, boot);
-            match self.said.iter_mut().find(|said| said.general == general) {
-                Some(said) if said.first == boot.id => {}
-                Some(said) => {
-                    said.others.insert(boot.id.clone(), plain(boot.name()));
+            match self.remarks.iter_mut().find(|printed| printed.general == general) {
+                Some(printed) if printed.first == boot.id => {}
+                Some(printed) => {
+                    printed.others.insert(boot.id.clone(), plain(boot.name()));
                 }
                 None => {
                     // Writing to a String does not fail.
                     let _ = writeln!(text, "{}: {}", plain(boot.name()), plain(&remark.text));
                     let (text, first) = (plain(&remark.text), boot.id.clone());
-                    self.said.push(Said { general, text, others: BTreeMap::new(), first });
+                    self.remarks.push(PrintedRemark { general, text, others: BTreeMap::new(), first });
                 }
             }
         }
         text
     }
 
-    /// Lines for the remarks that are true of more than one host.
+    /// Returns lines for the remarks that are true of more than one host.
     pub(super) fn repeated(&self) -> String {
         let mut text = String::new();
-        for said in self.said.iter().filter(|said| !said.others.is_empty()) {
-            let mut names: Vec<&str> = said.others.values().map(String::as_str).collect();
-            names.sort_by_key(|name| by_number(name));
+        for remark in self.remarks.iter().filter(|remark| !remark.others.is_empty()) {
+            let mut names: Vec<&str> = remark.others.values().map(String::as_str).collect();
+            names.sort_by_key(|name| natural_key(name));
             let rest = names.len().saturating_sub(NAMED);
             names.truncate(NAMED);
             let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-            let _ = writeln!(text, "{}{rest}, too: {}", names.join(", "), said.text);
+            let _ = writeln!(text, "{}{rest}, too: {}", names.join(", "), remark.text);
         }
         text
     }
 }
 
-/// A remark without what differs from host to host: names and addresses.
+/// Removes names and addresses, which differ from host to host, from a remark.
 fn general(text: &str, boot: &Boot) -> String {
     let address = boot.bmc.address.as_str();
     let authority = address.split_once("://").map_or(address, |(_, rest)| rest.split('/').next().unwrap_or(rest));

@@ -1,4 +1,4 @@
-//! A dayone that serves already.
+//! A dayone server that runs elsewhere.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use crate::commands::failure::Failure;
 use crate::commands::terminal::plain;
 use redfish::{Certificates, Verification, client_config};
 
-/// The API of the server that the arguments name.
+/// Returns the API of the server in the arguments.
 pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
     let access = &arguments.access;
     let here = [
@@ -19,12 +19,12 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
     ];
     if let Some((_, option)) = here.iter().find(|(given, _)| *given) {
         return Err(Failure::System(format!(
-            "{option} is for boots without --server: that server has its own. Credentials come with the documents (the \
-             BareMetalHost's Secret), or are kept there (--bmc-credentials NAME)"
+            "{option} is not valid with --server, which has its own setting; the credentials come from the documents (the \
+             BareMetalHost's Secret) or from the server (--bmc-credentials NAME)"
         )));
     }
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(Failure::System("--server: write http://ADDRESS:PORT, or https://…".to_owned()));
+        return Err(Failure::System("--server: write http://ADDRESS:PORT or https://ADDRESS:PORT".to_owned()));
     }
     let verification = match &arguments.server.server_ca {
         None => Verification::System,
@@ -36,7 +36,7 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
     Api::new(url, token(arguments)?, reqwest::Client::builder().tls_backend_preconfigured(tls))
 }
 
-/// How to go on with boots that a server has begun: the commands to follow and to undo them.
+/// Returns the shell commands to follow and to delete boots on a server.
 pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]) -> String {
     let mut curl = "curl".to_owned();
     if let Some(path) = &arguments.server.server_ca {
@@ -62,7 +62,7 @@ pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]
     lines.concat()
 }
 
-/// A word of a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
     let text = plain(text);
@@ -76,5 +76,5 @@ fn token(arguments: &BootArguments) -> Result<Option<String>, Failure> {
     let what = || format!("cannot read the token of {}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| Failure::system(&what(), &error))?;
     let token = text.lines().map(str::trim).find(|line| !line.is_empty());
-    token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: it is empty", what())))
+    token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: the file is empty", what())))
 }

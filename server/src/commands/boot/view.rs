@@ -1,5 +1,5 @@
-//! What a terminal shows while hosts boot: never more than fits, hosts by their names with those that failed on top, and
-//! how many there are of each state.
+//! The live view of a terminal while hosts boot: as many hosts as fit, with failed hosts first and the others by name, and the
+//! number of hosts in each state.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use console::{measure_text_width, truncate_str};
 
 use super::api::Boot;
-use super::names::{Part, by_number};
-use super::words;
+use super::natural_order::{Part, natural_key};
+use super::summary;
 use crate::commands::terminal::{ERROR, WARNING, plain};
 
-/// The columns that a terminal has at least, so that there is something to read.
+/// The minimum width of the view in columns, so that there is something to read.
 const NARROWEST: usize = 20;
 
-/// Boots by the names of their hosts, in the order that people count in. Two boots may be of one host.
+/// Boots by the names of their hosts, in natural order. Several boots can have the same host.
 #[derive(Debug, Default)]
 pub(super) struct View(BTreeMap<Key, Row>);
 
@@ -32,7 +32,7 @@ struct Row {
     ended: Option<Duration>,
 }
 
-/// What a row is to whoever looks: the first are shown first where there is no room for all.
+/// The importance of a row. If there is no room for all rows, the view shows the first classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Failed,
@@ -43,10 +43,10 @@ enum Class {
 }
 
 impl View {
-    /// Notes what a boot is at, `now` after the start.
+    /// Updates a boot, `now` after the start.
     pub(super) fn show(&mut self, boot: &Boot, now: Duration) {
         let name = short_name(boot);
-        let row = self.0.entry((by_number(&name), boot.id.clone())).or_insert_with(|| Row {
+        let row = self.0.entry((natural_key(&name), boot.id.clone())).or_insert_with(|| Row {
             name,
             state: String::new(),
             text: String::new(),
@@ -55,13 +55,13 @@ impl View {
             ended: None,
         });
         row.state.clone_from(&boot.state);
-        row.text = plain(&words::now(boot));
+        row.text = plain(&summary::now(boot));
         row.class = class(boot);
         let is_settled = matches!(row.class, Class::Failed | Class::Unknown | Class::Settled);
         row.ended = is_settled.then(|| row.ended.unwrap_or(now));
     }
 
-    /// At most `height` lines, of at most `width` columns.
+    /// Returns at most `height` lines of at most `width` columns.
     pub(super) fn lines(&self, width: usize, height: usize, now: Duration) -> Vec<String> {
         let width = width.max(NARROWEST);
         let total = truncate_str(&self.total(), width, "…").into_owned();
@@ -69,7 +69,7 @@ impl View {
         rows.sort_by_key(|(_, row)| row.class);
         let room = height.saturating_sub(1);
         let hidden = if rows.len() <= room { Vec::new() } else { rows.split_off(room.saturating_sub(1)) };
-        // Below those that failed, a host keeps its line from one state to the next.
+        // Below the failed hosts, a host keeps its line when its state changes.
         rows.sort_by_key(|(key, row)| (row.class.min(Class::Working), *key));
         let names = rows.iter().map(|(_, row)| measure_text_width(&row.name)).max().unwrap_or(0).min(width / 3);
         let mut lines: Vec<String> = rows.iter().map(|(_, row)| row.line(names, width, now)).collect();
@@ -82,9 +82,9 @@ impl View {
         lines
     }
 
-    /// How many hosts there are, and of each state.
+    /// Counts the hosts in each state.
     pub(super) fn total(&self) -> String {
-        words::total(self.0.values().map(|row| row.state.as_str()))
+        summary::total(self.0.values().map(|row| row.state.as_str()))
     }
 }
 
@@ -114,13 +114,13 @@ fn class(boot: &Boot) -> Class {
     }
 }
 
-/// A host without a name has its BMC's, without the rest of the address: the line is for what happens.
+/// Returns the host's name, or else only the authority of its BMC's address, to leave room on the line.
 fn short_name(boot: &Boot) -> String {
     let name = boot.name();
     plain(name.split_once("://").map_or(name, |(_, rest)| rest.split('/').next().unwrap_or(rest)))
 }
 
-/// Minutes and seconds, and hours where there are any.
+/// Formats a time as minutes and seconds, with hours if there are any.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -1,5 +1,5 @@
-//! An image's bytes, put into a file: as the base's own blocks where the file system can share them, copied in the
-//! kernel where it can do that, and through memory otherwise.
+//! Writes an image's bytes to a file. If the file system can share blocks, the file shares those of the base; otherwise the
+//! kernel copies them if it can, or dayone copies them through memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,23 +12,23 @@ use media::base_file::BaseFile;
 use rustix::fs::{copy_file_range, ioctl_ficlone};
 use rustix::io::Errno;
 
-/// How much is copied between two looks at whether to go on.
+/// How many bytes to copy between two calls of `go_on`.
 const STEP: u64 = 16 << 20;
-/// How much is read at once where the kernel does not copy.
+/// How many bytes to read at once if the kernel does not copy.
 const BUFFER: usize = 1 << 20;
 
-/// Writes all of an image to `file`, which is empty. `go_on` is told now and then how many bytes have been written; an
-/// error of its own ends the writing.
+/// Writes an image to `file`, which is empty. It calls `go_on` regularly with the number of written bytes, and stops if that
+/// fails.
 ///
-/// The base's bytes do not pass through [`BaseFile`] where the kernel copies them: whoever calls this checks the base
-/// when it is done, and better in `go_on`, too.
+/// [`BaseFile`] does not see the bytes that the kernel copies, so the caller must check the base at the end, and should check it
+/// in `go_on`, too.
 pub(super) fn fill(
     file: &File,
     overlay: &Overlay,
     base: &BTreeMap<Role, BaseFile>,
     mut go_on: impl FnMut(u64) -> io::Result<()>,
 ) -> io::Result<()> {
-    // The blocks of the file that the image begins with, where the file system can share them.
+    // Share all blocks of the file that the image begins with, if the file system supports that.
     let shared = match overlay.segments(0..1).next() {
         Some(Segment::Base { file: role, offset: 0, .. }) => {
             base.get(&role).is_some_and(|base| ioctl_ficlone(file, base).is_ok()).then_some(role)
@@ -50,7 +50,7 @@ pub(super) fn fill(
                 copier.copy(offset, position, length, &mut go_on)?;
                 in_kernel = copier.in_kernel;
             }
-            // What set_len has just added is zero.
+            // The bytes that set_len has added are zero.
             Segment::Own(Content::Zeros(_)) if shared.is_none() => {}
             Segment::Own(Content::Zeros(length)) => write_zeros(file, position, length)?,
             Segment::Own(Content::Bytes(bytes)) => file.write_all_at(&bytes, position)?,
@@ -113,7 +113,7 @@ impl Copier<'_> {
             let (mut source, mut target) = (from, to);
             let wanted = usize::try_from(length).unwrap_or(BUFFER);
             match copy_file_range(self.base, Some(&mut source), self.file, Some(&mut target), wanted) {
-                // That the base ends early is told better by reading it.
+                // If the base ends early, reading it gives a better error.
                 Ok(0) | Err(Errno::XDEV | Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => self.in_kernel = false,
                 Ok(count) => return Ok(count as u64),
                 Err(Errno::INTR) => return Ok(0),

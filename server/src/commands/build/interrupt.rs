@@ -1,4 +1,4 @@
-//! Ending politely: when the user presses Ctrl-C, what was begun is removed before the program ends.
+//! Interruption by signals: the program removes its incomplete files before it ends.
 
 use std::io;
 use std::sync::Arc;
@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether somebody wants the program to end.
+/// Whether a signal has asked the program to end.
 #[derive(Clone, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on, SIGINT, SIGTERM and SIGHUP are noted here instead of ending the program. A second one ends it at
-    /// once: writing may hang in a file system that does not answer. Signals that are ignored, as nohup(1) does with
-    /// SIGHUP, stay so.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on. A second signal ends the program at once, because a write to a file system
+    /// that does not answer may hang. Signals that the program ignores, such as SIGHUP under nohup(1), stay ignored.
     pub(super) fn catch() -> io::Result<Self> {
         let interrupt = Self::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
@@ -22,12 +21,12 @@ impl Interrupt {
             if ignored >> (kind.as_raw_value() - 1) & 1 == 1 {
                 continue;
             }
-            let noted = Arc::clone(&interrupt.0);
+            let wanted = Arc::clone(&interrupt.0);
             let _context = runtime.enter();
             let mut signals = signal(kind)?;
             runtime.spawn(async move {
                 while signals.recv().await.is_some() {
-                    if noted.swap(true, Ordering::Relaxed) {
+                    if wanted.swap(true, Ordering::Relaxed) {
                         std::process::exit(130);
                     }
                 }
@@ -38,13 +37,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether to stop.
+    /// Whether the program must stop.
     pub(super) fn is_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The signals that the program was started to ignore (`proc_pid_status(5)`): bit 0 is signal 1.
+/// Returns the signals that the program ignores (`proc_pid_status(5)`): bit 0 is signal 1.
 fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()

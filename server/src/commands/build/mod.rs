@@ -1,10 +1,8 @@
-//! `dayone build`: one host's image, written to a file.
+//! `dayone build`: writes one host's image to a file.
 
-mod data;
 mod fill;
 mod interrupt;
 mod output;
-mod progress;
 mod recipe;
 
 use std::fmt::Write as _;
@@ -18,17 +16,18 @@ use super::base::OpenedBase;
 use super::failure::Failure;
 use super::terminal::plain;
 use super::{documents, findings, terminal};
-use crate::arguments::{BuildArguments, OutputFile};
+use crate::arguments::BuildArguments;
 
 pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
-    if arguments.output == OutputFile::StandardOutput {
+    let to_standard_output = arguments.output.as_os_str() == "-";
+    if to_standard_output {
         output::refuse_terminal()?;
     }
-    let format = data::format(&arguments)?;
+    let format = recipe::format(&arguments)?;
     let (output, base, force, quiet) =
         (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
     let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
-    // What is wrong with the documents is told first, even where the base cannot be opened.
+    // Report mistakes in the documents first, even if the base cannot be opened.
     let target = recipe::network_order(&arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
     let (network, mut report) = if arguments.host.is_empty() {
         (None, Report::new())
@@ -44,12 +43,11 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));
-    let written = match &output {
-        OutputFile::StandardOutput => {
-            output::stream(&image, &base)?;
-            Vec::new()
-        }
-        OutputFile::Path(path) => output::write(path, &image, &base, force, quiet)?,
+    let written = if to_standard_output {
+        output::stream(&image, &base)?;
+        Vec::new()
+    } else {
+        output::write(&output, &image, &base, force, quiet)?
     };
     if !quiet {
         terminal::remark(&summary(&image, recipe.format, written.iter().map(AsRef::as_ref)));

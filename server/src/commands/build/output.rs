@@ -1,4 +1,4 @@
-//! Where images go: files that are whole or not there, or standard output.
+//! Writes images to files, which are either complete or absent, or to standard output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,21 +9,20 @@ use std::path::{Path, PathBuf};
 use imagelib::base::Role;
 use imagelib::image::Image;
 use imagelib::overlay::Overlay;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use media::base_file::BaseFile;
 use tempfile::NamedTempFile;
 
 use super::fill::fill;
 use super::interrupt::Interrupt;
-use super::progress;
 use crate::commands::base::OpenedBase;
 use crate::commands::failure::Failure;
 use crate::commands::partial;
 
-/// What an interruption means for the user's files.
+/// The consequence of an interruption.
 const NOTHING_WRITTEN: &str = "nothing was written";
 
-/// Nobody wants a gigabyte of binary on the screen.
+/// Refuses to write an image to a terminal.
 pub(super) fn refuse_terminal() -> Result<(), Failure> {
     if io::stdout().is_terminal() {
         let message = "standard output is a terminal; name a file with -o FILE, or redirect the output";
@@ -35,7 +34,9 @@ pub(super) fn refuse_terminal() -> Result<(), Failure> {
 /// Writes the image's main file to standard output.
 pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::system("cannot write the image to standard output", &error);
-    let Some((_, file)) = image.main_file() else { return Err(no_file()) };
+    let Some((_, file)) = image.main_file() else {
+        return Err(Failure::Input("the base lacks the file for this image".to_owned()));
+    };
     let mut out = io::stdout().lock();
     let mut buffer = vec![0; 1 << 20];
     let mut position = 0;
@@ -48,13 +49,13 @@ pub(super) fn stream(image: &Image, base: &OpenedBase) -> Result<(), Failure> {
         position += count as u64;
     }
     out.flush().map_err(failed)?;
-    // What was sent is what the base was; that it still is says that the image can be built again.
+    // The output is the base as it was. If the base has changed, nobody can build this image again.
     let mut files = base.files.values();
-    files.try_for_each(BaseFile::check).map_err(|error| Failure::system("the image is not the base's any more", &error))
+    files.try_for_each(BaseFile::check).map_err(|error| Failure::system("the base has changed", &error))
 }
 
-/// Writes the image's main file to `path`, or all of its files into it if it is a directory, and says which files
-/// those are. None of them appears before all are complete.
+/// Writes the image's main file to `path`, or all of its files into the directory `path`. Returns the paths of the files. None
+/// of them appears before all are complete.
 pub(super) fn write(
     path: &Path,
     image: &Image,
@@ -71,7 +72,7 @@ pub(super) fn write(
         check_target(path, base, force)?;
     }
     let interrupt = Interrupt::catch().map_err(|error| Failure::system("cannot handle signals", &error))?;
-    let bar = progress::bar(files.iter().map(|(_, file)| file.size()).sum(), quiet);
+    let bar = progress_bar(files.iter().map(|(_, file)| file.size()).sum(), quiet);
     let mut complete = Vec::new();
     for (path, file) in files {
         let temporary = write_temporary(&path, file, &base.files, &interrupt, &bar);
@@ -87,21 +88,21 @@ pub(super) fn write(
     complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
 }
 
-/// What can be known before a gigabyte is copied.
+/// Checks the target before dayone copies a gigabyte.
 fn check_target(path: &Path, base: &OpenedBase, force: bool) -> Result<(), Failure> {
-    let there = match fs::metadata(path) {
-        Ok(there) => there,
+    let existing = match fs::metadata(path) {
+        Ok(existing) => existing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(cannot_write(path, &error)),
     };
     let is_base = |file: &BaseFile| {
-        fs::metadata(file.path()).is_ok_and(|base| (base.dev(), base.ino()) == (there.dev(), there.ino()))
+        fs::metadata(file.path()).is_ok_and(|base| (base.dev(), base.ino()) == (existing.dev(), existing.ino()))
     };
     if base.files.values().any(is_base) {
         let message = format!("{} is the base; the image must be another file", path.display());
         return Err(Failure::System(message));
     }
-    if !there.is_file() {
+    if !existing.is_file() {
         let message = format!("{} is neither a file nor a directory; to write to a pipe, use -o -", path.display());
         return Err(Failure::System(message));
     }
@@ -120,7 +121,7 @@ fn write_temporary(
         _ => cannot_write(path, &error),
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // In the same directory, so that it can be renamed.
+    // Use the same directory, so that the file can be renamed.
     let temporary = partial::create(directory).map_err(|error| cannot_write(path, &error))?;
     let before = bar.position();
     let filled = fill(temporary.as_file(), file, base, |position| {
@@ -142,8 +143,12 @@ fn put_in_place(temporary: NamedTempFile, path: PathBuf, force: bool) -> Result<
     }
 }
 
-fn no_file() -> Failure {
-    Failure::Input("the base does not have the file that the image is made of".to_owned())
+/// Makes a progress bar on standard error, which is hidden if that is not a terminal.
+fn progress_bar(bytes: u64, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let style = ProgressStyle::with_template("{bar:40} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}");
+    ProgressBar::with_draw_target(Some(bytes), target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn exists(path: &Path) -> Failure {

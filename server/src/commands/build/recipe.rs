@@ -1,19 +1,18 @@
-//! From the arguments to a recipe: the files read.
+//! Makes a recipe from the arguments and the files that they name.
 
 use std::collections::BTreeMap;
 
 use hosts::network::ConvertedNetwork;
 use imagelib::base::{BaseIdentity, Format};
 use imagelib::ignition::Additions;
-use imagelib::recipe::{PartOrder, Recipe, RootfsLocation};
+use imagelib::recipe::{DataDrive, DriveFile, PartOrder, Recipe, RootfsLocation};
 
-use super::data;
-use crate::arguments::BuildArguments;
-use crate::commands::customisation::Customisation;
+use crate::arguments::{BuildArguments, DataArguments};
+use crate::commands::customisation::{Customisation, read};
 use crate::commands::failure::Failure;
 use crate::compose::{NetworkOrder, compose};
 
-/// What the arguments say of the form of the host's network.
+/// Returns the options about the form of the host's network.
 pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
     NetworkOrder {
         data: arguments.data.kind,
@@ -22,17 +21,17 @@ pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
     }
 }
 
-/// What the arguments describe, with the network of a host, where there is one.
+/// Makes the recipe, with the network of a host if there is one.
 ///
-/// The base's identity in the recipe is made up: it decides which base an image is laid over, and no byte of it. The
-/// real one would take reading all of the base.
+/// The identity of the base in the recipe is a placeholder: it does not affect any byte of the image, and to compute the real one
+/// dayone would have to read the whole base.
 pub(super) fn recipe(
     arguments: BuildArguments,
     format: Format,
     network: Option<ConvertedNetwork>,
 ) -> Result<Recipe, Failure> {
     let network_order = network_order(&arguments);
-    let data = data::drive(&arguments.data)?;
+    let data = drive(&arguments.data)?;
     let customisation = arguments.customisation;
     let Customisation { ignition, ssh_keys, files, units, kernel_arguments } = Customisation::read(&customisation)?;
     let ordered = Recipe {
@@ -57,4 +56,36 @@ pub(super) fn recipe(
         order: PartOrder::Canonical,
     };
     Ok(compose(ordered, network.unwrap_or_default()))
+}
+
+/// Returns the format to make. A data image has no base and may have no host; every other image needs both.
+pub(super) fn format(arguments: &BuildArguments) -> Result<Format, Failure> {
+    let BuildArguments { format, data, base, host, .. } = arguments;
+    let complaint = match (format, data.kind, base) {
+        (Some(Format::Data), None, _) => "give the kind of drive: --data config-2, --data cidata or --data combustion",
+        (None | Some(Format::Data), Some(_), Some(_)) => "a data image has no base; leave --base out",
+        (None | Some(Format::Data), Some(_), None) if data.network_data.is_some() && !host.is_empty() => {
+            "the network is given twice; leave out --host or --network-data"
+        }
+        (None | Some(Format::Data), Some(_), None) => return Ok(Format::Data),
+        (Some(_), Some(_), _) => "--data makes images of the format data only; leave out --data or --format",
+        (_, None, None) => "give the image to customise: --base BASE",
+        (_, None, Some(_)) if host.is_empty() => "give the documents that describe the host: --host FILE",
+        (wanted, None, Some(_)) => return Ok(wanted.unwrap_or(Format::Iso)),
+    };
+    Err(Failure::System(complaint.to_owned()))
+}
+
+/// Reads the contents of a data image.
+fn drive(arguments: &DataArguments) -> Result<Option<DataDrive>, Failure> {
+    let Some(kind) = arguments.kind else { return Ok(None) };
+    let content = |path: &Option<_>| path.as_deref().map(|path| read(path).map(DriveFile::from)).transpose();
+    Ok(Some(DataDrive {
+        network_data: content(&arguments.network_data)?,
+        meta_data: content(&arguments.meta_data)?,
+        user_data: content(&arguments.user_data)?,
+        vendor_data: content(&arguments.vendor_data)?,
+        publisher: arguments.publisher.clone(),
+        ..DataDrive::new(kind, arguments.file_system.unwrap_or_default())
+    }))
 }

@@ -1,4 +1,4 @@
-//! What somebody has put into an image. Contents may be secret: only their digests are shown.
+//! The files that somebody has embedded in an image. Their contents may be secret, so there are only digests.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -12,21 +12,21 @@ use serde_json::Value;
 
 /// The Ignition config of a CoreOS initramfs.
 const CONFIG: &str = "config.ign";
-/// How much of an Ignition config is read, in bytes.
+/// The maximum size of an Ignition config, in bytes.
 const LARGEST_CONFIG: u64 = 64 << 20;
 
-/// Files and what the Ignition config among them will write.
+/// Embedded files, and the contents of their Ignition config.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Carried {
     pub(super) files: Vec<CarriedFile>,
-    /// Null where there is no `config.ign`, or none that can be read.
+    /// Null if there is no readable `config.ign`.
     pub(super) ignition: Option<Ignition>,
 }
 
 /// A file in an archive.
 #[derive(Debug, Serialize)]
 pub(super) struct CarriedFile {
-    /// Where the kernel unpacks it, as an absolute path.
+    /// The absolute path to which the kernel unpacks it.
     pub(super) path: String,
     /// Permission bits, as octal digits: `0600`.
     pub(super) mode: String,
@@ -35,19 +35,19 @@ pub(super) struct CarriedFile {
     pub(super) sha256: Digest,
 }
 
-/// What an Ignition config says, without the contents.
+/// The files and units of an Ignition config, without their contents.
 #[derive(Debug, Serialize)]
 pub(super) struct Ignition {
-    /// Of its spec.
+    /// The version of the config's specification.
     pub(super) version: String,
-    /// The files, directories and links that it writes.
+    /// The files, directories and links that the config writes.
     pub(super) paths: Vec<String>,
-    /// The systemd units that it writes or enables.
+    /// The systemd units that the config writes or enables.
     pub(super) units: Vec<String>,
 }
 
-/// The regular files of an initramfs whose path `wanted` names, and how the walk through it went. Of two copies of a
-/// path the last one counts.
+/// Returns the regular files of an initramfs whose path is `wanted`, with the result of the walk. If a path occurs twice, the last
+/// file counts.
 pub(super) fn read<S: Source + ?Sized>(
     source: &S,
     wanted: impl Fn(&str) -> bool,
@@ -77,7 +77,7 @@ pub(super) fn read<S: Source + ?Sized>(
 }
 
 impl Ignition {
-    /// Reads leniently: what somebody else embedded is shown even where Ignition would refuse it.
+    /// Reads a config leniently: `inspect` also shows configs that Ignition would refuse.
     fn read(config: &[u8]) -> Option<Self> {
         let config: Value = serde_json::from_slice(config).ok()?;
         let version = config.pointer("/ignition/version")?.as_str()?.to_owned();

@@ -5,30 +5,24 @@ use imagelib::initramfs::InitramfsError;
 use imagelib::source::Source;
 use vocabulary::report::Report;
 
-use super::{Common, InitramfsFeatures, Inspection, Member, carried};
-
-/// Where each kind of system takes its configuration from: files, and directories (with a slash) of them.
-const COREOS: [&str; 2] = ["config.ign", "etc/coreos-firstboot-network/"];
-const ROOT_IN_INITRAMFS: [&str; 1] = ["etc/NetworkManager/system-connections/"];
-const NETWORKD: [&str; 1] = ["etc/systemd/network/"];
-const FLATCAR: [&str; 1] = ["usr/share/oem/config.ign"];
-const HANDED_OVER: [&str; 1] = ["usr/lib/dayone/root/"];
+use super::{Common, InitramfsFeatures, Inspection, Kind, Member, carried};
 
 pub(super) fn inspect(
     base: &KernelInitrdBase,
     source: &dyn Source,
     formats: Vec<Format>,
 ) -> Result<Inspection, InitramfsError> {
-    let places = match base.profile {
-        DeliveryProfile::Coreos => COREOS.as_slice(),
-        DeliveryProfile::RootInInitramfs => ROOT_IN_INITRAMFS.as_slice(),
-        DeliveryProfile::Networkd => NETWORKD.as_slice(),
-        DeliveryProfile::Flatcar => FLATCAR.as_slice(),
-        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => HANDED_OVER.as_slice(),
+    // The files and directories (with a slash) from which each kind of system takes its configuration.
+    let paths: &[&str] = match base.profile {
+        DeliveryProfile::Coreos => &["config.ign", "etc/coreos-firstboot-network/"],
+        DeliveryProfile::RootInInitramfs => &["etc/NetworkManager/system-connections/"],
+        DeliveryProfile::Networkd => &["etc/systemd/network/"],
+        DeliveryProfile::Flatcar => &["usr/share/oem/config.ign"],
+        DeliveryProfile::Dracut | DeliveryProfile::InitramfsTools => &["usr/lib/dayone/root/"],
         DeliveryProfile::Unknown => &[],
     };
     let wanted =
-        |path: &str| places.iter().any(|place| path == *place || (place.ends_with('/') && path.starts_with(place)));
+        |path: &str| paths.iter().any(|known| path == *known || (known.ends_with('/') && path.starts_with(known)));
     let (carried, walk) = carried::read(source, wanted)?;
     let members = walk.members.into_iter().map(|member| Member {
         offset: member.offset,
@@ -37,18 +31,12 @@ pub(super) fn inspect(
     });
     let customised = base.customised || !carried.files.is_empty();
     let (size, carried, findings) = (source.size(), Some(carried), Report::new());
-    Ok(Inspection::Initramfs {
+    let kind = Kind::Initramfs {
         members: members.collect(),
         profile: base.profile,
         evidence: base.evidence.clone(),
         features: InitramfsFeatures { network_manager: base.has_network_manager },
-        common: Common {
-            size,
-            formats,
-            network_manager_version: base.network_manager_version,
-            customised,
-            carried,
-            findings,
-        },
-    })
+    };
+    let network_manager_version = base.network_manager_version;
+    Ok(Inspection { kind, common: Common { size, formats, network_manager_version, customised, carried, findings } })
 }

@@ -8,7 +8,7 @@ use imagelib::iso::coreos::CoreosIso;
 use imagelib::source::Source;
 
 use super::carried::{self, Window};
-use super::{Areas, Common, Features, IgnitionArea, Inspection, Iso, KernelArgumentArea, KernelArguments};
+use super::{Areas, Common, IgnitionArea, Inspection, Iso, KernelArgumentArea, KernelArguments, Kind};
 
 pub(super) fn inspect(
     base: IsoBase,
@@ -25,15 +25,17 @@ pub(super) fn inspect(
         IsoSystem::Live(live) => {
             common.customised = live.is_customised();
             common.findings.append(live.report());
-            return Ok(Inspection::LiveIso { iso, live: live.describe(), common });
+            return Ok(Inspection { kind: Kind::LiveIso { iso, live: live.describe() }, common });
         }
-        IsoSystem::Other(reason) => return Ok(Inspection::Iso { iso, problem: reason.to_string(), common }),
+        IsoSystem::Other(reason) => {
+            return Ok(Inspection { kind: Kind::Iso { iso, problem: reason.to_string() }, common });
+        }
     };
     let (offset, length) = (areas.ignition().offset(), areas.ignition().length());
     let (carried, _) = carried::read(&Window { source, offset, length }, |_| true)?;
     common.customised = !areas.is_pristine();
     common.carried = Some(carried);
-    Ok(Inspection::CoreosIso { iso, areas: describe(&areas, live.as_ref()), common })
+    Ok(Inspection { kind: Kind::CoreosIso { iso, areas: describe(&areas, live.as_ref()) }, common })
 }
 
 fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {
@@ -48,7 +50,6 @@ fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {
             .map(|area| KernelArgumentArea { file: area.file().map(str::to_owned), offset: area.offset() })
             .collect(),
     });
-    let features = areas.features();
     let files = live.map(|live| {
         let all = [
             (FileName::Kernel, Some(&live.kernel)),
@@ -65,11 +66,7 @@ fn describe(areas: &CoreosIso, live: Option<&LiveFiles>) -> Areas {
             used: ignition.used(),
         },
         kernel_arguments,
-        features: Features {
-            live_initrd_network: features.live_initrd_network,
-            installer_config: features.installer_config,
-            installer_console: features.installer_console,
-        },
+        features: areas.features(),
         network_boot: files.into_iter().flatten().collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! `dayone inspect`: what an image is, what can be done with it, and what it carries.
+//! `dayone inspect`: shows what an image is, what dayone can make from it, and what is embedded in it.
 
 mod carried;
 mod initramfs;
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use hosts::network::NetworkManagerVersion;
 use imagelib::base::live::LiveDescription;
 use imagelib::base::{Base, DeliveryProfile, Format};
+use imagelib::iso::coreos::Features;
 use serde::Serialize;
 use vocabulary::report::Report;
 
@@ -19,18 +20,25 @@ use super::{findings, terminal};
 use crate::arguments::{InspectArguments, OutputFormat};
 use carried::Carried;
 
-/// What is found in an image. Its serialisation is what programs read; see `docs/commands.md`.
+/// The properties of an image. `docs/commands.md` describes its JSON.
+#[derive(Serialize)]
+struct Inspection {
+    #[serde(flatten)]
+    kind: Kind,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// The properties of a kind of image.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-enum Inspection {
+enum Kind {
     /// A CoreOS live ISO.
     CoreosIso {
         #[serde(flatten)]
         iso: Iso,
         #[serde(flatten)]
         areas: Areas,
-        #[serde(flatten)]
-        common: Common,
     },
     /// An ISO whose boot menus start Linux.
     LiveIso {
@@ -38,29 +46,23 @@ enum Inspection {
         iso: Iso,
         #[serde(flatten)]
         live: LiveDescription,
-        #[serde(flatten)]
-        common: Common,
     },
     /// Another ISO.
     Iso {
         #[serde(flatten)]
         iso: Iso,
-        /// Why it cannot be customised.
+        /// Why dayone cannot customise it.
         problem: String,
-        #[serde(flatten)]
-        common: Common,
     },
     /// An initramfs.
     Initramfs {
         /// Its archives, in the order in which the kernel unpacks them.
         members: Vec<Member>,
-        /// Where its system looks for keyfiles.
+        /// The delivery profile of its system.
         profile: DeliveryProfile,
-        /// How that shows.
+        /// The signs that show the profile.
         evidence: Vec<String>,
         features: InitramfsFeatures,
-        #[serde(flatten)]
-        common: Common,
     },
 }
 
@@ -68,16 +70,16 @@ enum Inspection {
 struct Common {
     /// Length in bytes.
     size: u64,
-    /// What images over it can be.
+    /// The formats that dayone can make from it.
     formats: Vec<Format>,
-    /// The release of NetworkManager in its initramfs, as far as it shows.
+    /// The release of NetworkManager in its initramfs, if the initramfs shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     network_manager_version: Option<NetworkManagerVersion>,
-    /// Whether somebody has put a configuration into it.
+    /// Whether somebody has embedded a configuration in it.
     customised: bool,
-    /// What that is; null where dayone does not know such images.
+    /// The embedded files; null if dayone does not know where this kind of image has them.
     carried: Option<Carried>,
-    /// What should be known about it.
+    /// Findings about the image.
     #[serde(serialize_with = "crate::findings::serialize")]
     findings: Report,
 }
@@ -92,10 +94,10 @@ struct Iso {
 #[derive(Serialize)]
 struct Areas {
     ignition_area: IgnitionArea,
-    /// Null for images of 2020, whose kernel arguments cannot be changed.
+    /// Null for images from 2020, whose kernel arguments dayone cannot change.
     kernel_arguments: Option<KernelArguments>,
     features: Features,
-    /// The files in it for network boot, with their lengths in bytes; empty where it has none.
+    /// The files for network boot, with their lengths in bytes.
     network_boot: BTreeMap<&'static str, u64>,
 }
 
@@ -110,7 +112,7 @@ struct IgnitionArea {
 
 #[derive(Serialize)]
 struct KernelArguments {
-    /// How long they can be together, in bytes.
+    /// The maximum length of all kernel arguments, in bytes.
     capacity: u64,
     default: String,
     current: String,
@@ -119,19 +121,12 @@ struct KernelArguments {
 
 #[derive(Serialize)]
 struct KernelArgumentArea {
-    /// Null where the image tells offsets only.
+    /// Null if the image has only offsets.
     file: Option<String>,
     offset: u64,
 }
 
-#[derive(Serialize)]
-struct Features {
-    live_initrd_network: bool,
-    installer_config: bool,
-    installer_console: bool,
-}
-
-/// As `features` of a base in the API.
+/// Like the `features` of a base in the API.
 #[derive(Serialize)]
 struct InitramfsFeatures {
     /// Whether NetworkManager is in it. Its release is [`Common::network_manager_version`].
@@ -141,7 +136,7 @@ struct InitramfsFeatures {
 #[derive(Serialize)]
 struct Member {
     offset: u64,
-    /// Null where it is not compressed.
+    /// Null if it is not compressed.
     compression: Option<String>,
     entries: u64,
 }
@@ -150,7 +145,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
     let OpenedBase { mut base, files } = OpenedBase::open_single(&arguments.image)?;
     base.find_network_manager(&files);
     let version = base.network_manager_version();
-    // A single file, whose role follows from what it is.
+    // There is exactly one file.
     let Some(file) = files.values().next() else { return Ok(()) };
     let formats = base.formats();
     let inspected = match base {
@@ -159,24 +154,13 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         Base::Nothing => return Ok(()),
     };
     let path = arguments.image.display().to_string();
-    let inspection = inspected.map_err(|error| Failure::input(&format!("cannot read what {path} carries"), &error))?;
-    file.check().map_err(|error| Failure::system("what was found does not hold any more", &error))?;
+    let inspection = inspected.map_err(|error| Failure::input(&format!("cannot read the files in {path}"), &error))?;
+    file.check().map_err(|error| Failure::system("the file has changed meanwhile", &error))?;
     match arguments.format {
         OutputFormat::Json => terminal::print_json(&inspection),
         OutputFormat::Text => {
             terminal::print(&text::describe(&path, &inspection))?;
-            terminal::print(&findings::as_text(&inspection.common().findings))
-        }
-    }
-}
-
-impl Inspection {
-    fn common(&self) -> &Common {
-        match self {
-            Self::CoreosIso { common, .. }
-            | Self::LiveIso { common, .. }
-            | Self::Iso { common, .. }
-            | Self::Initramfs { common, .. } => common,
+            terminal::print(&findings::as_text(&inspection.common.findings))
         }
     }
 }

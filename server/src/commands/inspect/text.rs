@@ -1,36 +1,36 @@
-//! An inspection for people.
+//! Formats an inspection as text.
 
 use imagelib::base::DeliveryProfile;
 use imagelib::base::live::LiveDescription;
 
 use super::carried::Carried;
-use super::{Areas, Common, Inspection, Iso, Member};
+use super::{Areas, Common, Inspection, Iso, Kind, Member};
 use crate::commands::table::Table;
 
 pub(super) fn describe(path: &str, inspection: &Inspection) -> String {
-    let what = match inspection {
-        Inspection::CoreosIso { .. } => "CoreOS live ISO",
-        Inspection::LiveIso { .. } => "live ISO",
-        Inspection::Iso { .. } => "ISO 9660 image",
-        Inspection::Initramfs { .. } => "initramfs",
+    let what = match &inspection.kind {
+        Kind::CoreosIso { .. } => "CoreOS live ISO",
+        Kind::LiveIso { .. } => "live ISO",
+        Kind::Iso { .. } => "ISO 9660 image",
+        Kind::Initramfs { .. } => "initramfs",
     };
-    let common = inspection.common();
+    let common = &inspection.common;
     let mut table = Table::new(&format!("{path}: {what}"));
     table.row("size", format!("{} bytes", common.size));
-    match inspection {
-        Inspection::CoreosIso { iso, areas, .. } => {
+    match &inspection.kind {
+        Kind::CoreosIso { iso, areas } => {
             describe_iso(&mut table, iso);
             describe_areas(&mut table, areas);
         }
-        Inspection::LiveIso { iso, live, .. } => {
+        Kind::LiveIso { iso, live } => {
             describe_iso(&mut table, iso);
             describe_live(&mut table, live);
         }
-        Inspection::Iso { iso, problem, .. } => {
+        Kind::Iso { iso, problem } => {
             describe_iso(&mut table, iso);
             table.row("not customisable", problem);
         }
-        Inspection::Initramfs { members, profile, evidence, features, .. } => {
+        Kind::Initramfs { members, profile, evidence, features } => {
             table.rows("archives", members.iter().map(member));
             table.row("system", system(*profile));
             table.rows("  shown by", evidence);

@@ -6,47 +6,43 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
 use crate::metrics::Metrics;
 use crate::store::Store;
 
-/// What a program lets others see of it.
-pub trait Observed: Send + Sync + 'static {
-    /// Why it is not ready, for people; none when it is.
+/// A program with health checks and metrics.
+pub trait Monitored: Send + Sync + 'static {
+    /// Returns why the program is not ready, as text; none if it is ready.
     fn not_ready(&self) -> Option<String>;
 
-    /// What it serves, once that is open.
+    /// Returns the store that the program serves, once it is open.
     fn store(&self) -> Option<Arc<Store>>;
 
-    /// Its metrics.
+    /// Returns the metrics.
     fn metrics(&self) -> &Metrics;
 }
 
-/// Answers, for [`media::listen::Listener::serve`].
-pub fn router(observed: Arc<dyn Observed>) -> Router {
+/// Returns the routes, for [`media::listen::Listener::serve`].
+pub fn router(program: Arc<dyn Monitored>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .with_state(observed)
+        .with_state(program)
 }
 
-async fn readyz(State(observed): State<Arc<dyn Observed>>) -> Response {
-    match observed.not_ready() {
+async fn readyz(State(program): State<Arc<dyn Monitored>>) -> Response {
+    match program.not_ready() {
         None => "ok\n".into_response(),
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
 
-async fn metrics(State(observed): State<Arc<dyn Observed>>) -> Response {
-    let store = observed.store();
+async fn metrics(State(program): State<Arc<dyn Monitored>>) -> Response {
+    let store = program.store();
     let bases = store.as_ref().map(|store| store.bases()).unwrap_or_default();
     let available = bases.iter().map(|base| (base.name().as_str(), base.available().is_some()));
     let images = store.as_ref().map_or(0, |store| store.images().len());
-    let mut response = observed.metrics().encode(images, available).into_response();
-    let media_type = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
+    program.metrics().answer(images, available)
 }

@@ -1,13 +1,13 @@
-//! The words for what a boot is at: a live view, lines and outcomes say the same.
+//! Describes the state of a boot in text. The live view, the lines and the outcomes use the same text.
 
 use std::fmt::Write as _;
 
 use super::api::{Boot, Step};
 
-/// The states in the order in which they are counted.
+/// The states, in the order of the total.
 const STATES: [&str; 7] = ["booted", "failed", "unknown", "running", "ejecting", "ejected", "queued"];
 
-/// What a boot is at.
+/// Describes the current state of a boot.
 pub(super) fn now(boot: &Boot) -> String {
     if let Some(last) = boot.steps.iter().find(|step| matches!(step.state.as_str(), "failed" | "unknown")) {
         return step(last);
@@ -21,20 +21,20 @@ pub(super) fn now(boot: &Boot) -> String {
     }
 }
 
-/// How far a step has come, and what came of it.
+/// Describes the state and the result of a step.
 pub(super) fn step(step: &Step) -> String {
     let mut text = format!("{} {}", step.name, step.state);
     if let Some(seconds) = step.seconds.filter(|seconds| *seconds >= 0.1) {
         // Writing to a String does not fail.
         let _ = write!(text, " ({seconds:.1} s)");
     }
-    if let Some(said) = step.error.as_ref().or(step.detail.as_ref()) {
-        let _ = write!(text, ": {said}");
+    if let Some(result) = step.error.as_ref().or(step.detail.as_ref()) {
+        let _ = write!(text, ": {result}");
     }
     text
 }
 
-/// How many hosts there are, and of each state.
+/// Counts the hosts in each state.
 pub(super) fn total<'a>(states: impl Iterator<Item = &'a str>) -> String {
     let states: Vec<&str> = states.collect();
     let counts = STATES.iter().filter_map(|state| {

@@ -1,15 +1,15 @@
-//! The order of names.
+//! The natural order of names: `node-2` comes before `node-10`.
 
-/// A piece of a name: `node-2` comes before `node-10`.
+/// A part of a name: a number or other text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// Digits without leading zeros, the shorter first.
+    /// The number of digits, and the digits without leading zeros.
     Number(usize, String),
     Text(String),
 }
 
-/// A name in its pieces, which sort in the order that people count in.
-pub(super) fn by_number(name: &str) -> Vec<Part> {
+/// Splits a name into parts that compare in natural order.
+pub(super) fn natural_key(name: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for character in name.chars() {
         match (character.is_ascii_digit(), parts.last_mut()) {

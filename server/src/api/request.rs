@@ -1,0 +1,161 @@
+//! Requests about documents. A client sends the user's documents unchanged, with everything else in the query; or one JSON
+//! object.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+
+use super::Api;
+use super::parameters::{Parameters, QueryParameters};
+use super::problem::{Problem, ProblemKind};
+use super::user_documents::UserDocuments;
+
+/// The largest body, in bytes. The documents of a hundred hosts are much smaller.
+const LARGEST_BODY: usize = 4 << 20;
+
+/// How long a body may take to arrive. Clients are on the operators' network; they are not BMCs.
+const SLOWEST_BODY: Duration = Duration::from_secs(30);
+
+/// The content types of documents. curl sends the last one with `--data-binary` by default.
+const DOCUMENTS: [&str; 5] =
+    ["application/yaml", "text/yaml", "application/x-yaml", "text/plain", "application/x-www-form-urlencoded"];
+
+/// A request in one of the two forms.
+pub(super) trait DocumentRequest: Sized {
+    /// The parameters of a request whose body is documents.
+    type Query: QueryParameters + Send + 'static;
+
+    /// Whether a parameter shows that the body is documents, even if its content type is `application/json`.
+    fn implies_documents(_name: &str, _value: &str) -> bool {
+        false
+    }
+
+    /// Makes the request from a query and the documents in the body.
+    fn from_query(query: Self::Query, documents: UserDocuments) -> Result<Self, Problem>;
+
+    /// Reads the request from a JSON object.
+    fn from_json(body: &[u8]) -> Result<Self, Problem>;
+}
+
+/// A request that has arrived and that nobody has read yet.
+pub(super) struct Received<R: DocumentRequest> {
+    headers: HeaderMap,
+    /// The query beside documents; none if the body is a JSON object.
+    query: Option<R::Query>,
+    body: Bytes,
+}
+
+impl<R: DocumentRequest, S: Sync> FromRequest<S> for Received<R> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let query = Parameters::new(head.uri.query());
+        let query = if is_documents(&head.headers, query.any(R::implies_documents))? {
+            Some(query.into_query()?)
+        } else if query.names().is_empty() {
+            None
+        } else {
+            let detail = format!(
+                "{}: a request in JSON has everything in its body; send documents in JSON as application/yaml",
+                query.names().join(", ")
+            );
+            return Err(Problem::new(ProblemKind::WrongParameter, detail));
+        };
+        Ok(Self { headers: head.headers, query, body: read_body(body).await? })
+    }
+}
+
+impl<R: DocumentRequest> Received<R> {
+    /// Waits in the queue for bodies of this size, then reads the request and works on it.
+    pub(super) async fn process<T: Send + 'static>(
+        self,
+        api: &Api,
+        work: impl FnOnce(R) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        super::convert(api, self.body.len(), move || {
+            let Self { headers, query, body } = self;
+            let request = match query {
+                Some(query) => R::from_query(query, body.clone().into())?,
+                None => R::from_json(&body)?,
+            };
+            work(request).map_err(|problem| with_curl_hint(problem, &headers, &body))
+        })
+        .await?
+    }
+}
+
+/// Tells by its content type whether a body is documents. JSON can be either: `implied` decides. Without a content type, a
+/// body is documents, because some clients send none.
+fn is_documents(headers: &HeaderMap, implied: bool) -> Result<bool, Problem> {
+    let media_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    let essence = media_type.map(|value| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    match essence.as_deref() {
+        Some("application/json") => Ok(implied),
+        None => Ok(true),
+        Some(essence) if DOCUMENTS.contains(&essence) => Ok(true),
+        Some(_) => {
+            let detail = "send application/json for a request, or application/yaml for documents";
+            Err(Problem::new(ProblemKind::UnsupportedMediaType, detail))
+        }
+    }
+}
+
+/// Explains what curl may have done to refused documents: `-d @file` removes the line breaks.
+fn with_curl_hint(problem: Problem, headers: &HeaderMap, documents: &[u8]) -> Problem {
+    let form = headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/x-www-form"));
+    if problem.kind() == ProblemKind::DocumentsRefused && form && !documents.contains(&b'\n') {
+        return problem.with_more("the documents have no line breaks; with curl, use --data-binary, not -d");
+    }
+    problem
+}
+
+async fn read_body(body: Body) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("the body is larger than {LARGEST_BODY} bytes; send fewer hosts at once");
+        Problem::new(ProblemKind::TooLarge, detail)
+    };
+    // If the client sends the length in advance, there is no need to read a body that is too large.
+    if http_body::Body::size_hint(&body).lower() > LARGEST_BODY as u64 {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(SLOWEST_BODY, Limited::new(body, LARGEST_BODY).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => {
+            Err(Problem::new(ProblemKind::IncompleteRequest, "the connection broke within the body").with_cause(error))
+        }
+        Err(_) => {
+            let detail = format!("the body did not arrive within {} seconds", SLOWEST_BODY.as_secs());
+            Err(Problem::new(ProblemKind::IncompleteRequest, detail))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_a_request_or_documents() {
+        let documents = |media_type: &str, implied| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, media_type.parse().unwrap());
+            is_documents(&headers, implied).ok()
+        };
+        assert_eq!(documents("application/json; charset=utf-8", false), Some(false));
+        assert_eq!(documents("Application/JSON", true), Some(true));
+        for media_type in DOCUMENTS {
+            assert_eq!(documents(media_type, false), Some(true));
+        }
+        assert_eq!(is_documents(&HeaderMap::new(), true).ok(), Some(true));
+        for media_type in ["multipart/form-data; boundary=x", "application/octet-stream", "", "application/jsonx"] {
+            assert_eq!(documents(media_type, true), None, "{media_type}");
+        }
+    }
+}

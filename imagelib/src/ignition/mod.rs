@@ -30,6 +30,9 @@ pub enum IgnitionError {
         /// What kind of problem.
         problem: &'static str,
     },
+    /// Nested too deeply.
+    #[error("the Ignition config is nested more than {0} levels deep")]
+    TooDeep(usize),
     /// No version.
     #[error("the Ignition config has no ignition.version; write \"ignition\": {{\"version\": \"3.2.0\"}} or later")]
     VersionMissing,

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 use super::order::ordered;
 use super::{AbsolutePath, IgnitionError, UnitName};
 
+/// How many levels a config may have. `serde_json` reads 127, and recipes and records contain the config in a deeper place.
+const MAX_DEPTH: usize = 125;
+
 /// An Ignition config of spec 3.0.0 to 3.6.0, as its user wrote it: valid by its spec's schema, and not one that
 /// would make Ignition drop what is added to it.
 #[derive(Clone, PartialEq, Deserialize)]
@@ -32,6 +35,9 @@ impl UserConfig {
     /// Reads and checks a config.
     pub fn parse(json: &[u8]) -> Result<Self, IgnitionError> {
         let value: Value = serde_json::from_slice(json).map_err(|error| not_json(&error))?;
+        if depth(&value) > MAX_DEPTH {
+            return Err(IgnitionError::TooDeep(MAX_DEPTH));
+        }
         let Value::Object(root) = value else { return Err(IgnitionError::Shape("the whole".into())) };
         let minor = minor_version(&root)?;
         check_types(minor, json)?;
@@ -180,7 +186,19 @@ fn check_types(minor: u32, json: &[u8]) -> Result<(), IgnitionError> {
     })
 }
 
+/// How many levels of objects and lists a value has. The parser's own limit keeps the recursion short.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
 fn not_json(error: &serde_json::Error) -> IgnitionError {
+    if error.to_string().starts_with("recursion limit exceeded") {
+        return IgnitionError::TooDeep(MAX_DEPTH);
+    }
     let problem = if error.is_eof() {
         "it ends too early"
     } else {

@@ -50,7 +50,7 @@ fn every_code_in_the_sources_is_explained() {
     for (path, text) in sources() {
         let calls = [
             (".error(", 0),
-            (".refuse(", 0),
+            ("report.refuse(", 0),
             (".warning(", 0),
             (".warn(", 0),
             ("Problem::new(", 0),

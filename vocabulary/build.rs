@@ -1,4 +1,4 @@
-//! Turns `src/report/catalogue/*.yaml` into one sorted slice of `Explanation`s, so that a broken catalogue fails the build.
+//! Turns `src/report/catalogue/*.yaml` into one sorted slice of `Explanation`s. A broken catalogue fails the build.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut source = String::from("&[\n");
     for (code, Entry { title, effect, fix, example }) in &all {
-        // Debug output of strings and options of strings is Rust source.
+        // The Debug output of a string or an `Option` of one is valid Rust source.
         writeln!(
             source,
             "Explanation {{ code: {code:?}, title: {title:?}, effect: {effect:?}, fix: {fix:?}, example: {example:?} }},"

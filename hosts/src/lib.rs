@@ -1,9 +1,10 @@
-//! From documents about hosts to the files of their network.
+//! Turns documents about hosts into the files of their networks.
 //!
-//! [`input`] reads documents of many shapes to [`HostSpec`](vocabulary::host::HostSpec)s; [`network`] converts one to
-//! NetworkManager keyfiles (or to another form) with the `nmstate` crate and checks; [`model`] is what a network will be, and [`topology`] shows it;
-//! [`check`] looks at hosts by themselves and against each other. [`second_step`] and [`manifests`] are about the
-//! documents that go to a cluster.
+//! - [`input`] reads documents of many shapes to [`HostSpec`](vocabulary::host::HostSpec)s.
+//! - [`network`] converts a host's network to NetworkManager keyfiles, or to another form, with the `nmstate` crate.
+//! - [`model`] describes the network that a host will have, and [`topology`] shows it.
+//! - [`check`] checks hosts by themselves and against each other.
+//! - [`second_step`] and [`manifests`] write documents for a cluster.
 //!
 //! ```
 //! let documents = b"
@@ -22,8 +23,8 @@
 //! assert!(keyfile.content.contains("address0=192.0.2.10/24"));
 //! ```
 //!
-//! No bytes of images are made here. There is no HTTP and no asynchronous work, and neither a clock nor the environment is
-//! read: the same documents give the same files.
+//! This crate makes no images, uses no HTTP and no asynchronous code, and reads neither the clock nor the environment. The same
+//! documents give the same files.
 
 pub mod check;
 pub mod every_host;

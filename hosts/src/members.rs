@@ -1,16 +1,22 @@
-//! Members of the mappings that documents are made of.
+//! Members of mappings in documents.
 
 use serde_yaml::{Mapping, Value};
 
-/// How many members are looked at in turn.
+/// The largest mapping that is searched linearly.
 const FEW: usize = 16;
 
-/// What stands at `key`. Most mappings have few members, and to look at each is faster than to hash the key.
+/// Returns the value at `key`. Most mappings have few members, and a linear search is faster than hashing the key.
 pub(crate) fn get<'a>(map: &'a Mapping, key: &str) -> Option<&'a Value> {
     if map.len() > FEW {
         return map.get(key);
     }
     map.iter().find_map(|(name, value)| matches!(name, Value::String(name) if name == key).then_some(value))
+}
+
+/// Makes a mapping in this order, without the members that are null.
+pub(crate) fn mapping<const N: usize>(members: [(&str, Value); N]) -> Mapping {
+    let present = members.into_iter().filter(|(_, value)| !value.is_null());
+    present.map(|(key, value)| (key.into(), value)).collect()
 }
 
 #[cfg(test)]

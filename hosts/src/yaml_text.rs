@@ -1,29 +1,29 @@
-//! Writing YAML that every reader understands alike.
+//! Writes YAML that all readers read the same way.
 //!
-//! YAML 1.1, which many programs read, takes more plain words for something else than text: `yes`, `off`, and
-//! `52:54:00:12:34:56`, a number of base 60 (<https://yaml.org/type/>). So only what begins with a letter and looks
-//! like nothing else stands without quotes here.
+//! In YAML 1.1, which many programs read, more words without quotes are not text: `yes` and `off` are booleans, and
+//! `52:54:00:12:34:56` is a number to base 60 (<https://yaml.org/type/>). So this writer leaves out quotes only if a text begins
+//! with a letter and cannot be anything else.
 
 use std::fmt::Write as _;
 
 use serde_yaml::Value;
 
-/// Words that YAML 1.1 or 1.2 takes for a boolean or for nothing, in lower case.
+/// Words that are a boolean or null in YAML 1.1 or 1.2, in lower case.
 const WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// A document, its members in their order. The same value gives the same text.
+/// Writes a document with its members in their order. The same value gives the same text.
 pub(crate) fn document(value: &Value) -> String {
     let mut text = String::new();
     block(value, 0, false, &mut text);
     text
 }
 
-/// Several documents of one stream.
+/// Writes several documents as one stream.
 pub(crate) fn stream<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
     values.into_iter().map(document).collect::<Vec<_>>().join("---\n")
 }
 
-/// Writes a value on lines of its own; the first is begun already if `begun`.
+/// Writes a value on lines of its own. If `begun`, the first line already has a key or a dash.
 fn block(value: &Value, indent: usize, mut begun: bool, text: &mut String) {
     let mut pad = |text: &mut String| {
         if !std::mem::take(&mut begun) {
@@ -79,7 +79,7 @@ fn block(value: &Value, indent: usize, mut begun: bool, text: &mut String) {
     }
 }
 
-/// Whether a text can stand as it is on indented lines of its own, and is the same when it is read again.
+/// Whether a text can be written as a literal block, and is the same when it is read again.
 fn is_literal(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
         && !text.starts_with([' ', '\n'])
@@ -96,7 +96,7 @@ fn scalar(value: &Value) -> String {
         Value::String(text) => quoted(text),
         Value::Sequence(_) => "[]".to_owned(),
         Value::Mapping(_) => "{}".to_owned(),
-        // A tag means nothing in the documents that are written here.
+        // Tags have no meaning in the documents that dayone writes.
         Value::Tagged(tagged) => scalar(&tagged.value),
     }
 }
@@ -127,7 +127,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// What is no printable character of YAML, or a line break of YAML 1.1. All of them have four digits.
+/// Whether a character is not printable in YAML, or is a line break in YAML 1.1. All of them have four digits.
 fn must_be_escaped(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

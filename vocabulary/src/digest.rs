@@ -1,4 +1,4 @@
-//! SHA-256 digests (FIPS 180-4) as values that cannot be mixed up with other texts.
+//! SHA-256 digests (FIPS 180-4).
 
 use std::fmt;
 use std::io::{self, Read};
@@ -7,6 +7,8 @@ use std::str::FromStr;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::serde_as_text;
 
 /// Why a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,12 +21,12 @@ pub struct DigestError(String);
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self::finish(Sha256::new_with_prefix(bytes))
     }
 
-    /// The digest of all that `reader` has.
+    /// Reads to the end, and returns the digest of what it read.
     pub fn of_reader(reader: &mut impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 << 10];
@@ -38,17 +40,17 @@ impl Digest {
         }
     }
 
-    /// Of what went through this hasher.
+    /// Returns the digest of all bytes that the hasher has seen.
     pub fn finish(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
     }
 
-    /// A digest that is recorded as its 32 bytes.
+    /// Makes a digest of its 32 bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -63,19 +65,7 @@ impl FromStr for Digest {
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = DigestError;
-
-    fn try_from(text: String) -> Result<Self, DigestError> {
-        text.parse()
-    }
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
-    }
-}
+serde_as_text!(Digest, DigestError);
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,8 +3,6 @@
 mod bmc;
 mod cluster;
 mod network;
-mod nic;
-mod places;
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +10,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::checked_text;
+use crate::report::DocumentPath;
+use crate::text::text_as_serde;
 
 pub use bmc::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
 pub use cluster::{Cluster, VirtualIp, VirtualIpRole};
 pub use network::{KeyfileDocument, NetworkDocument, NmstateDocument};
-pub use nic::NamedNic;
-pub use places::HostPlaces;
 
-/// Why a value is not what its name says.
+/// Why a text is not the value that it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -29,10 +27,10 @@ pub enum HostError {
     /// Not a MAC address.
     #[error("{0:?} is not a MAC address (six hexadecimal pairs separated by colons, such as 52:54:00:12:34:56)")]
     MacAddress(String),
-    /// Not an architecture that dayone knows.
+    /// Not a known architecture.
     #[error("{0:?} is not a known architecture (x86_64, aarch64, ppc64le, s390x)")]
     Architecture(String),
-    /// Not a boot mode that Metal3 knows.
+    /// Not one of Metal3's boot modes.
     #[error("{0:?} is not a boot mode (UEFI, UEFISecureBoot, legacy)")]
     BootMode(String),
 }
@@ -76,12 +74,12 @@ impl FromStr for HostName {
 pub struct MacAddress([u8; 6]);
 
 impl MacAddress {
-    /// Whether it is a group's: multicast or broadcast.
+    /// Whether it is a multicast or the broadcast address.
     pub fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }
 
-    /// Whether it is `00:00:00:00:00:00`, which is nobody's.
+    /// Whether it is `00:00:00:00:00:00`, which no NIC has.
     pub fn is_zero(self) -> bool {
         self.0 == [0; 6]
     }
@@ -134,66 +132,64 @@ pub enum Architecture {
     S390x,
 }
 
-impl FromStr for Architecture {
-    type Err = HostError;
+text_as_serde!(Architecture, HostError::Architecture);
 
-    fn from_str(text: &str) -> Result<Self, HostError> {
-        match text {
-            "x86_64" => Ok(Self::X86_64),
-            "aarch64" => Ok(Self::Aarch64),
-            "ppc64le" => Ok(Self::Ppc64le),
-            "s390x" => Ok(Self::S390x),
-            _ => Err(HostError::Architecture(text.to_owned())),
-        }
-    }
+/// A NIC that the documents identify by its MAC address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedNic {
+    /// The name that the documents give the NIC. The kernel may use another one.
+    pub name: String,
+    /// The permanent MAC address.
+    pub mac: MacAddress,
+    /// Where the documents say so.
+    pub path: DocumentPath,
 }
 
-impl fmt::Display for Architecture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::X86_64 => "x86_64",
-            Self::Aarch64 => "aarch64",
-            Self::Ppc64le => "ppc64le",
-            Self::S390x => "s390x",
-        })
-    }
+/// Where the documents say the facts about a host. A path is the root if it is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostPaths {
+    /// The description of the host.
+    pub host: DocumentPath,
+    /// The MAC address of the NIC that the host boots from.
+    pub boot_mac: DocumentPath,
+    /// The description of its BMC.
+    pub bmc: DocumentPath,
 }
 
-/// One host, as unwrapped from whatever document described it. Nothing is interpreted yet.
+/// Everything that the documents say about one host, before dayone interprets its network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostSpec {
-    /// What the documents call it: the name of a BareMetalHost. A bare NMState document has none.
+    /// What the documents call the host: the name of a BareMetalHost. Bare NMState has no name.
     pub name: Option<String>,
-    /// The host name that the document's own identity implies, used where the NMState names none.
+    /// The host name for the case that the NMState sets none.
     pub hostname: Option<HostName>,
     /// The MAC address of the NIC that the host boots from.
     pub boot_mac: Option<MacAddress>,
-    /// The processor architecture, where the documents say.
+    /// The processor architecture.
     pub architecture: Option<Architecture>,
-    /// How its firmware boots, where the documents say.
+    /// How the firmware boots.
     pub boot_mode: Option<BootMode>,
-    /// Its BMC, where the documents say.
+    /// The BMC.
     pub bmc: Option<BmcSpec>,
-    /// What it is in its cluster, where the documents say: `master`, `worker`, `arbiter`, …
+    /// The role in its cluster: `master`, `worker`, `arbiter`, …
     pub role: Option<String>,
-    /// Which disk the system shall be installed to, in the words of the documents (`rootDeviceHints`), which Metal3 and
-    /// `OpenShift` share.
+    /// The disk for the installation (`rootDeviceHints`), unchanged. Metal3 and `OpenShift` share these hints.
     pub root_device_hints: Option<serde_yaml::Mapping>,
-    /// The NICs by the names that the network calls them, where the documents say which is which.
+    /// The NICs that the documents identify by their MAC addresses.
     pub nics: Vec<NamedNic>,
     /// Where the documents say all this.
-    pub places: HostPlaces,
+    pub paths: HostPaths,
     /// The network that the host shall have.
     pub network: NetworkDocument,
 }
 
 impl HostSpec {
-    /// The MAC addresses by which it can be told from others: that of the NIC that it boots from before those in its list.
+    /// Returns the MAC addresses that identify the host, beginning with the boot MAC.
     pub fn macs(&self) -> impl Iterator<Item = MacAddress> {
         self.boot_mac.into_iter().chain(self.nics.iter().map(|nic| nic.mac))
     }
 
-    /// A host of which nothing is known but its network.
+    /// Makes a host of which only the network is known.
     pub fn with_network(network: impl Into<NetworkDocument>) -> Self {
         Self {
             name: None,
@@ -205,7 +201,7 @@ impl HostSpec {
             role: None,
             root_device_hints: None,
             nics: Vec::new(),
-            places: HostPlaces::default(),
+            paths: HostPaths::default(),
             network: network.into(),
         }
     }

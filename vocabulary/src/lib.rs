@@ -1,7 +1,7 @@
-//! The words that dayone's crates share: what a host is, what is said of its documents, and how bytes are named.
+//! The types that dayone's crates share: hosts, network files, findings, digests, and files of bases.
 //!
-//! Nothing is done here. `hosts` makes files of documents, `imagelib` makes images of files, and both say what they found
-//! as a [`report::Report`].
+//! This crate only defines types. `hosts` turns documents into network files, `imagelib` turns files into images, and both
+//! return their findings as a [`report::Report`].
 
 pub mod digest;
 pub mod host;

@@ -1,4 +1,4 @@
-//! What dayone has to say about a user's documents: findings, each with the path of what it is about.
+//! Findings about a user's documents, each with its path in the documents.
 
 mod catalogue;
 mod name;
@@ -17,40 +17,36 @@ pub use path::{DocumentPath, Step};
 pub use position::{LineColumn, Position};
 pub use repeated::Repeated;
 
-/// How much a [`Finding`] weighs.
+/// How severe a [`Finding`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The host would not come up as described, or something the user asked for would be lost.
+    /// The host would not come up as described, or would lack something that the user wants.
     Error,
-    /// The image can be built, and the user should know this about it.
+    /// dayone can build the image, but the user should know this.
     Warning,
 }
 
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        })
+        self.serialize(f)
     }
 }
 
-/// One thing about the user's documents that the user should know.
+/// One thing that is wrong or doubtful in the user's documents.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// How much it weighs.
+    /// How severe it is.
     pub severity: Severity,
-    /// A stable name for this kind of finding, in kebab case: `interface-name-too-long`.
+    /// The stable name of this kind of finding, in kebab case: `interface-name-too-long`.
     pub code: &'static str,
-    /// What it is about.
+    /// The place in the documents.
     pub path: DocumentPath,
-    /// A sentence without its subject, which is the path: `is missing; keys found: networkData`.
-    /// Never a secret's content.
+    /// A sentence whose subject is the path: `is missing; keys found: networkData`. It never contains a secret.
     pub message: String,
-    /// Where the user's text says so; none until [`locate`](crate::input::locate) has found it.
+    /// The line and the column, once `hosts::input::locate` has found them.
     pub position: Option<Position>,
-    /// Where it is in the text that stands at the path.
+    /// The line and the column within the text at the path, if the reader of that text gave them.
     pub in_text: Option<LineColumn>,
 }
 
@@ -61,15 +57,19 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All findings about a set of documents, in the order in which they were made.
+/// An error that is already in a [`Report`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reported;
+
+/// All findings about a set of documents, in the order in which they were added.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     findings: Vec<Finding>,
-    /// What findings call a document, and where that document stands.
+    /// The name of a document in findings, and its place in the user's texts.
     names: Vec<(DocumentPath, DocumentPath)>,
 }
 
-/// Reports that say the same are equal, wherever the documents stand.
+/// Reports with the same findings are equal, no matter where the documents are.
 impl PartialEq for Report {
     fn eq(&self, other: &Self) -> bool {
         self.findings == other.findings
@@ -79,32 +79,35 @@ impl PartialEq for Report {
 impl Eq for Report {}
 
 impl Report {
-    /// An empty report.
+    /// Makes an empty report.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds an error.
     pub fn error(&mut self, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
-        self.push(Severity::Error, code, path, message.into());
+        self.add(Severity::Error, code, path, message);
+    }
+
+    /// Adds an error, and returns the proof for a function that fails because of it.
+    pub fn refuse(&mut self, code: &'static str, path: &DocumentPath, message: impl Into<String>) -> Reported {
+        self.error(code, path, message);
+        Reported
     }
 
     /// Adds a warning.
     pub fn warning(&mut self, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
-        self.push(Severity::Warning, code, path, message.into());
+        self.add(Severity::Warning, code, path, message);
     }
 
     /// Adds a finding.
     pub fn add(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
-        self.push(severity, code, path, message.into());
-    }
-
-    fn push(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: String) {
         debug_assert!(explain(code).is_some(), "{code} has no entry in report/catalogue");
-        self.findings.push(Finding { severity, code, path: path.clone(), message, position: None, in_text: None });
+        let (path, message) = (path.clone(), message.into());
+        self.findings.push(Finding { severity, code, path, message, position: None, in_text: None });
     }
 
-    /// Adds an error about the text that stands at `path`, which is at a line and a column of that text.
+    /// Adds an error about the text at `path`, with a line and a column in that text.
     pub fn error_in_text(
         &mut self,
         code: &'static str,
@@ -118,42 +121,42 @@ impl Report {
         }
     }
 
-    /// Notes that the document at `place`, such as `document 2: items[0]`, is what findings call `name`, such as
-    /// `Secret/worker-0-network`: so the line of a finding about it can be found.
-    pub fn name_place(&mut self, name: &DocumentPath, place: &DocumentPath) {
-        if name != place {
-            self.names.push((name.clone(), place.clone()));
+    /// Notes that findings call the document at `path`, such as `document 2: items[0]`, by a name, such as
+    /// `Secret/worker-0-network`. This makes it possible to find the lines of findings about it.
+    pub fn name_document(&mut self, name: &DocumentPath, path: &DocumentPath) {
+        if name != path {
+            self.names.push((name.clone(), path.clone()));
         }
     }
 
-    /// Names that places were given: the name, and the place that it stands for.
+    /// Returns the names of documents, each with the path of its document.
     pub fn names(&self) -> &[(DocumentPath, DocumentPath)] {
         &self.names
     }
 
-    /// All findings, to be changed.
+    /// Returns the findings for changes.
     pub fn findings_mut(&mut self) -> &mut [Finding] {
         &mut self.findings
     }
 
-    /// Names the file of positions that have none: for a single text, which needs no name in its paths.
+    /// Sets the file of all positions that have none. Paths in a single text do not name its file.
     pub fn in_file(&mut self, file: &str) {
         for position in self.findings.iter_mut().filter_map(|finding| finding.position.as_mut()) {
             position.file.get_or_insert_with(|| file.to_owned());
         }
     }
 
-    /// Keeps only some findings.
+    /// Keeps the findings that `keep` accepts.
     pub fn retain(&mut self, keep: impl FnMut(&Finding) -> bool) {
         self.findings.retain(keep);
     }
 
-    /// Takes the findings of a kind out, which have been settled since.
+    /// Removes all findings with this code, because they no longer apply.
     pub fn forget(&mut self, code: &str) {
         self.findings.retain(|finding| finding.code != code);
     }
 
-    /// With every finding at the place that its part of the document comes from.
+    /// Moves every finding to the place where its part of the document comes from.
     #[must_use]
     pub fn at_origins(mut self, origins: &Origins) -> Self {
         for finding in &mut self.findings {
@@ -164,25 +167,25 @@ impl Report {
         self
     }
 
-    /// The findings from number `at` on, which are then another report's.
+    /// Moves the findings from index `at` on into another report.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Report {
         Self { findings: self.findings.split_off(at.min(self.findings.len())), names: Vec::new() }
     }
 
-    /// Adds all findings of `other` behind those of this report.
+    /// Adds all findings of `other`.
     pub fn append(&mut self, mut other: Report) {
         self.findings.append(&mut other.findings);
         self.names.append(&mut other.names);
     }
 
-    /// Appends the findings of `other`, but for those at a place of which an error says more exactly what is wrong, there or inside
-    /// it, or of all that it stands in.
-    pub fn append_unsaid(&mut self, other: Report) {
+    /// Adds the findings of `other`, except those that concern the same place as an error in this report: an error there, inside
+    /// it, or about something around it is more exact.
+    pub fn append_new(&mut self, other: Report) {
         let errors: Vec<DocumentPath> =
             self.findings.iter().filter(|f| f.severity == Severity::Error).map(|f| f.path.clone()).collect();
-        let is_said = |path: &DocumentPath| errors.iter().any(|error| error.is_inside(path) || path.is_inside(error));
-        self.findings.extend(other.findings.into_iter().filter(|finding| !is_said(&finding.path)));
+        let is_known = |path: &DocumentPath| errors.iter().any(|error| error.is_inside(path) || path.is_inside(error));
+        self.findings.extend(other.findings.into_iter().filter(|finding| !is_known(&finding.path)));
     }
 
     /// Whether any finding is an error.
@@ -195,7 +198,7 @@ impl Report {
         self.findings.is_empty()
     }
 
-    /// The findings, in the order in which they were made.
+    /// Returns the findings in the order in which they were added.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }

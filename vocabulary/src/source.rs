@@ -1,31 +1,29 @@
-//! Random access to bytes that do not change: a base image in files, or one in memory.
+//! Reads at an offset: from a file of a base, or from memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::Deref;
-use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Immutable bytes that can be read at any offset by any number of readers at once.
 pub trait Source: Send + Sync {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     fn size(&self) -> u64;
 
-    /// Reads up to `buffer.len()` bytes from `offset` on and says how many, like `pread(2)`: fewer than asked for
-    /// only where the end is near, none past it.
+    /// Reads up to `buffer.len()` bytes at `offset` and returns how many, like `pread(2)`: fewer than requested only near
+    /// the end, and none behind it.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Fills `buffer` from `offset` on. That there is less is an error of kind `UnexpectedEof`.
+    /// Fills `buffer` with the bytes at `offset`. If there are fewer, the error has the kind `UnexpectedEof`.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
             match self.read_at(offset + done as u64, rest) {
                 Ok(0) => {
                     let wanted = done + rest.len();
-                    let message = format!("{wanted} bytes wanted at offset {offset}, {done} there");
+                    let message = format!("the read of {wanted} bytes at offset {offset} found only {done}");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
                 }
                 Ok(count) => done += count,
@@ -36,12 +34,13 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// The `length` bytes from `offset` on. The length is checked against [`Source::size`] before anything is
-    /// allocated, so that a foreign file's claims cannot exhaust the memory beyond its own size.
+    /// Returns the `length` bytes at `offset`. The length is compared with [`Source::size`] before memory is allocated, so
+    /// that a wrong length in a foreign file cannot exhaust the memory.
     fn read_vec(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         let within = offset.checked_add(length).is_some_and(|end| end <= self.size());
         let Some(count) = usize::try_from(length).ok().filter(|_| within) else {
-            let message = format!("{length} bytes wanted at offset {offset}, of {} in all", self.size());
+            let message =
+                format!("the read of {length} bytes at offset {offset} is beyond the end, at {}", self.size());
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
         };
         let mut bytes = vec![0; count];
@@ -50,17 +49,8 @@ pub trait Source: Send + Sync {
     }
 }
 
-impl<S: Source + ?Sized> Source for &S {
-    fn size(&self) -> u64 {
-        (**self).size()
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        (**self).read_at(offset, buffer)
-    }
-}
-
-impl<S: Source + ?Sized> Source for Arc<S> {
+/// References, smart pointers and containers of bytes: `&S`, `Arc<S>`, `Vec<u8>`, `Bytes`.
+impl<D: Deref<Target: Source> + Send + Sync> Source for D {
     fn size(&self) -> u64 {
         (**self).size()
     }
@@ -85,27 +75,7 @@ impl Source for [u8] {
     }
 }
 
-impl Source for Vec<u8> {
-    fn size(&self) -> u64 {
-        self.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.as_slice().read_at(offset, buffer)
-    }
-}
-
-impl Source for Bytes {
-    fn size(&self) -> u64 {
-        self.deref().len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.deref().read_at(offset, buffer)
-    }
-}
-
-/// What a file of a base is.
+/// Which file of a base, or of a boot, a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -121,14 +91,14 @@ pub enum Role {
     Esp,
     /// A boot loader for BIOS machines: `isolinux.bin`, or GRUB's image for El Torito.
     BiosLoader,
-    /// The rest of ISOLINUX from version 5 on: `ldlinux.c32`.
+    /// The module that ISOLINUX needs since version 5: `ldlinux.c32`.
     BiosLoaderCore,
-    /// What starts ISOLINUX from a disk: `isohdpfx.bin`.
+    /// The boot sector that starts ISOLINUX from a disk: `isohdpfx.bin`.
     BiosBootCode,
 }
 
 impl Role {
-    /// The word for it, in configurations and answers.
+    /// Returns the role as configurations and API responses spell it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Iso => "iso",
@@ -158,9 +128,9 @@ impl fmt::Display for Role {
     }
 }
 
-/// The files of a base by what they are.
+/// The files of a base by their roles.
 pub trait Sources {
-    /// The file, where the base has it.
+    /// Returns the file with this role, if the base has one.
     fn source(&self, role: Role) -> Option<&dyn Source>;
 }
 
@@ -170,7 +140,7 @@ impl<S: Source> Sources for BTreeMap<Role, S> {
     }
 }
 
-/// A base of one file.
+/// A base that is one file.
 impl<S: Source> Sources for (Role, S) {
     fn source(&self, role: Role) -> Option<&dyn Source> {
         (role == self.0).then_some(&self.1)

@@ -1,17 +1,10 @@
-//! What newtypes over a checked text have in common.
+//! What types that are written as one text share.
 
-/// Everything but the check itself, which is the type's `FromStr`: its text, and the conversions by which serde reads
-/// it through that check.
+/// Lets serde read a type through its `FromStr` and write it through its `Display`, for types with
+/// `#[serde(try_from = "String", into = "String")]`.
 #[macro_export]
-macro_rules! checked_text {
-    ($name:ident, $error:ty) => {
-        impl $name {
-            /// As text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
+macro_rules! serde_as_text {
+    ($name:ty, $error:ty) => {
         impl TryFrom<String> for $name {
             type Error = $error;
 
@@ -22,7 +15,20 @@ macro_rules! checked_text {
 
         impl From<$name> for String {
             fn from(value: $name) -> Self {
-                value.0
+                value.to_string()
+            }
+        }
+    };
+}
+
+/// All that a newtype over a text needs besides its check, which is its `FromStr`.
+#[macro_export]
+macro_rules! checked_text {
+    ($name:ident, $error:ty) => {
+        impl $name {
+            /// As text.
+            pub fn as_str(&self) -> &str {
+                &self.0
             }
         }
 
@@ -31,5 +37,30 @@ macro_rules! checked_text {
                 f.write_str(&self.0)
             }
         }
+
+        $crate::serde_as_text!($name, $error);
     };
 }
+
+/// `Display` and `FromStr` of an enum whose variants are words, with the words that serde reads and writes.
+macro_rules! text_as_serde {
+    ($name:ident, $error:ident :: $variant:ident) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                serde::Serialize::serialize(self, f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $error;
+
+            fn from_str(text: &str) -> Result<Self, $error> {
+                use serde::de::{Deserialize, IntoDeserializer, value};
+                let read: Result<Self, value::Error> = Self::deserialize(text.into_deserializer());
+                read.map_err(|_| $error::$variant(text.to_owned()))
+            }
+        }
+    };
+}
+
+pub(crate) use text_as_serde;

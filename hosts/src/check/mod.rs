@@ -40,5 +40,5 @@ fn place_of_name(host: &CheckedHost<'_>) -> DocumentPath {
         let path = document.path.key("hostname").key("config");
         return document.origins.of(&path).unwrap_or(path);
     }
-    host.host.places.host.clone()
+    host.host.paths.host.clone()
 }

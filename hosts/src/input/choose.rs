@@ -2,36 +2,36 @@
 
 use vocabulary::host::{HostName, HostSpec, MacAddress};
 
-/// Why it is not clear which host is meant.
+/// Why dayone cannot select a host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChooseError {
-    /// There are none.
+    /// There is no host.
     #[error("the documents describe no host that has a network")]
     NoHost,
-    /// There are several, and no name was given.
+    /// There are several hosts, and no name was given.
     #[error("an image is for one host, and the documents describe several; name one of: {}", .names.join(", "))]
     Several {
         /// The names of the hosts.
         names: Vec<String>,
     },
     /// No host has this name.
-    #[error("no host in the documents has the name {name:?}; {}", there_are(.names))]
+    #[error("no host in the documents has the name {name:?}; {}", known(.names))]
     Unknown {
-        /// The name given.
+        /// The given name.
         name: String,
         /// The names of the hosts.
         names: Vec<String>,
     },
-    /// Several are called so.
+    /// Several hosts have this name.
     #[error("more than one host in the documents has the name {name:?}; hand over only one of them")]
     Ambiguous {
-        /// The name given.
+        /// The given name.
         name: String,
     },
 }
 
 impl ChooseError {
-    /// The names that would be understood.
+    /// Returns the names that would select a host.
     pub fn names(&self) -> &[String] {
         match self {
             Self::Several { names } | Self::Unknown { names, .. } => names,
@@ -40,14 +40,14 @@ impl ChooseError {
     }
 }
 
-fn there_are(names: &[String]) -> String {
+fn known(names: &[String]) -> String {
     if names.is_empty() { "none has a name".to_owned() } else { format!("the names are: {}", names.join(", ")) }
 }
 
-/// The only one of `all`, or the one whose host is called `name`: by what the documents call it, else by its host name, else
-/// by one of its MAC addresses, which every host has that an agent-config describes.
+/// Returns the only item, or the one whose host has the name `name`: the host's name, else the host name, else a MAC address.
+/// Every host in an agent-config has a MAC address.
 pub(crate) fn choose<T>(mut all: Vec<T>, host: impl Fn(&T) -> &HostSpec, name: Option<&str>) -> Result<T, ChooseError> {
-    let names = || all.iter().map(&host).filter_map(|host| called(host).or_else(|| first_mac(host))).collect();
+    let names = || all.iter().map(&host).filter_map(|host| name_of(host).or_else(|| first_mac(host))).collect();
     let Some(name) = name else {
         return match all.len() {
             0 | 1 => all.pop().ok_or(ChooseError::NoHost),
@@ -55,7 +55,7 @@ pub(crate) fn choose<T>(mut all: Vec<T>, host: impl Fn(&T) -> &HostSpec, name: O
         };
     };
     let unknown = ChooseError::Unknown { name: name.to_owned(), names: names() };
-    let is_meant = |item: &T| called(host(item)).as_deref() == Some(name);
+    let is_meant = |item: &T| name_of(host(item)).as_deref() == Some(name);
     if all.iter().any(is_meant) {
         all.retain(is_meant);
     } else {
@@ -69,7 +69,7 @@ pub(crate) fn choose<T>(mut all: Vec<T>, host: impl Fn(&T) -> &HostSpec, name: O
     }
 }
 
-fn called(host: &HostSpec) -> Option<String> {
+fn name_of(host: &HostSpec) -> Option<String> {
     host.name.clone().or_else(|| host.hostname.as_ref().map(HostName::to_string))
 }
 

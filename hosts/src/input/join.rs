@@ -1,10 +1,9 @@
-//! Hosts put together from what several documents say of them: joined by name, and by the MAC addresses of their NICs.
+//! Joins what several documents say about the same host, by name and by the MAC addresses of NICs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::host_part::HostPart;
 use super::listing::listed;
-use super::nmstate_config;
-use super::part::HostPart;
 use vocabulary::host::{HostSpec, MacAddress};
 use vocabulary::report::Report;
 
@@ -13,33 +12,33 @@ use vocabulary::report::Report;
 pub(super) struct Hosts {
     all: Vec<Host>,
     by_name: BTreeMap<String, usize>,
-    /// By host names that are said besides the names.
+    /// By host names, which can differ from the names.
     by_hostname: BTreeMap<String, usize>,
     by_mac: BTreeMap<MacAddress, BTreeSet<usize>>,
 }
 
 struct Host {
     part: HostPart,
-    /// The shapes of the documents that it is described by.
+    /// The shapes of the documents that describe it.
     shapes: Vec<&'static str>,
-    /// Where among all documents the first of these stands.
+    /// The place of the first of these among all documents.
     order: usize,
 }
 
 /// How a part finds its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
-    /// By the host's name; namespaces must not contradict each other.
+    /// By the host's name. The namespaces must not contradict each other.
     Name,
-    /// By a MAC address: what tells machines apart whatever they are called.
+    /// By a MAC address, which identifies a machine under any name.
     Mac,
 }
 
 impl Hosts {
-    /// Joins the parts that documents of one shape give, each with its document's place among all. Every part finds its
-    /// host in the first of the `ways` that leads to one; a part that finds none is a host of its own.
+    /// Joins the parts from documents of one shape, each with the place of its document among all. The first of the `ways` that
+    /// finds a host decides. A part that finds none becomes a new host.
     ///
-    /// All parts try one way before any tries the next: what is certain is not to be taken away by what is not.
+    /// All parts try one way before any part tries the next, because the first way is the more certain one.
     pub(super) fn join(&mut self, parts: Vec<(usize, HostPart)>, ways: [By; 2], report: &mut Report) {
         let mut left = parts;
         for way in ways {
@@ -48,7 +47,8 @@ impl Hosts {
                 match self.find(&part, way) {
                     Found::None => unmatched.push((order, part)),
                     Found::One(index) => {
-                        if way == By::Mac {
+                        // Documents that are joined by MAC address first have names of their own.
+                        if ways == [By::Name, By::Mac] && way == By::Mac {
                             self.report_joined(index, &part, report);
                         }
                         self.absorb(index, order, part, report);
@@ -77,14 +77,12 @@ impl Hosts {
         }
     }
 
-    /// Says that a part is about a host of another name. `NMStateConfig`s are meant to find their hosts so, and their names
-    /// are nobody's.
+    /// Warns that a part belongs to a host with another name.
     fn report_joined(&self, index: usize, part: &HostPart, report: &mut Report) {
         let Some(host) = self.all.get(index).map(|host| &host.part) else { return };
         let Some(mac) = part.macs().find(|mac| host.macs().any(|theirs| theirs == *mac)) else { return };
         if let (Some((name, path)), Some(theirs)) = (&part.name, host.name())
             && name != theirs
-            && part.shape != nmstate_config::KIND
         {
             let message = format!(
                 "is {name:?}, and {} calls a host with the same MAC address ({mac}) {theirs:?}: dayone joins the two \
@@ -95,7 +93,7 @@ impl Hosts {
         }
     }
 
-    /// Adds a host of its own.
+    /// Adds a new host.
     pub(super) fn push(&mut self, order: usize, part: HostPart, report: &mut Report) {
         let index = self.all.len();
         if let Some(name) = part.name() {
@@ -143,7 +141,7 @@ impl Hosts {
                 }
                 match found.pop() {
                     Some(index) if open(&index) => Found::One(index),
-                    // Two of one shape are two hosts, unless one of them has been found to be about a machine.
+                    // Two parts of one shape are two hosts, unless one of them already belongs to a machine.
                     Some(index) => match self.all.get(index).filter(|host| host.shapes.len() > 1) {
                         Some(host) => Found::Taken(host.part.name().unwrap_or("without a name").to_owned()),
                         None => Found::None,
@@ -154,7 +152,8 @@ impl Hosts {
         }
     }
 
-    fn absorb(&mut self, index: usize, order: usize, part: HostPart, report: &mut Report) {
+    /// Adds a part to the host at `index`.
+    pub(super) fn absorb(&mut self, index: usize, order: usize, part: HostPart, report: &mut Report) {
         self.index_macs(index, &part);
         if let Some(host) = self.all.get_mut(index) {
             host.order = host.order.min(order);
@@ -170,10 +169,9 @@ impl Hosts {
         }
     }
 
-    /// The host of the node `name`: of this host name, for a node is called by that; else of this name; else the only one
-    /// that has either with the same first label. Nodes are called by their full names in one place, and by short ones in
-    /// another.
-    pub(super) fn called(&self, name: &str) -> Option<usize> {
+    /// Finds the host of the node `name`: by its host name, which is the name of a node, else by its name, else the only host
+    /// where one of the two has the same first label. Some programs use full names of nodes, others short ones.
+    pub(super) fn find_node(&self, name: &str) -> Option<usize> {
         if let Some(index) = self.by_hostname.get(name).or_else(|| self.by_name.get(name)) {
             return Some(*index);
         }
@@ -182,22 +180,17 @@ impl Hosts {
         found.first().copied().filter(|_| found.len() == 1)
     }
 
-    /// Adds a part to the host at `index`.
-    pub(super) fn add_to(&mut self, index: usize, order: usize, part: HostPart, report: &mut Report) {
-        self.absorb(index, order, part, report);
-    }
-
-    /// All hosts as they are so far.
+    /// Returns all hosts joined so far, each with its index.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &HostPart)> {
         self.all.iter().map(|host| &host.part).enumerate()
     }
 
-    /// The host at `index`.
+    /// Returns the host at `index`.
     pub(super) fn get(&self, index: usize) -> Option<&HostPart> {
         self.all.get(index).map(|host| &host.part)
     }
 
-    /// The hosts with a network, in the order of their documents. Of the others is said why they have none.
+    /// Returns the hosts with a network, in the order of their documents, and reports why others have none.
     pub(super) fn finish(mut self, report: &mut Report) -> Finished {
         self.all.sort_by_key(|host| host.order);
         let all = self.all.len();
@@ -210,21 +203,21 @@ impl Hosts {
     }
 }
 
-/// All hosts, put together.
+/// The joined hosts.
 pub(super) struct Finished {
     pub(super) hosts: Vec<HostSpec>,
-    /// Those of whose documents something could not be read.
+    /// Hosts whose documents have something that could not be read.
     pub(super) flawed: Vec<HostSpec>,
-    /// Whether documents describe others, which have no network.
+    /// Whether the documents describe more hosts, which have no network.
     pub(super) left_out: bool,
 }
 
-/// The hosts of `names` that `name` may mean, where one of the two names is short.
+/// Returns the hosts in `names` that `name` may mean, if one of the two names is short.
 fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &'a str) -> impl Iterator<Item = usize> {
     fn label(name: &str) -> &str {
         name.split('.').next().unwrap_or(name)
     }
-    // Names that begin with the label stand together, but for those that go on without a dot.
+    // Names with this label follow each other in the map, mixed with longer labels that begin alike.
     let begin = label(name);
     let behind = names.range(begin.to_owned()..).take_while(move |(theirs, _)| theirs.starts_with(begin));
     let same =
@@ -232,12 +225,12 @@ fn same_label<'a>(names: &'a BTreeMap<String, usize>, name: &'a str) -> impl Ite
     same.map(|(_, index)| *index)
 }
 
-/// What a part's host is.
+/// The host of a part.
 enum Found {
     None,
     One(usize),
-    /// One, by its name, that a document of the same shape is about already.
+    /// One that another document of the same shape describes, by its name.
     Taken(String),
-    /// Several, by their names.
+    /// Several hosts, by their names.
     Several(String),
 }

@@ -1,13 +1,18 @@
-//! Names in a sentence.
+//! Lists of names in sentences.
 
 use serde_yaml::Mapping;
 
-/// The keys of `mapping` for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
+/// Lists the keys of mappings as [`listed`] does.
 pub(super) fn keys<'a>(mappings: impl IntoIterator<Item = &'a Mapping>) -> String {
     listed(mappings.into_iter().flat_map(Mapping::keys).map(|key| key.as_str().unwrap_or("?")))
 }
 
-/// Names for a sentence: ten at most, none longer than 63 characters, those that are odd quoted.
+/// One name, as [`listed`] shows it.
+pub(super) fn quoted(name: &str) -> String {
+    listed([name].into_iter())
+}
+
+/// Lists at most ten names of at most 63 characters. Names with unusual characters are quoted.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut all = Vec::new();
     let mut names = names.fuse();
@@ -16,7 +21,7 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         let plain = !short.is_empty() && short.chars().all(|c| c.is_alphanumeric() || "-._/?".contains(c));
         all.push(if plain { short } else { format!("{short:?}") });
     }
-    // Maps know how many there are: to count them for each of ten thousand hosts would take longer than all else.
+    // Maps know their length. Counting the names for each of ten thousand hosts would take longer than everything else.
     let more = match names.size_hint() {
         (least, Some(most)) if least == most => least,
         _ => names.count(),

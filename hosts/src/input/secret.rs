@@ -1,22 +1,20 @@
-//! Kubernetes Secrets (`v1`), found by name and taken apart by key. What they hold never reaches a finding.
+//! Kubernetes Secrets (`v1`). Their content never appears in a finding.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base64::prelude::*;
 use serde_yaml::Value;
 
-use super::flaw::{Reported, wrong_type};
-use super::gzip;
-use super::limits::Limits;
+use super::document::Object;
+use super::encoding;
 use super::listing::{keys, listed};
-use super::object::Object;
-use super::yaml::Budget;
-use vocabulary::report::{DocumentPath, Report};
+use super::yaml::invalid::wrong_type;
+use super::yaml::{Budget, Limits, Problem};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(super) const KIND: &str = "Secret";
-pub(super) const API_VERSIONS: [&str; 1] = ["v1"];
+pub(super) const API_VERSIONS: &[&str] = &["v1"];
 
 /// All Secrets of an input.
 #[derive(Default)]
@@ -31,21 +29,21 @@ pub(super) struct Secret {
 }
 
 impl Secrets {
-    /// Adds a Secret. A second one of the same name and namespace that says something else is an error; hosts that share
-    /// one may each have it in their files.
+    /// Adds a Secret. The same Secret may come several times, because hosts that share it may each have it in their files. It is
+    /// an error if the copies differ.
     pub(super) fn add(&mut self, object: Object, report: &mut Report) {
         let same = self.by_name.entry(object.name.clone()).or_default();
         if let Some(first) = same.iter().find(|secret| secret.object.namespace == object.namespace) {
-            if !first.holds_the_same(&object) {
+            if !first.has_content_of(&object) {
                 let message = "appears twice, with different content; dayone cannot know which one counts";
-                report.error("duplicate-object", &object.path, message);
+                report.error("duplicate-object", object.path(), message);
             }
             return;
         }
         same.push(Secret { object, used: AtomicBool::new(false) });
     }
 
-    /// Notes that someone has a use for the Secret.
+    /// Notes that a host uses the Secret.
     pub(super) fn mark_used(&self, name: &str, namespace: Option<&str>) {
         let same_name = self.by_name.get(name).into_iter().flatten();
         for secret in same_name.filter(|secret| secret.object.is_reachable_from(namespace)) {
@@ -53,8 +51,8 @@ impl Secrets {
         }
     }
 
-    /// The Secret that an object in `namespace` means by `name`, or why there is none: a sentence without its subject,
-    /// which is the member that holds the name.
+    /// Returns the Secret that an object in `namespace` calls `name`. The error is a sentence whose subject is the member with
+    /// the name.
     pub(super) fn find(&self, name: &str, namespace: Option<&str>) -> Result<&Secret, String> {
         let same_name = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         let mut reachable: Vec<&Secret> =
@@ -83,8 +81,7 @@ impl Secrets {
         }
     }
 
-    /// Warns of the Secrets that nobody has a use for. Those of Kubernetes' own types (pull secrets, certificates, …) are
-    /// for others.
+    /// Warns of Secrets that no host uses. Secrets with a type of Kubernetes, such as pull secrets, are for other programs.
     pub(super) fn report_unused(&self, report: &mut Report) {
         let ours = |secret: &&Secret| {
             let kind = secret.object.fields().mapping.get("type").and_then(Value::as_str);
@@ -93,13 +90,13 @@ impl Secrets {
         for secret in self.by_name.values().flatten().filter(|secret| secret.is_unused()).filter(ours) {
             let namespace = secret.object.namespace.as_deref().unwrap_or("not given");
             let message = format!("is not used: no host here names it (namespace: {namespace})");
-            report.warning("secret-unused", &secret.object.path, message);
+            report.warning("secret-unused", secret.object.path(), message);
         }
     }
 }
 
 impl Secret {
-    fn holds_the_same(&self, other: &Object) -> bool {
+    fn has_content_of(&self, other: &Object) -> bool {
         let (mine, theirs) = (self.object.fields().mapping, other.fields().mapping);
         ["type", "data", "stringData"].into_iter().all(|key| mine.get(key) == theirs.get(key))
     }
@@ -108,7 +105,7 @@ impl Secret {
         !self.used.load(Ordering::Relaxed)
     }
 
-    /// The keys of the Secret, each once.
+    /// Returns the keys of the Secret, each once.
     pub(super) fn keys(&self, report: &mut Report) -> Result<Vec<&str>, Reported> {
         let top = self.object.fields();
         let mut keys = Vec::new();
@@ -120,7 +117,7 @@ impl Secret {
         Ok(keys)
     }
 
-    /// What the Secret holds under `key` and where: `stringData` before `data`, as in Kubernetes.
+    /// Returns the content of `key` with its path. As in Kubernetes, `stringData` overrides `data`.
     pub(super) fn get(
         &self,
         key: &str,
@@ -138,7 +135,7 @@ impl Secret {
                 Some(Value::String(text)) => return Ok((Cow::Borrowed(text.as_bytes()), path)),
                 Some(Value::Null) => return Ok((Cow::Borrowed(&[]), path)),
                 Some(other) => {
-                    // The likeliest slip: NMState itself where its text belongs.
+                    // The most likely mistake is NMState as YAML instead of text.
                     let wanted = if is_base64 { "its text in base64" } else { "its text, as in `nmstate: |`," };
                     let (code, message) = wrong_type(other, wanted);
                     return Err(fields.wrong(key, code, message, report));
@@ -148,33 +145,28 @@ impl Secret {
         let holder = if plain.is_some() && encoded.is_none() { "stringData" } else { "data" };
         let found = keys([&plain, &encoded].into_iter().flatten().map(|fields| fields.mapping));
         let path = top.path.key(holder).key(key);
-        report.error("secret-key-missing", &path, format!("is missing; keys found: {found}"));
-        Err(Reported)
+        Err(report.refuse("secret-key-missing", &path, format!("is missing; keys found: {found}")))
     }
 }
 
+/// Decodes a value of `data`: base64, and gzip inside it.
 fn decode(
     text: &str,
     path: DocumentPath,
     budget: &mut Budget,
     report: &mut Report,
 ) -> Result<(Cow<'static, [u8]>, DocumentPath), Reported> {
-    if let Err(problem) = budget.take_bytes(text.len()) {
-        report.error(problem.code, &path, problem.to_string());
-        return Err(Reported);
-    }
-    // Kubernetes skips line ends; a folded YAML scalar has made spaces of them.
-    let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    // The decoder's own error would show a byte of the content.
-    let Ok(bytes) = BASE64_STANDARD.decode(compact) else {
-        report.error("secret-not-base64", &path, "is not base64; write plain text under stringData");
-        return Err(Reported);
-    };
-    match gzip::unpacked(Cow::Owned(bytes), Limits::HELD, budget) {
+    match decoded(text, budget) {
         Ok(bytes) => Ok((bytes, path)),
-        Err(problem) => {
-            report.error(problem.code, &path, problem.to_string());
-            Err(Reported)
-        }
+        Err(problem) => Err(report.refuse(problem.code, &path, problem.to_string())),
     }
+}
+
+fn decoded(text: &str, budget: &mut Budget) -> Result<Cow<'static, [u8]>, Problem> {
+    budget.take_bytes(text.len())?;
+    // The decoder's own error would show a byte of the content.
+    // The decoder's own error would show a byte of the content.
+    let not_base64 = |_| Problem::new("secret-not-base64", "is not base64; write plain text under stringData");
+    let bytes = encoding::base64_decoded(text).map_err(not_base64)?;
+    encoding::decompressed(Cow::Owned(bytes), Limits::EMBEDDED_TEXT, budget)
 }

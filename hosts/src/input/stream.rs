@@ -1,75 +1,78 @@
-//! The documents in a text: of a YAML stream, of a JSON list, of a Kubernetes `List`.
+//! The documents in a text: a YAML stream, a JSON list or a Kubernetes `List`.
 
 use serde_yaml::{Mapping, Value};
 
 use super::document::Document;
-use super::flaw::{self, Flaw, Reported, kind_of};
-use super::shape::{self, Shape};
+use super::shapes::recognize::{self, Shape};
 use super::text::Text;
+use super::yaml::invalid::{self, InvalidValue, kind_of};
 use super::yaml::{self, Budget, Problem};
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Report, Reported};
 
-/// The documents in `text`, lists taken apart. What is no mapping is reported and left out.
+/// Reads the documents in `text`, with lists split into their items. It reports what is not a mapping, and leaves it out.
 pub(super) fn documents(text: &Text<'_>, budget: &mut Budget, report: &mut Report) -> Result<Vec<Document>, Problem> {
     let values = yaml::documents(&text.content(budget)?, budget)?;
     let mut documents = Vec::new();
     for (index, document) in values.into_iter().enumerate() {
-        take_apart(document, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
+        split(document, text.document(index + 1), &mut documents, budget.limits().documents, report)?;
     }
-    // A document that has its text to itself needs no number, unless it has a name of its own.
-    if let [Document { value, position, .. }] = documents.as_mut_slice()
-        && matches!(shape::of(value), Ok(Shape::Nmstate | Shape::NetworkData | Shape::Inventory | Shape::InstallConfig))
+    // The only document of a text needs no number. Objects have names of their own.
+    if let [Document { value, path, .. }] = documents.as_mut_slice()
+        && matches!(
+            recognize::shape(value),
+            Ok(Shape::Nmstate | Shape::NetworkData | Shape::Inventory | Shape::InstallConfig)
+        )
     {
-        report.name_place(&text.top(), position);
-        *position = text.top();
+        report.name_document(&text.top(), path);
+        *path = text.top();
     }
     Ok(documents)
 }
 
-fn take_apart(
+fn split(
     yaml::Document { value, octals }: yaml::Document,
-    position: DocumentPath,
+    path: DocumentPath,
     documents: &mut Vec<Document>,
     most: usize,
     report: &mut Report,
 ) -> Result<(), Problem> {
     match value {
-        // What the list holds would be left out without a word.
-        Value::Mapping(mapping) if is_list(&mapping) && mapping.get("items").and_then(Flaw::of).is_some() => {
+        // Otherwise the items of the list would disappear without a finding.
+        Value::Mapping(mapping) if is_list(&mapping) && mapping.get("items").and_then(InvalidValue::of).is_some() => {
             let items = mapping.get("items").unwrap_or(&Value::Null);
-            let _: Result<(), Reported> = flaw::report(items, &position.key("items"), report);
+            let _: Result<(), Reported> = invalid::check(items, &path.key("items"), report);
         }
         Value::Mapping(mut mapping) => match item_kind(&mapping) {
             Some(kind) => {
                 let api_version = mapping.get("apiVersion").cloned();
-                let items = position.key("items");
+                let items = path.key("items");
                 for (index, mut item) in sequence(mapping.remove("items")).into_iter().enumerate() {
-                    // The items of a typed list from the API itself do not repeat what they are.
+                    // The items of a typed list from the API do not repeat their kind and version.
                     if let (Some(item), false) = (item.as_mapping_mut(), kind.is_empty()) {
                         item.entry("kind".into()).or_insert_with(|| kind.as_str().into());
                         item.entry("apiVersion".into()).or_insert_with(|| api_version.clone().unwrap_or_default());
                     }
                     let octals = octals.iter().filter_map(|octal| octal.inside(&["items"], index)).collect();
                     let item = yaml::Document { value: item, octals };
-                    take_apart(item, items.index(index).embedded_document(), documents, most, report)?;
+                    split(item, items.index(index).embedded_document(), documents, most, report)?;
                 }
             }
-            None => documents.push(Document { value: mapping, position, octals }),
+            None => documents.push(Document { value: mapping, path, octals }),
         },
         Value::Sequence(items) => {
             for (index, item) in items.into_iter().enumerate() {
                 let octals = octals.iter().filter_map(|octal| octal.inside(&[], index)).collect();
                 let item = yaml::Document { value: item, octals };
-                take_apart(item, position.index(index).embedded_document(), documents, most, report)?;
+                split(item, path.index(index).embedded_document(), documents, most, report)?;
             }
         }
         Value::Null => {}
-        flawed @ Value::Tagged(_) => {
-            let _: Result<(), Reported> = flaw::report(&flawed, &position, report);
+        marked @ Value::Tagged(_) => {
+            let _: Result<(), Reported> = invalid::check(&marked, &path, report);
         }
         other => {
             let message = format!("is {}; a document is a mapping", kind_of(&other));
-            report.error("document-not-mapping", &position, message);
+            report.error("document-not-mapping", &path, message);
         }
     }
     if documents.len() + report.findings().len() > most {
@@ -78,12 +81,12 @@ fn take_apart(
     Ok(())
 }
 
-/// Whether its kind is that of a list, as Kubernetes names them.
+/// Whether the kind is a list's, as Kubernetes names them.
 fn is_list(mapping: &Mapping) -> bool {
     mapping.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
 }
 
-/// For a Kubernetes list, the kind that its items have if they do not say: empty for `List` itself.
+/// Returns the default kind of the items of a Kubernetes list: empty for `List` itself.
 fn item_kind(mapping: &Mapping) -> Option<String> {
     let kind = mapping.get("kind")?.as_str()?.strip_suffix("List")?;
     mapping.get("items").is_some_and(|items| items.is_sequence() || items.is_null()).then(|| kind.to_owned())

@@ -1,53 +1,52 @@
-//! The texts that a user hands over, and what each is: documents, a connection profile, or a table.
+//! The user's texts: documents, connection profiles and tables.
 
 use std::borrow::Cow;
 
-use super::gzip;
+use super::encoding;
 use super::yaml::{Budget, Problem};
 use vocabulary::report::DocumentPath;
 
-/// What the names of inventories in Ansible's INI form end in.
+/// The suffixes of inventories in Ansible's INI form.
 pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
-/// The end of the names of keyfiles.
+/// The suffix of keyfiles.
 pub(super) const KEYFILE: &str = ".nmconnection";
-/// Tables, in small letters.
+/// The suffixes of tables, in lower case.
 const TABLES: [&str; 3] = [".csv", INVENTORIES[0], INVENTORIES[1]];
 
-/// One of several texts that belong together.
+/// One of the user's texts.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
-    /// What the user calls it, for findings: the name of a file. A single text needs none, unless
-    /// [`Text::is_told_by_name`].
+    /// The name of the file, for findings. A single text needs no name, unless its name determines its kind
+    /// ([`Text::needs_name`]).
     pub name: Option<&'a str>,
-    /// Its content.
+    /// The content, which may be compressed.
     pub text: &'a [u8],
 }
 
-/// What a text is, as its name says. Nothing else is decided by a name.
+/// The kind of a text, which follows from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
-    /// A stream of documents: everything that is nothing else.
+    /// A stream of documents: all other texts.
     Documents,
     /// A connection profile of NetworkManager: `.nmconnection`.
     Keyfile,
-    /// What a fleet file names: a table (`.csv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
+    /// A file that a fleet file names: a table (`.csv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
     Table,
 }
 
-/// A text that is no stream of documents, read from whatever it was packed in.
+/// A text that is not a stream of documents, decompressed.
 pub(super) struct NamedText<'a> {
-    /// The name of its file, with the directories before it that the user's own argument does not have.
+    /// The path of the file.
     pub(super) name: &'a str,
-    /// Its content.
+    /// The content.
     pub(super) content: Cow<'a, [u8]>,
-    /// Where it stands.
+    /// The path for findings.
     pub(super) path: DocumentPath,
 }
 
 impl Text<'_> {
-    /// Whether what a text of this name is does not follow from its content, so that it has to be handed over with its
-    /// name.
-    pub fn is_told_by_name(name: &str) -> bool {
+    /// Whether the kind of a text with this name follows only from the name, so that a client must send the name, too.
+    pub fn needs_name(name: &str) -> bool {
         TextKind::of(Some(name)) != TextKind::Documents
     }
 }
@@ -57,24 +56,24 @@ impl<'a> Text<'a> {
         TextKind::of(self.name)
     }
 
-    /// The text with its name, where its kind is told by that.
+    /// Returns the content with the name.
     pub(super) fn named(&self, budget: &mut Budget) -> Result<NamedText<'a>, Problem> {
         let content = self.content(budget)?;
         budget.take_bytes(content.len())?;
         Ok(NamedText { name: self.name.unwrap_or_default(), content, path: self.top() })
     }
 
-    /// Its content, unpacked.
+    /// Returns the decompressed content.
     pub(super) fn content(&self, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Problem> {
         let most = budget.limits().text;
         if self.text.len() > most {
             let message = format!("is {} bytes long; dayone reads at most {most}", self.text.len());
             return Err(Problem::new("input-too-large", message));
         }
-        gzip::unpacked(Cow::Borrowed(self.text), most, budget)
+        encoding::decompressed(Cow::Borrowed(self.text), most, budget)
     }
 
-    /// Whether it begins as an inventory in Ansible's INI form does, which is told by its name alone.
+    /// Whether the text begins like an inventory in Ansible's INI form. dayone recognizes these only by their names.
     pub(super) fn begins_as_inventory(&self, budget: &mut Budget) -> bool {
         let Ok(content) = self.content(budget) else { return false };
         let lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -90,7 +89,7 @@ impl<'a> Text<'a> {
         self.name.map_or_else(DocumentPath::root, DocumentPath::document)
     }
 
-    /// Where its document `number` (from 1) stands.
+    /// Returns the path of document `number` (from 1).
     pub(super) fn document(&self, number: usize) -> DocumentPath {
         self.top().numbered_document(number)
     }

@@ -1,5 +1,5 @@
-//! The Kubernetes objects by which Metal3 takes up new hosts: a `BareMetalHost`, and the Secrets with its network and
-//! with its BMC's credentials.
+//! Writes the Kubernetes objects that add hosts to Metal3: a `BareMetalHost`, and the Secrets with its network and its BMC's
+//! credentials.
 //!
 //! Sources: metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1/baremetalhost_types.go` and `docs/api.md`; openshift/
 //! openshift-docs, "Expanding the cluster" (the names of the Secrets, `install_coreos`, `worker-user-data-managed`).
@@ -12,35 +12,35 @@ mod tests;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
 
 use crate::input::is_object_name;
+use crate::members::mapping;
 use crate::network::nics;
 use crate::yaml_text;
 use vocabulary::checked_text;
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 
-/// How objects are made.
+/// How to write the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestOptions {
     /// The namespace of all objects.
     pub namespace: Namespace,
-    /// Whether there are Secrets with the credentials of BMCs.
+    /// Whether to write Secrets with the credentials of BMCs.
     pub bmc_secrets: bool,
-    /// Whether the hosts are to be switched on.
+    /// Whether Metal3 shall switch the hosts on.
     pub online: bool,
-    /// Whether the hosts are to install CoreOS at once with the user data of their role, without a `MachineSet` that
-    /// says so.
+    /// Whether the hosts shall install CoreOS at once with the user data of their role, without a `MachineSet`.
     pub install_coreos: bool,
 }
 
 /// The objects of one host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HostManifests {
-    /// The host's name, which is that of its `BareMetalHost`.
+    /// The name of the host and its `BareMetalHost`.
     pub host: String,
-    /// The Secrets, then the `BareMetalHost`, as a stream of YAML documents. Secrets are in it.
+    /// The Secrets and then the `BareMetalHost`, as a stream of YAML documents. It contains passwords.
     pub yaml: String,
 }
 
@@ -48,7 +48,7 @@ pub struct HostManifests {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace(String);
 
-/// Not the name of a namespace.
+/// Why a text is not the name of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a valid namespace name (a-z, 0-9 and inner hyphens, 63 characters at most)")]
 pub struct NamespaceError(String);
@@ -64,25 +64,23 @@ impl FromStr for Namespace {
     }
 }
 
-/// The longest name of a host that leaves room for what the names of its Secrets end with.
+/// The longest name of a host: the names of its Secrets need room for a suffix.
 const MAX_NAME: usize = 253 - objects::NETWORK_SECRET.len();
 
-/// Makes the objects of hosts, in their order. There are objects of a host exactly when nothing is wrong with it; whether
-/// its network is right, whoever converts it knows.
+/// Makes the objects of hosts, in their order. A host with an error gets no objects. The conversion checks the networks.
 pub fn manifests<'a>(
     hosts: impl IntoIterator<Item = &'a HostSpec>,
     options: &ManifestOptions,
 ) -> (Vec<HostManifests>, Report) {
     let mut report = Report::new();
     let mut names = BTreeSet::new();
-    let made = hosts.into_iter().filter_map(|host| {
+    let objects = hosts.into_iter().filter_map(|host| {
         let mut findings = Report::new();
-        let made = of_host(host, options, &mut names, &mut findings);
-        let made = made.filter(|_| !findings.has_errors());
+        let objects = of_host(host, options, &mut names, &mut findings).filter(|_| !findings.has_errors());
         report.append(findings);
-        made
+        objects
     });
-    (made.collect(), report)
+    (objects.collect(), report)
 }
 
 fn of_host(
@@ -126,22 +124,21 @@ fn name(host: &HostSpec, path: &DocumentPath, report: &mut Report) -> Option<Str
     None
 }
 
-/// The network as a document that says all by itself: which NIC is which, and the host name, if that is not the
-/// object's.
+/// Returns the network as a complete document: with the MAC addresses of the NICs, and with the host name, unless that is the
+/// object's name.
 fn nmstate(document: &NmstateDocument, host: &HostSpec, name: &str) -> Value {
-    // What there is to say about the NICs has been said by the conversion.
+    // The conversion reports the findings about NICs.
     let mut value = nics::identify(document, &host.nics, &mut Report::new()).into_owned().value;
-    let says =
+    let has_hostname =
         value.get("hostname").and_then(|hostname| hostname.get("config")).is_some_and(|config| !config.is_null());
-    let hostname = host.hostname.as_ref().filter(|hostname| !says && hostname.as_str() != name);
+    let hostname = host.hostname.as_ref().filter(|hostname| !has_hostname && hostname.as_str() != name);
     if let (Some(hostname), Value::Mapping(map)) = (hostname, &mut value) {
-        let config = Mapping::from_iter([("config".into(), hostname.as_str().into())]);
-        map.insert("hostname".into(), Value::Mapping(config));
+        map.insert("hostname".into(), mapping([("config", hostname.as_str().into())]).into());
     }
     value
 }
 
-/// Reports what Metal3 needs and the host lacks.
+/// Warns of facts that Metal3 needs and the documents lack.
 fn missing(host: &HostSpec, path: &DocumentPath, report: &mut Report) {
     let Some(bmc) = &host.bmc else {
         let message = "belongs to a host without a BMC: Metal3 keeps its BareMetalHost as unmanaged, and installs \

@@ -81,7 +81,7 @@ fn what_is_written_is_the_same_host_when_it_is_read_again() {
     let bmc = again.bmc.as_mut().unwrap();
     assert_eq!(bmc.credentials_name.take().as_deref(), Some("worker-0-bmc-secret"));
     // Where it stands is another place.
-    assert_eq!(HostSpec { network: host.network.clone(), places: host.places.clone(), ..again }, host);
+    assert_eq!(HostSpec { network: host.network.clone(), paths: host.paths.clone(), ..again }, host);
 }
 
 #[test]

@@ -28,8 +28,8 @@ use serde_yaml::{Mapping, Value};
 pub(crate) use files::attempt;
 pub use files::{ConvertedNetwork, Target, convert_network};
 pub use vocabulary::network_files::{
-    Keyfile, KeyfileName, KeyfileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
-    NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError,
+    Keyfile, KeyfileName, NetworkFileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
+    NetworkdUnit, NetworkdUnitName,
 };
 
 use crate::check::document::{boot_nic, families, features, newer, refusals, settings};
@@ -118,7 +118,7 @@ fn reported<T>(
         network.topology = checked.topology(&interfaces, path).at_origins(origins);
         check::host(CheckedHost { host, topology: &network.topology }, &mut checks);
         let refusals = refusals::check(&network.keyfiles, &checked.document, &interfaces, path).at_origins(origins);
-        checks.append_unsaid(refusals);
+        checks.append_new(refusals);
         drop(interfaces);
         Some((checked, network))
     });

@@ -1,4 +1,4 @@
-//! What a document makes of `br-ex`, and what keeps that from working on any host.
+//! Checks `br-ex` in a document: mistakes that matter on every host.
 
 use serde_yaml::Mapping;
 
@@ -6,7 +6,7 @@ use super::BRIDGE;
 use crate::nmstate_document::{elements, is_true, mapping, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
-/// Names that OVN-Kubernetes gives to interfaces of its own; those that end with `*` begin such names.
+/// Names that OVN-Kubernetes gives its own interfaces. A `*` stands for the rest of a name.
 const RESERVED: &[&str] = &[
     "br-ext",
     "br-int",
@@ -24,7 +24,7 @@ const RESERVED: &[&str] = &[
     "vxlan_sys_*",
 ];
 
-/// An entry of `interfaces` that is to be there.
+/// An entry of `interfaces` for an interface that shall exist.
 struct Entry<'a> {
     map: &'a Mapping,
     path: DocumentPath,
@@ -32,14 +32,14 @@ struct Entry<'a> {
     kind: &'a str,
 }
 
-/// What connects the bridge with the network outside: a NIC, a bond or a VLAN.
+/// The interface that connects the bridge to the external network: a NIC, a bond or a VLAN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Uplink {
     pub(super) name: String,
     pub(super) path: DocumentPath,
 }
 
-/// Checks the bridge, its ports and its interface. Gives what it stands on.
+/// Checks the bridge, its ports and its interface. Returns its uplinks.
 pub(super) fn check(document: &Mapping, path: &DocumentPath, report: &mut Report) -> Vec<Uplink> {
     let entries = entries(document, path);
     for entry in &entries {
@@ -96,13 +96,13 @@ fn entries<'a>(document: &'a Mapping, path: &DocumentPath) -> Vec<Entry<'a>> {
     let entries = all.filter_map(|(index, value)| {
         let map = value.as_mapping()?;
         let (name, kind) = (text(map, "name")?, text(map, "type").unwrap_or("ethernet"));
-        let there = !matches!(text(map, "state"), Some("absent" | "ignore" | "down"));
-        there.then(|| Entry { map, path: path.key("interfaces").index(index), name, kind })
+        let exists = !matches!(text(map, "state"), Some("absent" | "ignore" | "down"));
+        exists.then(|| Entry { map, path: path.key("interfaces").index(index), name, kind })
     });
     entries.collect()
 }
 
-/// The ports of a bridge; of a bond that Open vSwitch makes, its members.
+/// Returns the ports of a bridge. For a bond that Open vSwitch makes, it returns its first member.
 fn ports(bridge: &Entry<'_>) -> Vec<Uplink> {
     let at = bridge.path.key("bridge").key("port");
     let mut found = Vec::new();
@@ -121,11 +121,11 @@ fn ports(bridge: &Entry<'_>) -> Vec<Uplink> {
 }
 
 fn check_name(entry: &Entry<'_>, report: &mut Report) {
-    let taken = RESERVED.iter().any(|reserved| match reserved.strip_suffix('*') {
+    let is_reserved = RESERVED.iter().any(|reserved| match reserved.strip_suffix('*') {
         Some(prefix) => entry.name.starts_with(prefix),
         None => entry.name == *reserved,
     });
-    if taken {
+    if is_reserved {
         let message = format!("is {}, a name that OVN-Kubernetes gives to an interface of its own", quoted(entry.name));
         report.error("interface-name-reserved", &entry.path.key("name"), message);
     }
@@ -158,7 +158,7 @@ fn profile<'a>(entry: &Entry<'a>) -> Option<&'a str> {
     text(entry.map, "profile-name")
 }
 
-/// The addresses are on the bridge; what is a port of it has none.
+/// Reports addresses of an uplink. The interface of the bridge has the addresses, and its ports have none.
 fn check_uplink(entry: &Entry<'_>, report: &mut Report) {
     for family in ["ipv4", "ipv6"] {
         if mapping(entry.map, family).is_some_and(|ip| is_true(ip.get("enabled"))) {

@@ -1,12 +1,11 @@
-//! Whether documents of the second step work, by themselves and after the first one.
+//! Checks documents of the second step, by themselves and against the first step.
 
 use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
 use super::bridge;
-use super::compare;
-use super::second_network::SecondNetwork;
+use super::compare::{self, SecondNetwork};
 use super::{SecondStepDocument, ShortName, Target};
 use crate::model::{Topology, from_nmstate};
 use crate::network::{self, HostNetwork, engine};
@@ -14,10 +13,10 @@ use crate::nmstate_document::{self as document, aliases, interfaces};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
 
-/// How many of the hosts without a document are named beside the first.
+/// How many hosts without a document a finding names besides the first.
 const NAMED: usize = 8;
 
-/// Checks documents by themselves, and against the first step of the hosts that they are for.
+/// Checks documents by themselves, and against the first step of their hosts.
 pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Report {
     let mut report = Report::new();
     let hosts: Vec<(&HostSpec, Option<ShortName>)> =
@@ -64,7 +63,7 @@ pub fn check(documents: &[SecondStepDocument], first_step: &[HostSpec]) -> Repor
     report
 }
 
-/// Says once of how many hosts there is no document: where it is meant, it may be of nearly all.
+/// Warns once about all hosts without a document, because nearly all hosts may lack one on purpose.
 fn missing(hosts: &[&HostSpec], report: &mut Report) {
     let Some((first, others)) = hosts.split_first() else { return };
     let mut further = String::new();
@@ -80,7 +79,7 @@ fn missing(hosts: &[&HostSpec], report: &mut Report) {
     report.warning("second-step-missing", &first.network.path(), message);
 }
 
-/// The network of the first step. Errors in it are reported; warnings are those of `check`, which is about it.
+/// Converts the network of the first step and reports its errors. `dayone check` reports the warnings.
 pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
     let (network, findings) = network::convert(host);
     for finding in findings.findings().iter().filter(|finding| finding.severity == Severity::Error) {
@@ -125,7 +124,7 @@ fn read(network: &NmstateDocument, report: &mut Report) -> Option<SecondNetwork>
     Some(SecondNetwork { uplinks, topology: topology(map, path).at_origins(origins), path: path.clone() })
 }
 
-/// The document as it can be converted without a live system, which alone knows the MAC addresses to copy.
+/// Removes what needs a live system: only that knows the MAC addresses to copy.
 fn without_copied_macs(document: &Mapping) -> Mapping {
     changed(document, |interface| {
         interface.remove("copy-mac-from");
@@ -133,8 +132,8 @@ fn without_copied_macs(document: &Mapping) -> Mapping {
     })
 }
 
-/// The addresses, routes and name servers of the document, read as those of the first step are. What Open vSwitch makes
-/// has no place in that model: the bridge is left out, and its interface is one that has addresses.
+/// Reads the document into the model. The model has no Open vSwitch, so this leaves out the bridge, and treats its interface as
+/// a dummy interface with addresses.
 fn topology(document: &Mapping, path: &DocumentPath) -> Topology {
     let read = changed(&without_copied_macs(document), |interface| {
         let kind = interface.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -155,7 +154,7 @@ fn changed(document: &Mapping, change: impl Fn(&mut Mapping)) -> Mapping {
     document
 }
 
-/// A document for all hosts gives all of them the same addresses.
+/// Reports addresses in a document for all hosts, which would all get them.
 fn check_cluster(second: &SecondNetwork, hosts: usize, report: &mut Report) {
     let addresses = second
         .topology

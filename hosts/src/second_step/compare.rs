@@ -1,14 +1,24 @@
-//! Whether a host stays the same when the second step follows the first one.
+//! Compares the second step of a host with the first one.
 
 use std::net::IpAddr;
 
 use super::BRIDGE;
-use super::second_network::SecondNetwork;
+use super::bridge::Uplink;
 use crate::family::Family;
 use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
 use crate::network::HostNetwork;
 use vocabulary::host::HostSpec;
-use vocabulary::report::Report;
+use vocabulary::report::{DocumentPath, Report};
+
+/// The network that a second step gives a host.
+pub(super) struct SecondNetwork {
+    /// The uplinks of `br-ex`.
+    pub(super) uplinks: Vec<Uplink>,
+    /// The interfaces, routes and name servers. Of the bridge, only the interface with the addresses is here.
+    pub(super) topology: Topology,
+    /// The path of the document.
+    pub(super) path: DocumentPath,
+}
 
 /// Names of profiles and interfaces that the second step, or `OpenShift` in its place, makes.
 const MADE_LATER: &[&str] =
@@ -58,8 +68,8 @@ fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
     interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(|address| address.network.addr())
 }
 
-/// The interface that has, in the first step, what the bridge is to have: by an address of both, or else by the default
-/// route, or else by being the only one that gets an address from the network.
+/// Finds the interface of the first step whose addresses the bridge takes over: the one with the same address, else the one with
+/// the default route, else the only one that gets an address from the network.
 fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> {
     let same = first
         .interfaces
@@ -69,12 +79,12 @@ fn before<'a>(first: &'a Topology, bridge: &Interface) -> Option<&'a Interface> 
         let route = first.routes.iter().find(|route| is_main_default(route))?;
         first.interface(route.interface.as_deref()?)
     };
-    let by_being_alone = || {
+    let only_dynamic = || {
         let mut all =
             first.interfaces.iter().filter(|interface| is_dynamic(&interface.ipv4) || is_dynamic(&interface.ipv6));
         all.next().filter(|_| all.next().is_none())
     };
-    same.or_else(by_route).or_else(by_being_alone)
+    same.or_else(by_route).or_else(only_dynamic)
 }
 
 fn is_main_default(route: &Route) -> bool {
@@ -98,10 +108,10 @@ fn check_names(host: &HostSpec, first: &HostNetwork, report: &mut Report) {
     }
 }
 
-/// The bridge must stand on what had the addresses, or on something that is made of it.
+/// Checks that the bridge's uplink is the interface that had the addresses, or is on top of it.
 fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, report: &mut Report) {
     let Some(uplink) = second.uplinks.first() else { return };
-    if second.uplinks.iter().any(|uplink| stands_on(&uplink.name, &before.name, first, &second.topology, 0)) {
+    if second.uplinks.iter().any(|uplink| is_above(&uplink.name, &before.name, first, &second.topology, 0)) {
         let described = second.topology.interface(&before.name).map(|interface| &interface.device);
         if let Device::Mac(mac) = before.device
             && described != Some(&before.device)
@@ -131,16 +141,16 @@ fn check_uplink(first: &Topology, before: &Interface, second: &SecondNetwork, re
     report.error("second-step-other-nic", &uplink.path, message);
 }
 
-/// Whether `above` is `below`, or is made of it in either network.
-fn stands_on(above: &str, below: &str, first: &Topology, second: &Topology, depth: usize) -> bool {
-    // No chain of a host's interfaces is as long.
+/// Whether `above` is `below`, or is on top of it in either network.
+fn is_above(above: &str, below: &str, first: &Topology, second: &Topology, depth: usize) -> bool {
+    // No real host has that many levels of interfaces.
     if above == below || depth > 8 {
         return above == below;
     }
     [second, first].into_iter().any(|topology| {
         let parent = topology.interface(above).and_then(|interface| interface.kind.parent());
         let mut lower = topology.ports(above).map(|port| port.name.as_str()).chain(parent);
-        lower.any(|lower| stands_on(lower, below, first, second, depth + 1))
+        lower.any(|lower| is_above(lower, below, first, second, depth + 1))
     })
 }
 
@@ -210,7 +220,7 @@ fn check_default_route(
     }
 }
 
-/// Routes by the NIC go with its addresses, unless the document has them by the bridge.
+/// Warns of routes through the NIC, which disappear with its addresses, unless the document has them through the bridge.
 fn check_other_routes(
     first: &Topology,
     before: &Interface,

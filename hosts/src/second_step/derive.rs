@@ -1,28 +1,28 @@
-//! The second step as it follows from the first: the bridge is put over what has the host's default route, and gets its
-//! addresses. Nothing else of the host is touched.
+//! Derives the second step from the first: the bridge goes over the interface with the host's default route, and gets its
+//! addresses. Everything else stays.
 
 use serde_yaml::{Mapping, Value};
 
 use super::check::first_network;
 use super::{BRIDGE, SecondStepDocument, ShortName, Target};
+use crate::members::mapping;
 use crate::model::{Device, Interface, Ip, Kind, MAIN_TABLE, Topology};
-use crate::nmstate_document::{elements, is_true, mapping, number, text};
+use crate::nmstate_document::{self as nmstate, elements, is_true, number, text};
 use crate::yaml_text;
 use vocabulary::host::{HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Origins, Report};
 
-/// The metric that `OpenShift`'s documentation gives to routes by the bridge that the network offers, so that no other
-/// interface's are better.
+/// The metric of learned routes through the bridge in `OpenShift`'s documentation. It is lower than that of other interfaces.
 const METRIC: u64 = 48;
 
-/// How deep interfaces can stand on one another.
+/// How many levels interfaces can have.
 const MAX_DEPTH: usize = 8;
 
-/// Makes documents for the hosts of the first step, but for those that are in `given`. What keeps a host from having one
-/// is reported, and the host taken out of the first step, so that nothing follows from it.
+/// Makes documents for the hosts of the first step that have none in `given`. If that is not possible for a host, it reports why
+/// and removes the host from the first step, so that no other finding follows from it.
 ///
-/// Open vSwitch finds a NIC by the name that the kernel gives it. Where the first step finds it by its MAC address, its
-/// name there may be any; with `real_names`, it is taken for the kernel's.
+/// Open vSwitch finds a NIC by the kernel's name. If the first step finds it by its MAC address, its name there may be another
+/// one. `real_names` says that it is the kernel's.
 pub fn derive(
     first_step: &mut Vec<HostSpec>,
     given: &[SecondStepDocument],
@@ -63,14 +63,14 @@ fn document(host: &HostSpec, target: &Target, real_names: bool, report: &mut Rep
         return None;
     }
     let value = Value::Mapping(second(first.value.as_mapping()?, &topology, &uplink.name)?);
-    // Derived documents stand nowhere; what is said about one is said about what it was made of.
+    // The user did not write the derived document, so findings about it point to the first step.
     let path = DocumentPath::document(&target.file_name());
     let mut origins = Origins::default();
     origins.made(path.clone(), first.path.clone());
     Some(NmstateDocument { value, path, origins })
 }
 
-/// The interface that has the default route.
+/// Finds the interface with the default route.
 fn uplink<'a>(topology: &'a Topology, path: &DocumentPath, report: &mut Report) -> Option<&'a Interface> {
     let routes = topology.routes.iter().filter(|route| route.is_default() && route.table == MAIN_TABLE);
     let mut names: Vec<&str> = routes.filter_map(|route| route.interface.as_deref()).collect();
@@ -102,7 +102,7 @@ fn uplink<'a>(topology: &'a Topology, path: &DocumentPath, report: &mut Report) 
     Some(interface)
 }
 
-/// Whether an interface, and all that it stands on, has its name from the kernel.
+/// Whether an interface and all interfaces below it have the kernel's names.
 fn is_known_by_name(topology: &Topology, interface: &Interface, real_names: bool, report: &mut Report) -> bool {
     let mut good = true;
     for name in below(topology, &interface.name) {
@@ -122,7 +122,7 @@ fn is_known_by_name(topology: &Topology, interface: &Interface, real_names: bool
     good
 }
 
-/// An interface and all that it stands on.
+/// Returns an interface and all interfaces below it.
 fn below<'a>(topology: &'a Topology, name: &'a str) -> Vec<&'a str> {
     let mut found = vec![name];
     let mut level = vec![name];
@@ -172,39 +172,35 @@ fn second(first: &Mapping, topology: &Topology, uplink: &str) -> Option<Mapping>
             document.insert(key.into(), config(list.into()).into());
         }
     }
-    if let Some(dns) = mapping(first, "dns-resolver").and_then(|dns| dns.get("config")) {
+    if let Some(dns) = nmstate::mapping(first, "dns-resolver").and_then(|dns| dns.get("config")) {
         document.insert("dns-resolver".into(), config(dns.clone()).into());
     }
     Some(document)
 }
 
 fn disabled() -> Value {
-    Value::Mapping(Mapping::from_iter([("enabled".into(), false.into())]))
+    mapping([("enabled", false.into())]).into()
 }
 
 fn config(inside: Value) -> Mapping {
-    Mapping::from_iter([("config".into(), inside)])
+    mapping([("config", inside)])
 }
 
-/// An interface that is up.
+/// Makes an interface that is up.
 fn up(kind: &str) -> Mapping {
-    let mut interface = Mapping::new();
-    interface.insert("name".into(), BRIDGE.into());
-    interface.insert("type".into(), kind.into());
-    interface.insert("state".into(), "up".into());
-    interface
+    mapping([("name", BRIDGE.into()), ("type", kind.into()), ("state", "up".into())])
 }
 
 fn bridge(uplink: &str) -> Mapping {
     let mut bridge = up("ovs-bridge");
     bridge.insert("ipv4".into(), disabled());
     bridge.insert("ipv6".into(), disabled());
-    let ports = [uplink, BRIDGE].map(|name| Value::Mapping(Mapping::from_iter([("name".into(), name.into())])));
-    bridge.insert("bridge".into(), Value::Mapping(Mapping::from_iter([("port".into(), ports.to_vec().into())])));
+    let ports = [uplink, BRIDGE].map(|name| Value::Mapping(mapping([("name", name.into())])));
+    bridge.insert("bridge".into(), mapping([("port", ports.to_vec().into())]).into());
     bridge
 }
 
-/// The interface that gets what the uplink had.
+/// Makes the interface that gets the addresses of the uplink.
 fn interface(above: &Mapping, uplink: &str) -> Mapping {
     let mut interface = up("ovs-interface");
     interface.insert("copy-mac-from".into(), uplink.into());
@@ -214,7 +210,7 @@ fn interface(above: &Mapping, uplink: &str) -> Mapping {
         }
     }
     for family in ["ipv4", "ipv6"] {
-        let mut ip = mapping(above, family).cloned().unwrap_or_default();
+        let mut ip = nmstate::mapping(above, family).cloned().unwrap_or_default();
         ip.entry("enabled".into()).or_insert(false.into());
         if is_true(ip.get("enabled")) && (is_true(ip.get("dhcp")) || is_true(ip.get("autoconf"))) {
             ip.entry("auto-route-metric".into()).or_insert(METRIC.into());
@@ -224,7 +220,7 @@ fn interface(above: &Mapping, uplink: &str) -> Mapping {
     interface
 }
 
-/// The elements of a list that are about the uplink, or are wanted for another reason; now about the bridge.
+/// Returns the elements of a list that name the uplink, with the bridge instead, and those that `also` accepts.
 fn moved(first: &Mapping, list: &str, key: &str, uplink: &str, also: impl Fn(&Mapping) -> bool) -> Vec<Value> {
     let elements = elements(first, &[list, "config"]).iter().filter_map(Value::as_mapping);
     let moved = elements.filter_map(|element| {

@@ -1,4 +1,4 @@
-//! A document of the second step, and for whom it is.
+//! A document of the second step, and the hosts that it is for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use vocabulary::checked_text;
 use vocabulary::host::{HostError, HostName, HostSpec, NmstateDocument};
 
-/// The first label of a host name: what `hostname -s` prints, and what the file on the host is called after.
+/// The first label of a host name: what `hostname -s` prints, and the name of the file on the host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShortName(String);
 
@@ -15,7 +15,7 @@ checked_text!(ShortName, HostError);
 impl FromStr for ShortName {
     type Err = HostError;
 
-    /// Reads a host name, with its domain or without.
+    /// Parses a host name, with or without its domain.
     fn from_str(text: &str) -> Result<Self, HostError> {
         let name: HostName = text.parse()?;
         Ok(Self(name.as_str().split('.').next().unwrap_or_default().to_owned()))
@@ -23,8 +23,8 @@ impl FromStr for ShortName {
 }
 
 impl ShortName {
-    /// What a host is called after the installation, as far as its documents say: as it calls itself, which need not be
-    /// what a document calls it.
+    /// Returns the short name that a host has after the installation. It follows from the host name, which can differ from the
+    /// host's name in a document.
     pub fn of(host: &HostSpec) -> Option<Self> {
         let set = host.network.as_nmstate().and_then(|network| network.value.get("hostname")?.get("config")?.as_str());
         let names = [set, host.hostname.as_ref().map(HostName::as_str), host.name.as_deref()];
@@ -32,20 +32,20 @@ impl ShortName {
     }
 }
 
-/// For whom a document is.
+/// The hosts that a document is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// For the host of this name.
+    /// The host with this name.
     Host(ShortName),
-    /// For every host that has none of its own.
+    /// Every host without a document of its own.
     Cluster,
 }
 
 impl Target {
-    /// What the file is called that holds a document for all hosts, without its suffix. No host can be called so.
+    /// The name of the file for all hosts, without its suffix. No host may have this name.
     pub(super) const CLUSTER: &str = "cluster";
 
-    /// The name of the file on the host. It must end with `.yml`: what ends with `.yaml` is not looked for.
+    /// Returns the name of the file on the host. The host only looks for files that end with `.yml`, not with `.yaml`.
     pub fn file_name(&self) -> String {
         match self {
             Self::Host(name) => format!("{name}.yml"),
@@ -66,18 +66,18 @@ impl fmt::Display for Target {
 /// NMState for the second step.
 #[derive(Clone, PartialEq)]
 pub struct SecondStepDocument {
-    /// For whom it is.
+    /// The hosts that it is for.
     pub target: Target,
-    /// What it is in its cluster, where the same document says.
+    /// The role of the host, if the same document has it.
     pub role: Option<String>,
-    /// What the file on the host holds. A document of the user's own is taken as it is.
+    /// The content of the file on the host. A document that the user wrote stays unchanged.
     pub content: Vec<u8>,
     /// The document.
     pub network: NmstateDocument,
 }
 
 impl fmt::Debug for SecondStepDocument {
-    /// Without the content, which may hold 802.1X passwords.
+    /// Leaves the content out, because it may contain 802.1X passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SecondStepDocument").field("target", &self.target).finish_non_exhaustive()
     }

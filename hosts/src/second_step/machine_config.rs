@@ -1,18 +1,19 @@
-//! The `MachineConfig` that brings the documents of a role to its hosts.
+//! Writes the `MachineConfig` that brings the documents of a role to its hosts.
 
 use base64::prelude::*;
-use serde::Serialize;
+use serde_yaml::Value;
 
 use super::roles::by_role;
 use super::{DIRECTORY, Role, SecondStepDocument};
+use crate::members::mapping;
 use crate::yaml_text;
 use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
 
-/// The release of Ignition's configuration that all supported releases of `OpenShift` take in a `MachineConfig`.
+/// The version of Ignition configs that all supported releases of `OpenShift` accept in a `MachineConfig`.
 const IGNITION_VERSION: &str = "3.2.0";
 
-/// What etcd takes as one object is 1.5 MiB, of which some is the API server's.
+/// etcd accepts objects of 1.5 MiB, and the API server adds some bytes.
 const MAX_BYTES: usize = 1_500_000;
 
 /// A `MachineConfig`: the documents of all hosts of one role.
@@ -20,14 +21,14 @@ const MAX_BYTES: usize = 1_500_000;
 pub struct MachineConfig {
     /// The role.
     pub role: Role,
-    /// The names of its files on the hosts.
+    /// The names of the files on the hosts.
     pub files: Vec<String>,
-    /// The object in YAML.
+    /// The object, in YAML.
     pub yaml: String,
 }
 
 impl MachineConfig {
-    /// The object's name.
+    /// Returns the object's name.
     pub fn name(&self) -> String {
         name(&self.role)
     }
@@ -37,64 +38,8 @@ fn name(role: &Role) -> String {
     format!("10-br-ex-{role}")
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Object {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata,
-    spec: Spec,
-}
-
-#[derive(Serialize)]
-struct Metadata {
-    labels: Labels,
-    name: String,
-}
-
-#[derive(Serialize)]
-struct Labels {
-    #[serde(rename = "machineconfiguration.openshift.io/role")]
-    role: String,
-}
-
-#[derive(Serialize)]
-struct Spec {
-    config: Config,
-}
-
-#[derive(Serialize)]
-struct Config {
-    ignition: Ignition,
-    storage: Storage,
-}
-
-#[derive(Serialize)]
-struct Ignition {
-    version: &'static str,
-}
-
-#[derive(Serialize)]
-struct Storage {
-    files: Vec<File>,
-}
-
-#[derive(Serialize)]
-struct File {
-    contents: Contents,
-    /// In decimal: readers of YAML 1.1 and of 1.2 take octal numbers for different ones.
-    mode: u32,
-    overwrite: bool,
-    path: String,
-}
-
-#[derive(Serialize)]
-struct Contents {
-    source: String,
-}
-
-/// The `MachineConfig`s that bring `documents` to their hosts, by role. Roles are those of the documents and of the first
-/// step; where neither says, `role`.
+/// Makes the `MachineConfig`s that bring `documents` to their hosts, one for each role. Roles come from the documents and the
+/// first step. `role` is the default.
 pub fn machine_configs(
     documents: &[SecondStepDocument],
     first_step: &[HostSpec],
@@ -104,19 +49,7 @@ pub fn machine_configs(
     let mut configs = Vec::new();
     for (role, documents) in by_role(documents, first_step, role, &mut report) {
         let files: Vec<String> = documents.iter().map(|document| document.target.file_name()).collect();
-        let object = Object {
-            api_version: "machineconfiguration.openshift.io/v1",
-            kind: "MachineConfig",
-            metadata: Metadata { labels: Labels { role: role.to_string() }, name: name(&role) },
-            spec: Spec {
-                config: Config {
-                    ignition: Ignition { version: IGNITION_VERSION },
-                    storage: Storage { files: documents.iter().map(|document| file(document)).collect() },
-                },
-            },
-        };
-        // Structures with texts for keys are always a value.
-        let yaml = yaml_text::document(&serde_yaml::to_value(object).unwrap_or_default());
+        let yaml = yaml_text::document(&object(&role, &documents));
         if yaml.len() > MAX_BYTES {
             let message = format!(
                 "has {} bytes with its {} files, and Kubernetes stores at most {MAX_BYTES}: split the hosts into \
@@ -132,13 +65,30 @@ pub fn machine_configs(
     (configs, report)
 }
 
-fn file(document: &SecondStepDocument) -> File {
-    File {
-        contents: Contents {
-            source: format!("data:text/plain;charset=utf-8;base64,{}", BASE64_STANDARD.encode(&document.content)),
-        },
-        mode: 0o644,
-        overwrite: true,
-        path: format!("{DIRECTORY}/{}", document.target.file_name()),
-    }
+fn object(role: &Role, documents: &[&SecondStepDocument]) -> Value {
+    let labels = mapping([("machineconfiguration.openshift.io/role", role.as_str().into())]);
+    let files: Vec<Value> = documents.iter().map(|document| file(document)).collect();
+    let config = mapping([
+        ("ignition", mapping([("version", IGNITION_VERSION.into())]).into()),
+        ("storage", mapping([("files", files.into())]).into()),
+    ]);
+    let object = mapping([
+        ("apiVersion", "machineconfiguration.openshift.io/v1".into()),
+        ("kind", "MachineConfig".into()),
+        ("metadata", mapping([("labels", labels.into()), ("name", name(role).into())]).into()),
+        ("spec", mapping([("config", config.into())]).into()),
+    ]);
+    object.into()
+}
+
+fn file(document: &SecondStepDocument) -> Value {
+    let source = format!("data:text/plain;charset=utf-8;base64,{}", BASE64_STANDARD.encode(&document.content));
+    let file = mapping([
+        ("contents", mapping([("source", source.into())]).into()),
+        // In decimal, because readers of YAML 1.1 and 1.2 read octal numbers differently.
+        ("mode", 0o644.into()),
+        ("overwrite", true.into()),
+        ("path", format!("{DIRECTORY}/{}", document.target.file_name()).into()),
+    ]);
+    file.into()
 }

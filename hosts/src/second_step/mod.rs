@@ -1,12 +1,12 @@
-//! The second step: the network that a host gets after the installation, with the bridge `br-ex` of Open vSwitch that
+//! The second step: the network that a host gets after the installation, with Open vSwitch's bridge `br-ex`, which
 //! OVN-Kubernetes needs.
 //!
-//! It is NMState, too, and applied by the installed system, which finds it at `/etc/nmstate/openshift/<host>.yml`: a
-//! file that a `MachineConfig` brings. The first step is what every other part of dayone is about; the two must agree,
-//! or the host changes its address, or loses its network, when the second one is applied.
+//! The second step is NMState, too. A `MachineConfig` brings it to `/etc/nmstate/openshift/<host>.yml`, and the installed system
+//! applies it. All other parts of dayone are about the first step. If the two do not agree, the host changes its address or
+//! loses its network when it applies the second one.
 //!
 //! Sources: openshift/machine-config-operator, `templates/common/_base/files/nmstate-configuration.yaml` (which file a
-//! host takes); openshift/openshift-docs, `modules/creating-manifest-file-customized-br-ex-bridge.adoc` (the
+//! host uses); openshift/openshift-docs, `modules/creating-manifest-file-customized-br-ex-bridge.adoc` (the
 //! `MachineConfig`, reserved names, metric 48).
 
 mod bridge;
@@ -17,7 +17,6 @@ mod document;
 mod machine_config;
 mod read;
 mod roles;
-mod second_network;
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +28,8 @@ pub use machine_config::{MachineConfig, machine_configs};
 pub use read::{SecondStepText, read, read_first_step};
 pub use roles::{Role, RoleError};
 
-/// The bridge that OVN-Kubernetes takes for the host's way out, and the interface of the same name that has the host's
-/// addresses.
+/// The bridge to the external network for OVN-Kubernetes, and the interface of the same name with the host's addresses.
 const BRIDGE: &str = "br-ex";
 
-/// Where the installed system looks for these documents.
+/// The directory of these documents on the installed system.
 const DIRECTORY: &str = "/etc/nmstate/openshift";

@@ -1,4 +1,4 @@
-//! From what the user hands over to documents, each with its host.
+//! Reads the user's texts to documents of the second step, each with its host.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use crate::yaml_text;
 use vocabulary::host::{HostName, HostSpec, NetworkDocument, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 
-/// A text that holds documents of the second step.
+/// A text with documents of the second step.
 #[derive(Clone, Copy)]
 pub struct SecondStepText<'a> {
-    /// The name of its file, without directories. NMState says for whom it is by that alone.
+    /// The name of the file, without directories. For NMState, only this name determines the host.
     pub file_name: Option<&'a str>,
     /// The text.
     pub text: Text<'a>,
 }
 
-/// Reads texts: NMState in files that are called after their hosts, `<host>.yml` or `cluster.yml`, or documents of any
-/// other shape that names hosts.
+/// Reads NMState in files that are named after their hosts, `<host>.yml` or `cluster.yml`, or documents of any other shape that
+/// names hosts.
 pub fn read<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<SecondStepDocument>, Report) {
     let mut report = Report::new();
     let (bare, others) = divide(texts, &mut report);
@@ -34,11 +34,11 @@ pub fn read<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<Sec
         report.append(input.report);
         documents.extend(input.hosts.into_iter().filter_map(|host| of_host(host, &mut report)));
     }
-    only_one_for_each(&mut documents, &mut report);
+    remove_conflicts(&mut documents, &mut report);
     (documents, report)
 }
 
-/// Reads the documents of the first step. NMState in a file that is called after a host is that host's.
+/// Reads the documents of the first step. NMState in a file that is named after a host belongs to that host.
 pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) -> (Vec<HostSpec>, Report) {
     let mut report = Report::new();
     let (bare, others) = divide(texts, &mut report);
@@ -57,14 +57,14 @@ pub fn read_first_step<'a>(texts: impl IntoIterator<Item = SecondStepText<'a>>) 
     (hosts, report)
 }
 
-/// NMState with nothing around it.
+/// Bare NMState.
 struct Bare<'a> {
     file_name: Option<&'a str>,
     network: NmstateDocument,
     content: Vec<u8>,
 }
 
-/// What is NMState with nothing around it, and what is not.
+/// Separates bare NMState from other texts.
 fn divide<'a>(
     texts: impl IntoIterator<Item = SecondStepText<'a>>,
     report: &mut Report,
@@ -79,13 +79,13 @@ fn divide<'a>(
     (bare, others)
 }
 
-/// A file's name without what says of which form it is.
+/// Returns a file name without its suffixes.
 fn stem(file_name: &str) -> &str {
     let name = file_name.strip_suffix(".gz").unwrap_or(file_name);
     [".yml", ".yaml", ".json"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
-/// For whom the NMState in a file is.
+/// Returns the hosts that the NMState in a file is for.
 fn target(file_name: Option<&str>) -> Result<Target, String> {
     const CALL: &str = "name its file <host>.yml, or cluster.yml for all hosts";
     let Some(name) = file_name else { return Err(format!("is NMState, which names no host: {CALL}")) };
@@ -98,7 +98,7 @@ fn target(file_name: Option<&str>) -> Result<Target, String> {
         .map_err(|error| format!("is NMState in a file that is not named after a host: {error}; {CALL}"))
 }
 
-/// The document that a host's own documents hold.
+/// Makes the document of a host from its network.
 fn of_host(host: HostSpec, report: &mut Report) -> Option<SecondStepDocument> {
     let path = host.network.path();
     let Some(name) = ShortName::of(&host) else {
@@ -119,8 +119,8 @@ fn of_host(host: HostSpec, report: &mut Report) -> Option<SecondStepDocument> {
     }
 }
 
-/// On the host, each document is a file by its short name.
-fn only_one_for_each(documents: &mut Vec<SecondStepDocument>, report: &mut Report) {
+/// Removes documents whose files on the host would have the same name, which is the host's short name.
+fn remove_conflicts(documents: &mut Vec<SecondStepDocument>, report: &mut Report) {
     let mut taken: BTreeMap<Target, DocumentPath> = BTreeMap::new();
     documents.retain(|document| {
         let SecondStepDocument { target, network, .. } = document;

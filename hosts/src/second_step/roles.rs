@@ -1,4 +1,4 @@
-//! What hosts are in their cluster: the pool whose `MachineConfig` they take.
+//! The roles of hosts in their cluster: the machine config pools.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use vocabulary::report::Report;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Role(String);
 
-/// Not the name of a role.
+/// Why a text is not the name of a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a role (a-z, 0-9 and inner hyphens, 50 characters at most, such as worker)")]
 pub struct RoleError(String);
@@ -23,19 +23,19 @@ impl FromStr for Role {
     type Err = RoleError;
 
     fn from_str(text: &str) -> Result<Self, RoleError> {
-        // It becomes a part of a name and the value of a label, which has 63 characters at most.
+        // The role becomes a part of a name and the value of a label, which has at most 63 characters.
         let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         let good = (1..=50).contains(&text.len()) && !text.starts_with('-') && !text.ends_with('-');
         if good && text.bytes().all(inner) { Ok(Self(text.to_owned())) } else { Err(RoleError(text.to_owned())) }
     }
 }
 
-/// The documents by the roles of the hosts that they are for. Where nothing says, `unsaid` is the role; without that, it
-/// is an error.
+/// Groups documents by the roles of their hosts. `default` is the role of hosts whose documents have none. Without it, that is
+/// an error.
 pub(super) fn by_role<'a>(
     documents: &'a [SecondStepDocument],
     first_step: &[HostSpec],
-    unsaid: Option<&Role>,
+    default: Option<&Role>,
     report: &mut Report,
 ) -> BTreeMap<Role, Vec<&'a SecondStepDocument>> {
     let known: BTreeMap<ShortName, &str> =
@@ -57,7 +57,7 @@ pub(super) fn by_role<'a>(
                     roles.entry(role).or_default().push(document);
                 }
             }
-            None => match unsaid {
+            None => match default {
                 Some(role) => roles.entry(role.clone()).or_default().push(document),
                 None => without.push(document),
             },
@@ -69,7 +69,7 @@ pub(super) fn by_role<'a>(
                 roles.entry(role).or_default();
             }
         }
-        if let Some(role) = unsaid.filter(|_| known.len() < first_step.len() || roles.is_empty()) {
+        if let Some(role) = default.filter(|_| known.len() < first_step.len() || roles.is_empty()) {
             roles.entry(role.clone()).or_default();
         }
         if roles.is_empty() {

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::SshPublicKey;
 use crate::cpio::{MemberPath, Owner};
-use vocabulary::checked_text;
 use vocabulary::host::HostName;
 use vocabulary::network_files::{Keyfile, NetworkdUnit};
+use vocabulary::{checked_text, serde_as_text};
 
 /// Why a path, a mode or a unit name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -198,19 +198,7 @@ impl FromStr for FileMode {
     }
 }
 
-impl TryFrom<String> for FileMode {
-    type Error = AdditionsError;
-
-    fn try_from(text: String) -> Result<Self, AdditionsError> {
-        text.parse()
-    }
-}
-
-impl From<FileMode> for String {
-    fn from(mode: FileMode) -> Self {
-        mode.to_string()
-    }
-}
+serde_as_text!(FileMode, AdditionsError);
 
 impl fmt::Display for FileMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -29,6 +29,9 @@ pub enum IgnitionError {
         /// The kind of the problem.
         problem: &'static str,
     },
+    /// The config is nested too deeply.
+    #[error("the Ignition config is nested more than {0} levels deep")]
+    TooDeep(usize),
     /// The config has no version.
     #[error("the Ignition config has no ignition.version; write \"ignition\": {{\"version\": \"3.2.0\"}} or later")]
     VersionMissing,

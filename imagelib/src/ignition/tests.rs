@@ -212,6 +212,21 @@ fn a_users_config_is_stored_as_it_is_and_checked_when_it_is_read() {
     assert!(serde_json::from_value::<UserConfig>(json!({"ignition": {"version": "2.2.0"}})).is_err());
 }
 
+/// A config that its recipe could not contain would fail only when somebody reads the recipe.
+#[test]
+fn a_config_that_is_nested_too_deeply_is_refused() {
+    let nested = |levels: usize| {
+        let inner = "[".repeat(levels - 1) + &"]".repeat(levels - 1);
+        UserConfig::parse(format!(r#"{{"ignition": {{"version": "3.2.0"}}, "x": {inner}}}"#).as_bytes())
+    };
+    for too_deep in [126, 127, 128, 1000] {
+        assert_eq!(nested(too_deep).unwrap_err(), IgnitionError::TooDeep(125));
+    }
+    let json = serde_json::to_string(&nested(125).unwrap()).unwrap();
+    let recipe = format!(r#"{{"recipe": {{"ignition": {json}}}}}"#);
+    assert!(serde_json::from_str::<serde_json::Value>(&recipe).is_ok());
+}
+
 #[test]
 fn misspelt_keys_are_told() {
     let user = user_with(&json!({"storage": {"files": [{"path": "/a", "contnets": {}}]}}));

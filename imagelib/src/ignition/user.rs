@@ -10,6 +10,9 @@ use std::fmt;
 use super::order::ordered;
 use super::{AbsolutePath, IgnitionError, UnitName};
 
+/// How many levels a config may have. `serde_json` reads 127, and recipes and records contain the config in a deeper place.
+const MAX_DEPTH: usize = 125;
+
 /// A user's Ignition config of spec 3.0.0 to 3.6.0. It follows its spec, and does not make Ignition drop what is added to it.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
@@ -30,6 +33,9 @@ impl UserConfig {
     /// Reads and checks a config.
     pub fn parse(json: &[u8]) -> Result<Self, IgnitionError> {
         let value: Value = serde_json::from_slice(json).map_err(|error| not_json(&error))?;
+        if depth(&value) > MAX_DEPTH {
+            return Err(IgnitionError::TooDeep(MAX_DEPTH));
+        }
         let Value::Object(root) = value else { return Err(IgnitionError::Shape("the whole".into())) };
         let minor = minor_version(&root)?;
         check_types(minor, json)?;
@@ -178,7 +184,19 @@ fn check_types(minor: u32, json: &[u8]) -> Result<(), IgnitionError> {
     })
 }
 
+/// How many levels of objects and lists a value has. The parser's own limit keeps the recursion short.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
 fn not_json(error: &serde_json::Error) -> IgnitionError {
+    if error.to_string().starts_with("recursion limit exceeded") {
+        return IgnitionError::TooDeep(MAX_DEPTH);
+    }
     let problem = if error.is_eof() {
         "it ends too early"
     } else {

@@ -23,7 +23,7 @@ impl Documents {
         // With a single file, findings need no file name: the user has just typed it.
         let several = self.0.len() > 1;
         self.0.iter().map(move |ReadFile { name, found, content }| {
-            let named = several || *found || Text::is_told_by_name(name);
+            let named = several || *found || Text::needs_name(name);
             Text { name: named.then_some(name.as_str()), text: content }
         })
     }

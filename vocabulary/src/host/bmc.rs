@@ -1,11 +1,11 @@
-//! What a host's documents say about its BMC: taken over as it stands there, and interpreted by whoever drives the BMC.
+//! What a host's documents say about its BMC. The client of the BMC interprets it.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::HostError;
+use crate::text::text_as_serde;
 
 /// How a host's firmware boots, named as Metal3 names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,64 +21,43 @@ pub enum BootMode {
     Legacy,
 }
 
-impl FromStr for BootMode {
-    type Err = HostError;
-
-    fn from_str(text: &str) -> Result<Self, HostError> {
-        match text {
-            "UEFI" => Ok(Self::Uefi),
-            "UEFISecureBoot" => Ok(Self::UefiSecureBoot),
-            "legacy" => Ok(Self::Legacy),
-            _ => Err(HostError::BootMode(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for BootMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Uefi => "UEFI",
-            Self::UefiSecureBoot => "UEFISecureBoot",
-            Self::Legacy => "legacy",
-        })
-    }
-}
+text_as_serde!(BootMode, HostError::BootMode);
 
 /// The BMC of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BmcSpec {
-    /// Its address, as Metal3 writes it: `redfish-virtualmedia+https://192.0.2.200/redfish/v1/Systems/1`.
+    /// The address as Metal3 writes it: `redfish-virtualmedia+https://192.0.2.200/redfish/v1/Systems/1`.
     pub address: String,
-    /// The name of the Secret with its credentials, whether that is there or not.
+    /// The name of the Secret with its credentials. The documents may lack that Secret.
     pub credentials_name: Option<String>,
-    /// What logs in there, or why that is not known.
+    /// The credentials, or why they are unknown.
     pub credentials: Result<BmcCredentials, NoCredentials>,
-    /// Whether whoever answers there is taken for the BMC, whatever certificate it shows.
+    /// Whether the client accepts any certificate.
     pub disable_certificate_verification: bool,
 }
 
-/// A host's BMC and what else driving it needs, without the rest of the host.
+/// A host's BMC, with the facts about the host that its client needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostBmc {
     /// What the documents call the host.
     pub name: String,
-    /// How its firmware boots.
+    /// How the firmware of the host boots.
     pub boot_mode: Option<BootMode>,
-    /// Its BMC.
+    /// The BMC.
     pub bmc: BmcSpec,
 }
 
-/// Why the documents do not say what logs in at a BMC. A whole sentence, with its place in the documents.
+/// Why the credentials of a BMC are unknown: a whole sentence with the place in the documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoCredentials(pub String);
 
-/// What logs in at a BMC.
+/// The credentials for a BMC.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BmcCredentials {
-    /// The user's name.
+    /// The name of the user.
     pub username: String,
-    /// The password. Never to be shown.
+    /// The password. It must never be shown.
     pub password: String,
 }
 

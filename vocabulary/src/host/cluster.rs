@@ -1,4 +1,4 @@
-//! What documents say of the cluster that their hosts are of.
+//! The cluster that the hosts of some documents belong to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,40 +7,40 @@ use ipnet::IpNet;
 
 use crate::report::DocumentPath;
 
-/// A cluster, as far as its hosts' networks are concerned. All hosts of an input are of it.
+/// What dayone needs to know about a cluster to check its hosts' networks. All hosts of an input belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
-    /// What it is called.
+    /// The name.
     pub name: Option<String>,
-    /// Where it is described.
+    /// Where the documents describe it.
     pub path: DocumentPath,
-    /// The networks in which its hosts and virtual IPs are, each with its place.
+    /// The networks that contain the addresses of its hosts and the virtual IPs, each with its path.
     pub machine_networks: Vec<(IpNet, DocumentPath)>,
-    /// The addresses that go from host to host.
+    /// The virtual IPs.
     pub virtual_ips: Vec<VirtualIp>,
-    /// Whether a load balancer of the user's own has the virtual IPs: they may then be anywhere, and one.
+    /// Whether the user's own load balancer has the virtual IPs. They may then be in any network, and be the same address.
     pub own_load_balancer: bool,
-    /// The address of the host that installs the others, with its place.
+    /// The address of the host that installs the others, with its path.
     pub rendezvous_ip: Option<(IpAddr, DocumentPath)>,
 }
 
-/// An address that whichever host of a cluster takes that serves it at the time.
+/// An address that moves between the hosts of a cluster: the host that serves it has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualIp {
-    /// What is served there.
+    /// The service behind the address.
     pub role: VirtualIpRole,
     /// The address.
     pub address: IpAddr,
-    /// Where it is given.
+    /// Where the documents say it.
     pub path: DocumentPath,
 }
 
-/// What a virtual IP serves.
+/// The service behind a virtual IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VirtualIpRole {
     /// The cluster's API.
     Api,
-    /// What the cluster's workloads serve.
+    /// The cluster's workloads.
     Ingress,
 }
 

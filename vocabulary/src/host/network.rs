@@ -1,20 +1,20 @@
-//! The network of a host, as its documents have it: read, and not yet understood.
+//! The network of a host as its documents describe it, before dayone interprets it.
 
 use std::fmt;
 
 use crate::report::{DocumentPath, Origins};
 
-/// A host's network in the form that its user has it in.
+/// A host's network in the form in which the user wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NetworkDocument {
-    /// NMState, or what was translated to it.
+    /// NMState, or a document that dayone translated to NMState.
     Nmstate(NmstateDocument),
-    /// NetworkManager's own connection profiles.
+    /// NetworkManager's connection profiles.
     Keyfiles(Vec<KeyfileDocument>),
 }
 
 impl NetworkDocument {
-    /// The NMState, where it is such.
+    /// Returns the NMState, unless the network is keyfiles.
     pub fn as_nmstate(&self) -> Option<&NmstateDocument> {
         match self {
             Self::Nmstate(document) => Some(document),
@@ -22,7 +22,7 @@ impl NetworkDocument {
         }
     }
 
-    /// [`Self::as_nmstate`], to be changed.
+    /// Returns the NMState for changes.
     pub fn as_nmstate_mut(&mut self) -> Option<&mut NmstateDocument> {
         match self {
             Self::Nmstate(document) => Some(document),
@@ -30,7 +30,7 @@ impl NetworkDocument {
         }
     }
 
-    /// Where it stands in what the user handed over.
+    /// Returns its place in the user's documents.
     pub fn path(&self) -> DocumentPath {
         match self {
             Self::Nmstate(document) => document.path.clone(),
@@ -45,44 +45,44 @@ impl From<NmstateDocument> for NetworkDocument {
     }
 }
 
-/// An NMState document that has been read but not yet understood.
+/// An NMState document as the user wrote it.
 #[derive(Clone, PartialEq)]
 pub struct NmstateDocument {
     /// The document.
     pub value: serde_yaml::Value,
-    /// Where it stands in what the user handed over.
+    /// Its place in the user's documents.
     pub path: DocumentPath,
-    /// Where its parts come from, if it does not stand there as it is.
+    /// Where its parts come from, if dayone translated or merged it.
     pub origins: Origins,
 }
 
 impl NmstateDocument {
-    /// A document that stands at `path` as it is.
+    /// Makes a document that the user wrote at `path`.
     pub fn new(value: serde_yaml::Value, path: DocumentPath) -> Self {
         Self { value, path, origins: Origins::default() }
     }
 }
 
 impl fmt::Debug for NmstateDocument {
-    /// Without the content, which may hold 802.1X passwords.
+    /// Leaves the content out, because it may contain 802.1X passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NmstateDocument").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// A connection profile of NetworkManager that has been read but not yet understood.
+/// A connection profile of NetworkManager as the user wrote it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyfileDocument {
-    /// The name of its file.
+    /// The file name.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub content: String,
-    /// Where it stands in what the user handed over.
+    /// Its place in the user's documents.
     pub path: DocumentPath,
 }
 
 impl fmt::Debug for KeyfileDocument {
-    /// Without the content, which may hold passwords.
+    /// Leaves the content out, because it may contain passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyfileDocument").field("path", &self.path).finish_non_exhaustive()
     }

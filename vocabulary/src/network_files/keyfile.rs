@@ -5,62 +5,41 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::file_name::{self, NetworkFileNameError};
 use crate::checked_text;
 
-/// Why a text is not the name of a keyfile.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is not a keyfile name: {reason}")]
-pub struct KeyfileNameError {
-    name: String,
-    reason: &'static str,
-}
-
 /// The base name of a keyfile, such as `eth0.nmconnection`: letters, digits, `.`, `_` and `-` only, no leading
-/// dot, `.nmconnection` at the end, 255 bytes at most. It can neither leave its directory nor be a file that
-/// NetworkManager ignores.
+/// dot, `.nmconnection` at the end, at most 255 bytes. It cannot leave its directory, and NetworkManager does not ignore it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyfileName(String);
 
-checked_text!(KeyfileName, KeyfileNameError);
+checked_text!(KeyfileName, NetworkFileNameError);
 
 impl KeyfileName {
-    /// The suffix that NetworkManager demands outside `/etc` and that people expect everywhere.
+    /// The suffix of keyfiles. NetworkManager requires it outside `/etc`.
     pub const SUFFIX: &'static str = ".nmconnection";
 }
 
 impl FromStr for KeyfileName {
-    type Err = KeyfileNameError;
+    type Err = NetworkFileNameError;
 
-    fn from_str(name: &str) -> Result<Self, KeyfileNameError> {
-        let refuse = |reason| Err(KeyfileNameError { name: name.to_owned(), reason });
-        let Some(stem) = name.strip_suffix(Self::SUFFIX) else {
-            return refuse("it does not end in .nmconnection");
-        };
-        if stem.is_empty() || stem.starts_with('.') {
-            return refuse("nothing, or a dot, stands at its beginning");
-        }
-        if name.len() > 255 {
-            return refuse("it is longer than 255 bytes");
-        }
-        if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-')) {
-            return refuse("only letters, digits, '.', '_' and '-' are allowed");
-        }
-        Ok(Self(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, NetworkFileNameError> {
+        file_name::check(name, "a keyfile name", &[Self::SUFFIX], "_-").map(Self)
     }
 }
 
 /// One NetworkManager connection profile (`nm-settings-keyfile(5)`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Keyfile {
-    /// Its file name.
+    /// The file name.
     pub name: KeyfileName,
-    /// Its content.
+    /// The content of the file.
     pub content: String,
 }
 
 impl fmt::Debug for Keyfile {
-    /// Without the content, which may hold 802.1X passwords.
+    /// Leaves the content out, because it may contain 802.1X passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyfile").field("name", &self.name).finish_non_exhaustive()
     }

@@ -1,19 +1,21 @@
-//! Releases of NetworkManager: what a profile can ask for depends on them.
+//! Releases of NetworkManager. Each release knows more settings of profiles than the one before.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::serde_as_text;
+
 /// Why a text is not a release of NetworkManager.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a version of NetworkManager (such as 1.42.4, or a package's 1:1.54.0-1.fc43)")]
 pub struct NetworkManagerVersionError(String);
 
-/// A release of NetworkManager, without what a distribution adds to its number. Later ones are greater.
+/// A release of NetworkManager. Later releases are greater.
 ///
-/// It is read from packages' versions, too, `[EPOCH:]MAJOR.MINOR[.MICRO][REST]`, of which epoch and rest do not count:
-/// what a distribution carries back to an older release is not known.
+/// Versions of packages are read as well: `[EPOCH:]MAJOR.MINOR[.MICRO][REST]`. The epoch and the rest are ignored, because
+/// dayone does not know what a distribution has backported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NetworkManagerVersion {
@@ -23,22 +25,22 @@ pub struct NetworkManagerVersion {
 }
 
 impl NetworkManagerVersion {
-    /// What is taken for a host's release where none is known: that of Debian 12.
+    /// The release that dayone assumes for a host if the documents do not give one: that of Debian 12.
     pub const ASSUMED: Self = Self::new(1, 42, 4);
-    /// What older releases lack is not known here.
+    /// The oldest release of which dayone knows what it lacks.
     pub const OLDEST_KNOWN: Self = Self::new(1, 30, 0);
 
-    /// The release `major.minor.micro`.
+    /// Makes the release `major.minor.micro`.
     pub const fn new(major: u16, minor: u16, micro: u16) -> Self {
         Self { major, minor, micro }
     }
 
-    /// Whether `other` has the same first two numbers, so that one of the two is a later mend of the other.
+    /// Whether both releases have the same first two numbers, so that they differ only in bug fixes.
     pub fn is_in_series_of(self, other: Self) -> bool {
         (self.major, self.minor) == (other.major, other.minor)
     }
 
-    /// The first two numbers, by which a series of releases is called.
+    /// Returns the name of the series: the first two numbers.
     pub fn series(self) -> String {
         format!("{}.{}", self.major, self.minor)
     }
@@ -67,7 +69,7 @@ fn read(text: &str) -> Option<NetworkManagerVersion> {
     ends.then_some(NetworkManagerVersion { major, minor, micro })
 }
 
-/// The number at the beginning of a text, and what follows it.
+/// Splits the number at the beginning of a text from what follows it.
 fn number(text: &str) -> Option<(u16, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
@@ -80,19 +82,7 @@ impl fmt::Display for NetworkManagerVersion {
     }
 }
 
-impl TryFrom<String> for NetworkManagerVersion {
-    type Error = NetworkManagerVersionError;
-
-    fn try_from(text: String) -> Result<Self, NetworkManagerVersionError> {
-        text.parse()
-    }
-}
-
-impl From<NetworkManagerVersion> for String {
-    fn from(version: NetworkManagerVersion) -> Self {
-        version.to_string()
-    }
-}
+serde_as_text!(NetworkManagerVersion, NetworkManagerVersionError);
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,18 @@
-//! A host's network as the files that a system takes.
+//! The files that configure a host's network.
 
+mod file_name;
 mod keyfile;
 mod manager_version;
 mod networkd_unit;
 
 use serde::Serialize;
 
-pub use keyfile::{Keyfile, KeyfileName, KeyfileNameError};
+pub use file_name::NetworkFileNameError;
+pub use keyfile::{Keyfile, KeyfileName};
 pub use manager_version::{NetworkManagerVersion, NetworkManagerVersionError};
-pub use networkd_unit::{NetworkdUnit, NetworkdUnitName, NetworkdUnitNameError};
+pub use networkd_unit::{NetworkdUnit, NetworkdUnitName};
 
-/// In what form a system takes its network configuration.
+/// The form in which a system reads its network configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkFiles {
@@ -19,8 +21,8 @@ pub enum NetworkFiles {
     Keyfiles,
     /// Units of systemd-networkd.
     NetworkdUnits,
-    /// `OpenStack`'s `network_data.json`, which data drives have.
+    /// `OpenStack`'s `network_data.json`, on a data drive.
     NetworkData,
-    /// cloud-init's `network-config`, which data drives have.
+    /// cloud-init's `network-config`, on a data drive.
     NetworkConfig,
 }

@@ -5,42 +5,23 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::file_name::{self, NetworkFileNameError};
 use crate::checked_text;
 
-/// Why a text is not the name of a unit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is not the name of a systemd-networkd unit: {reason}")]
-pub struct NetworkdUnitNameError {
-    name: String,
-    reason: &'static str,
-}
-
 /// The base name of a unit, such as `10-eth0.network`: letters, digits, `.`, `_`, `@` and `-` only, no leading dot,
-/// `.network`, `.netdev` or `.link` at the end, 255 bytes at most.
+/// `.network`, `.netdev` or `.link` at the end, at most 255 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NetworkdUnitName(String);
 
-checked_text!(NetworkdUnitName, NetworkdUnitNameError);
+checked_text!(NetworkdUnitName, NetworkFileNameError);
 
 impl FromStr for NetworkdUnitName {
-    type Err = NetworkdUnitNameError;
+    type Err = NetworkFileNameError;
 
-    fn from_str(name: &str) -> Result<Self, NetworkdUnitNameError> {
-        let refuse = |reason| Err(NetworkdUnitNameError { name: name.chars().take(256).collect(), reason });
-        let Some((stem, "network" | "netdev" | "link")) = name.rsplit_once('.') else {
-            return refuse("it does not end in .network, .netdev or .link");
-        };
-        if stem.is_empty() || stem.starts_with('.') {
-            return refuse("nothing, or a dot, stands at its beginning");
-        }
-        if name.len() > 255 {
-            return refuse("it is longer than 255 bytes");
-        }
-        if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'@' | b'-')) {
-            return refuse("only letters, digits, '.', '_', '@' and '-' are allowed");
-        }
-        Ok(Self(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, NetworkFileNameError> {
+        file_name::check(name, "the name of a systemd-networkd unit", &[".network", ".netdev", ".link"], "_@-")
+            .map(Self)
     }
 }
 
@@ -48,14 +29,14 @@ impl FromStr for NetworkdUnitName {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkdUnit {
-    /// Its file name.
+    /// The file name.
     pub name: NetworkdUnitName,
-    /// Its content.
+    /// The content of the file.
     pub content: String,
 }
 
 impl fmt::Debug for NetworkdUnit {
-    /// Without the content, which may hold keys.
+    /// Leaves the content out, because it may contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NetworkdUnit").field("name", &self.name).finish_non_exhaustive()
     }

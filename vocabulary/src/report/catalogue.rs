@@ -1,10 +1,10 @@
 //! Explains every code of a finding: what happens on the host, and how to fix it.
 //!
-//! The texts are in `catalogue/*.yaml`, one file a subject; the build script reads them. A debug assertion in
+//! The texts are in `catalogue/*.yaml`, one file for each subject. The build script reads them. A debug assertion in
 //! [`Report`](super::Report) and tests make sure that every code has an explanation, and that every explanation is used.
 //! `docs/reference/findings.md` is generated from them: `UPDATE_GOLDEN=1 cargo test -p hosts catalogue`.
 
-/// What the findings of one code have in common.
+/// The explanation of one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Explanation {
     /// The code, in kebab case.
@@ -16,7 +16,7 @@ pub struct Explanation {
     pub effect: &'static str,
     /// What to change.
     pub fix: &'static str,
-    /// A correct part of a document, in YAML.
+    /// A correct example, in YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<&'static str>,
 }

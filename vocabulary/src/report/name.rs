@@ -1,10 +1,10 @@
-//! Short texts that need no allocation.
+//! Texts that are stored inline if they are short.
 
 use std::cmp::Ordering;
 
 const INLINE: usize = 22;
 
-/// The text of a step. Nearly all keys of documents are short, and a path is made for every one of them.
+/// The text of a step. Nearly all keys of documents are short, so that the path of a member needs no allocation for its key.
 #[derive(Debug, Clone)]
 pub(super) enum Name {
     Short([u8; INLINE], u8),
@@ -32,7 +32,7 @@ impl Name {
         }
     }
 
-    /// Compared as bytes, which gives the same order as the texts do, without their being validated again.
+    /// Returns the bytes, whose order is that of the texts. Comparing them saves the validation of UTF-8.
     fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Short(bytes, length) => bytes.get(..usize::from(*length)).unwrap_or_default(),

@@ -1,51 +1,51 @@
-//! Where the parts of a document come from that was put together, or translated, from others.
+//! Where the parts of a translated or merged document come from.
 
 use std::collections::BTreeMap;
 
 use super::DocumentPath;
 
-/// Parts of a document, and where in the user's documents they come from.
+/// The parts of a document, each with the place in the user's documents that it comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origins(BTreeMap<DocumentPath, Origin>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
-    /// The part stands there as it is.
+    /// The part is a copy of what the user wrote there, so that paths inside it lead on.
     Moved(DocumentPath),
-    /// The part was made of what stands there, and inside it the two have nothing in common.
+    /// The part was made from what the user wrote there, and has a structure of its own.
     Made(DocumentPath),
 }
 
 impl Origins {
-    /// The part at `part` stands at `origin` as it is.
+    /// Notes that the part at `part` is a copy of what is at `origin`.
     pub fn moved(&mut self, part: DocumentPath, origin: DocumentPath) {
         self.0.entry(part).or_insert(Origin::Moved(origin));
     }
 
-    /// The part at `part` was made of what stands at `origin`.
+    /// Notes that the part at `part` was made from what is at `origin`.
     pub fn made(&mut self, part: DocumentPath, origin: DocumentPath) {
         self.0.entry(part).or_insert(Origin::Made(origin));
     }
 
-    /// The part at `part` is what was at `was` before in the same document.
+    /// Notes that the part at `part` was at `was` before, in the same document.
     pub fn renamed(&mut self, part: DocumentPath, was: &DocumentPath) {
         let origin = self.smallest(was).unwrap_or_else(|| Origin::Moved(was.clone()));
         self.0.entry(part).or_insert(origin);
     }
 
-    /// Whether every part stands where it is.
+    /// Whether the whole document is as the user wrote it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Where what stands at `path` comes from: by the smallest part that it is in; none where it is in none.
+    /// Returns where the value at `path` comes from, according to the smallest part that contains it.
     pub fn of(&self, path: &DocumentPath) -> Option<DocumentPath> {
         self.smallest(path).map(|origin| match origin {
             Origin::Moved(origin) | Origin::Made(origin) => origin,
         })
     }
 
-    /// What stands at `path`, as a part of its own.
+    /// Returns the origin of the value at `path`, according to the smallest part that contains it.
     fn smallest(&self, path: &DocumentPath) -> Option<Origin> {
         let (top, origin) = path.tops().find_map(|top| Some((top, self.0.get(top)?)))?;
         Some(match origin {
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(of(interface(10)), None);
     }
 
-    /// A document of a few megabytes has that many; looked through one by one they would take minutes.
+    /// A document of a few megabytes has that many parts. A linear search would take minutes.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the library has no clock; this test has one")]
     fn a_great_many_parts_are_found_at_once() {

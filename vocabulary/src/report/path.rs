@@ -1,4 +1,4 @@
-//! The way to a place in a user's documents.
+//! Paths to places in a user's documents.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use serde::{Serialize, Serializer};
 
 use super::name::Name;
 
-/// Where in the user's documents something stands. Displayed as a person would write it:
+/// A place in the user's documents, displayed as
 /// `Secret/worker-0-network: stringData.nmstate: interfaces[0].ipv4.address[1].ip`.
 ///
-/// A colon separates documents: an object in a stream from what is inside it, and a document that is
-/// held as text in another (NMState in a Secret) from the key that holds it.
+/// A colon separates documents: an object in a stream from its members, and a document that another one contains as text
+/// (NMState in a Secret) from the key that holds it.
 ///
-/// Paths share their beginnings: dayone makes one for every member of every host, and nearly all of them for nothing.
+/// Paths share their beginnings to be cheap: dayone makes one for every member of every host, and shows few of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocumentPath(Option<Arc<Node>>);
 
-/// The last step stands first, because it tells most paths apart.
+/// The last step comes first, because most paths differ there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Node {
     step: Step,
@@ -38,7 +38,7 @@ enum Kind {
     Index(usize),
 }
 
-/// A document that stands for a row of another document's table.
+/// A document that was made from a row of another document's table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     document: String,
@@ -46,22 +46,22 @@ struct Row {
 }
 
 impl Step {
-    /// The key of a mapping that it leads by.
+    /// Returns the key, if the step leads to a member of a mapping.
     pub fn as_key(&self) -> Option<&str> {
         if let Kind::Key(key) = &self.0 { Some(key.as_str()) } else { None }
     }
 
-    /// The index in a sequence (from 0) that it leads by.
+    /// Returns the index (from 0), if the step leads to an element of a sequence.
     pub fn as_index(&self) -> Option<usize> {
         if let Kind::Index(index) = self.0 { Some(index) } else { None }
     }
 
-    /// The number of the document in a stream (from 1) that it leads into.
+    /// Returns the number (from 1), if the step leads to a document in a stream.
     pub fn as_document_number(&self) -> Option<usize> {
         if let Kind::Numbered(number) = self.0 { Some(number) } else { None }
     }
 
-    /// The first label of the row that it leads to: the name of a fleet's host.
+    /// Returns the first label, if the step leads to a row: the name of a fleet's host.
     pub(super) fn as_row(&self) -> Option<&str> {
         if let Kind::Row(row) = &self.0 { row.labels.first().map(String::as_str) } else { None }
     }
@@ -72,48 +72,48 @@ impl Step {
 }
 
 impl DocumentPath {
-    /// The top of a document that has no name of its own.
+    /// Returns the top of a document without a name.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// The top of a named document, such as `BareMetalHost/worker-0`.
+    /// Returns the top of a named document, such as `BareMetalHost/worker-0`.
     pub fn document(name: &str) -> Self {
         Self::root().step(Kind::Document(Name::new(name)))
     }
 
-    /// The top of a document that stands for a row of the table in `document`, such as a host of a fleet:
+    /// Returns the top of a document made from a row of the table in `document`, such as a host of a fleet:
     /// `HostFleet/rack (worker-0, hosts.csv line 2)`.
     pub fn row(document: &str, labels: &[&str]) -> Self {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
         Self::root().step(Kind::Row(Box::new(Row { document: document.to_owned(), labels })))
     }
 
-    /// The top of the document `number` (from 1) of the stream at this path.
+    /// Returns the top of document `number` (from 1) of the stream at this path.
     #[must_use]
     pub fn numbered_document(&self, number: usize) -> Self {
         self.step(Kind::Numbered(number))
     }
 
-    /// The member `key` of the mapping at this path.
+    /// Returns the member `key` of the mapping at this path.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         self.step(Kind::Key(Name::new(key)))
     }
 
-    /// The element `index` (from 0) of the sequence at this path.
+    /// Returns the element `index` (from 0) of the sequence at this path.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.step(Kind::Index(index))
     }
 
-    /// The top of the document that is held as text at this path.
+    /// Returns the top of the document that is contained as text at this path.
     #[must_use]
     pub fn embedded_document(&self) -> Self {
         if self.is_document() { self.clone() } else { self.step(Kind::Embedded) }
     }
 
-    /// Whether it is the top of a document.
+    /// Whether the path is the top of a document.
     pub fn is_document(&self) -> bool {
         self.last().is_none_or(Step::is_document)
     }
@@ -122,22 +122,22 @@ impl DocumentPath {
         Self(Some(Arc::new(Node { step: Step(kind), before: self.clone() })))
     }
 
-    /// The last step.
+    /// Returns the last step.
     pub(super) fn last(&self) -> Option<&Step> {
         self.0.as_ref().map(|node| &node.step)
     }
 
-    /// Whether it is at `top`, or inside that.
+    /// Whether the path is `top` or inside it.
     pub fn is_inside(&self, top: &Self) -> bool {
         self.tops().any(|one| one == top)
     }
 
-    /// Every path that this one is inside, itself first and the root last.
+    /// Returns the path itself and every path that contains it, up to the root.
     pub fn tops(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |path| path.0.as_ref().map(|node| &node.before))
     }
 
-    /// The steps that lead from `top` to this path; none where it is not inside `top`.
+    /// Returns the steps that lead from `top` to this path, if `top` contains it.
     pub fn steps_from(&self, top: &Self) -> Option<Vec<&Step>> {
         let mut steps = Vec::new();
         for path in self.tops() {
@@ -150,7 +150,7 @@ impl DocumentPath {
         None
     }
 
-    /// The path that `steps` lead to from this one.
+    /// Returns the path that `steps` lead to from this one.
     #[must_use]
     pub fn followed_by(&self, steps: &[&Step]) -> Self {
         steps.iter().fold(self.clone(), |path, step| match step.0 {
@@ -159,7 +159,7 @@ impl DocumentPath {
         })
     }
 
-    /// What a finding's sentence begins with: with its colon, where the path is a whole document.
+    /// Returns the path as the subject of a finding's sentence: with a colon if it is a whole document.
     pub fn subject(&self) -> String {
         let mut text = String::new();
         for step in self.steps_from(&Self::root()).unwrap_or_default() {
@@ -170,7 +170,7 @@ impl DocumentPath {
 }
 
 impl Step {
-    /// Keys that hold anything but letters, digits, `-`, `_` and `/` are quoted, so that the path stays readable and on one
+    /// Quotes keys with other characters than letters, digits, `-`, `_` and `/`, so that the path stays readable and on one
     /// line.
     fn write(&self, text: &mut String) {
         let separate = |text: &mut String, otherwise| match text.as_bytes().last() {

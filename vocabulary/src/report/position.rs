@@ -1,12 +1,12 @@
-//! Where in a text something stands.
+//! Lines and columns of findings.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A place in a text that the user handed over. Lines and columns count from 1, columns in characters.
+/// A place in one of the user's texts. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct Position {
-    /// The file, where the text was handed over as a file.
+    /// The file, if the text has a file name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
@@ -15,8 +15,8 @@ pub struct Position {
     /// The column.
     #[schema(example = 9)]
     pub column: usize,
-    /// The place within the text that begins here, where a document is held as text whose lines are not those of the file:
-    /// in base64, in quotes, folded.
+    /// The place within the text that begins here, if the lines of that text are not the lines of the file: a document in
+    /// base64, in quotes or folded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<LineColumn>,
 }
@@ -31,7 +31,7 @@ pub struct LineColumn {
 }
 
 impl LineColumn {
-    /// Where a text begins.
+    /// The beginning of a text.
     pub const FIRST: Self = Self { line: 1, column: 1 };
 }
 

@@ -1,40 +1,41 @@
-//! What is said of many hosts of a fleet, and is one mistake in what they have in common.
+//! Findings that many hosts of a fleet share, because the mistake is in their template.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::{Finding, Report, Severity, Step};
 
-/// What findings that say the same have in common.
+/// What equal findings have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     is_error: bool,
     code: &'static str,
-    /// Behind the host.
-    way: Vec<Step>,
+    /// The path below the host.
+    steps: Vec<Step>,
     message: String,
 }
 
-/// How many of the other hosts are named.
+/// How many of the other hosts a finding names.
 const NAMED: usize = 8;
 
-/// A finding, and the other hosts of which the same is to be said.
+/// The other hosts with the same finding.
 struct Others {
+    /// The index of the first host's finding.
     finding: usize,
     count: usize,
-    /// The first of them.
+    /// The names of the first of them.
     names: Vec<String>,
 }
 
-/// Findings about hosts of fleets: the first of each kind, and how many more say the same.
+/// Keeps the first of equal findings about hosts of a fleet, and counts the others.
 #[derive(Default)]
 pub struct Repeated {
     seen: BTreeMap<Key, Others>,
 }
 
 impl Repeated {
-    /// Adds the findings of `from` to `into`, but for those that say of another host of a fleet what one in `into` says of
-    /// the first. Whether any error was added.
+    /// Moves the findings of `from` to `into`, except those that `into` already has for another host of the fleet. Returns
+    /// whether it added an error.
     pub fn add(&mut self, into: &mut Report, mut from: Report) -> bool {
         into.names.append(&mut from.names);
         let mut any = false;
@@ -59,7 +60,7 @@ impl Repeated {
         any
     }
 
-    /// Says in `report`, to which the findings were added, how many hosts each is about.
+    /// Adds to the findings in `report` how many other hosts they apply to.
     pub fn count(self, report: &mut Report) {
         for Others { finding, count, names } in self.seen.into_values().filter(|others| others.count > 0) {
             if let Some(finding) = report.findings.get_mut(finding) {
@@ -73,15 +74,15 @@ impl Repeated {
     }
 }
 
-/// What a finding says, and of which host; none where that is not one of a fleet: `HostFleet/rack (worker-0, hosts.csv line
-/// 2): spec.template…`.
+/// Splits a finding into its key and the name of its host, if its path is that of a host of a fleet, such as
+/// `HostFleet/rack (worker-0, hosts.csv line 2): spec.template`.
 fn key(finding: &Finding) -> Option<(Key, String)> {
     let (host, name) = finding.path.tops().find_map(|top| Some((top, top.last()?.as_row()?)))?;
     let key = Key {
         is_error: finding.severity == Severity::Error,
         code: finding.code,
-        way: finding.path.steps_from(host)?.into_iter().cloned().collect(),
-        // Places in the host's own document.
+        steps: finding.path.steps_from(host)?.into_iter().cloned().collect(),
+        // The message may name other places in the host's document.
         message: finding.message.replace(&host.subject(), ""),
     };
     Some((key, name.to_owned()))

@@ -10,7 +10,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let mut seen: BTreeMap<Identity<'_>, Holders<'_, DocumentPath>> = BTreeMap::new();
     for host in hosts {
         let Some(bmc) = &host.host.bmc else { continue };
-        let path = host.host.places.bmc.key("address");
+        let path = host.host.paths.bmc.key("address");
         let identity = identity(&bmc.address);
         match seen.get_mut(&identity) {
             None => drop(seen.insert(identity, Holders::new(host, path))),
@@ -24,7 +24,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     for host in hosts {
         for (_, address) in addresses(host) {
             if let Some(other) = by_address.get(&address.network.addr()) {
-                let path = other.host.places.bmc.key("address");
+                let path = other.host.paths.bmc.key("address");
                 let message =
                     format!("is {}, which the BMC of {} has ({path})", address.network.addr(), name_of(other));
                 report.error("address-of-bmc", &address.path, message);
@@ -46,7 +46,7 @@ fn gateways(hosts: &[CheckedHost<'_>], by_address: &BTreeMap<IpAddr, &CheckedHos
                 continue;
             };
             if passed.insert(gateway) {
-                let path = other.host.places.bmc.key("address");
+                let path = other.host.paths.bmc.key("address");
                 let message = format!(
                     "names the gateway {gateway}, which is the BMC of {} ({path}); if there is no router at that \
                      address as well, one of the two is wrong",

@@ -31,7 +31,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
 fn macs(host: &CheckedHost<'_>) -> Vec<(MacAddress, DocumentPath)> {
     let spec = host.host;
     let mut macs: Vec<(MacAddress, DocumentPath)> =
-        spec.boot_mac.into_iter().map(|mac| (mac, spec.places.boot_mac.clone())).collect();
+        spec.boot_mac.into_iter().map(|mac| (mac, spec.paths.boot_mac.clone())).collect();
     macs.extend(spec.nics.iter().map(|nic| (nic.mac, nic.path.clone())));
     for interface in &host.topology.interfaces {
         if let Device::Mac(mac) = interface.device {

@@ -29,7 +29,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
     };
     for (address, host) in bmcs::by_address(hosts) {
         if let Some(vip) = vips.get(&address).filter(|_| !cluster.own_load_balancer) {
-            taken(vip, "virtual-ip-of-bmc", "the BMC of", &host.host.places.bmc.key("address"), host);
+            taken(vip, "virtual-ip-of-bmc", "the BMC of", &host.host.paths.bmc.key("address"), host);
         }
     }
     for host in hosts {

@@ -47,7 +47,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 
 /// The NICs that documents know by their MAC addresses: none has one of a group.
 fn nics(network: &Network<'_>, report: &mut Report) {
-    let boot = network.host.boot_mac.map(|mac| (mac, &network.host.places.boot_mac));
+    let boot = network.host.boot_mac.map(|mac| (mac, &network.host.paths.boot_mac));
     let listed = network.host.nics.iter().map(|nic| (nic.mac, &nic.path));
     let identified = network.topology.interfaces.iter().filter_map(|interface| match interface.device {
         Device::Mac(mac) => Some((mac, &interface.path)),

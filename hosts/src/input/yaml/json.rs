@@ -1,4 +1,4 @@
-//! JSON, which is read faster as such than as YAML, and which is not always YAML.
+//! Reads JSON. This is faster than reading it as YAML, and not all JSON is YAML.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,7 +9,7 @@ use vocabulary::report::LineColumn;
 
 use super::{Budget, Problem, mapping};
 
-/// The one value of a JSON text; none where it is no JSON. What it takes more than the budget is a problem.
+/// Reads the value of a JSON text. Returns nothing if the text is not JSON, and a problem if the budget is too small.
 pub(super) fn value(text: &str, budget: &mut Budget) -> Result<Option<Value>, Problem> {
     let reader = Reader { budget: RefCell::new(budget), problem: RefCell::new(None) };
     let mut json = serde_json::Deserializer::from_str(text);
@@ -21,7 +21,7 @@ pub(super) fn value(text: &str, budget: &mut Budget) -> Result<Option<Value>, Pr
     }
 }
 
-/// Builds values, and remembers why it stopped: `serde`'s errors carry only text.
+/// Builds values. It keeps the problem that stopped it, because `serde`'s errors carry only text.
 struct Reader<'a> {
     budget: RefCell<&'a mut Budget>,
     problem: RefCell<Option<Problem>>,
@@ -40,7 +40,7 @@ impl<'de> DeserializeSeed<'de> for &Reader<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.check(|budget| budget.take_nodes(1))?;
+        self.check(|budget| budget.take((1, 0)))?;
         deserializer.deserialize_any(self)
     }
 }

@@ -1,28 +1,29 @@
-//! Members of mappings: given once, and merged.
+//! Members of mappings: duplicate keys and merge keys.
 
 use serde_yaml::mapping::Entry;
 use serde_yaml::{Mapping, Value};
 
-use crate::input::flaw::Flaw;
+use super::InvalidValue;
 use crate::members::get;
 
-/// Adds a member. Of a key that stands twice, nobody knows which value is meant.
+/// Adds a member. If the key appears twice, nobody knows which value is meant, and the value becomes invalid.
 pub(super) fn insert(mapping: &mut Mapping, key: Value, value: Value) {
     match mapping.entry(key) {
         Entry::Vacant(entry) => drop(entry.insert(value)),
-        Entry::Occupied(mut entry) => drop(entry.insert(Flaw::Twice.mark())),
+        Entry::Occupied(mut entry) => drop(entry.insert(InvalidValue::DuplicateKey.mark())),
     }
 }
 
-/// `mapping` with YAML 1.1's merge key `<<` resolved, as `kubectl` does: keys of its own win, then the earlier merge.
-/// A merge key that holds no mappings stays, and is then an unknown key to whoever reads it. With one that is flawed,
-/// nobody knows what the mapping holds.
+/// Resolves YAML 1.1's merge key `<<` as `kubectl` does: the mapping's own keys win, then the earlier merge. A merge key
+/// without mappings stays, as an unknown key. If a merged value is invalid, the whole mapping is.
 pub(super) fn merged(mut mapping: Mapping) -> Value {
     let mergeable = match get(&mapping, "<<") {
         Some(Value::Mapping(_)) => true,
-        Some(Value::Sequence(all)) if all.iter().any(|one| Flaw::of(one).is_some()) => return Flaw::Merge.mark(),
+        Some(Value::Sequence(all)) if all.iter().any(|one| InvalidValue::of(one).is_some()) => {
+            return InvalidValue::UnresolvedMerge.mark();
+        }
         Some(Value::Sequence(all)) => all.iter().all(Value::is_mapping),
-        Some(Value::Tagged(_)) => return Flaw::Merge.mark(),
+        Some(Value::Tagged(_)) => return InvalidValue::UnresolvedMerge.mark(),
         _ => false,
     };
     if !mergeable {

@@ -1,50 +1,54 @@
-//! YAML and JSON text, read within bounds.
+//! Reads YAML and JSON within a budget.
 //!
-//! The parser gives events with positions; [`values`] makes values of them, and [`places`](super::places) finds where
-//! something stands. What aliases multiply is counted before it is copied.
+//! The parser gives events with positions. [`values`] makes values of them; [`positions`](super::positions) finds the
+//! positions of findings. A repeated alias counts against the budget before it is copied.
 
 mod budget;
+pub(super) mod invalid;
 mod json;
 mod mapping;
+pub(super) mod octals;
+pub(super) mod parallel;
 mod problem;
 mod readable;
 mod scalar;
+pub(super) mod split;
 mod values;
 
 use serde_yaml::Value;
 
-use super::division;
-use super::octals::Octal;
-use super::shares;
+use invalid::InvalidValue;
+use octals::Octal;
 
 pub(super) use budget::Budget;
+pub use budget::Limits;
 pub(super) use problem::Problem;
 pub(super) use readable::readable;
 pub(super) use scalar::old_boolean;
 
-/// How many bytes of a long stream one thread reads at a time: enough that to begin costs nothing beside it.
+/// How many bytes of a long stream a thread reads at a time. Starting the work costs nothing compared with that.
 const STREAM: usize = 128 << 10;
 
-/// What the parser leaves out of what we have no use for.
+/// Returns the parser's options.
 pub(super) fn options() -> granit_parser::Options {
     let mut options = granit_parser::Options::default();
     options.set_emit_comments(false);
     options
 }
 
-/// A document as it was read.
+/// A document.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::input) struct Document {
     pub(in crate::input) value: Value,
-    /// What other readers take for other numbers.
+    /// Numbers that other readers read differently.
     pub(in crate::input) octals: Vec<Octal>,
 }
 
-/// All documents of a text: the one JSON value, or the YAML documents, of which empty ones are left out.
+/// Reads the documents of a text: one JSON value, or YAML documents without the empty ones.
 pub(in crate::input) fn documents(text: &[u8], budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     budget.take_bytes(text.len())?;
     let text = readable(text)?;
-    // Where it fails as JSON, what looked like JSON may be YAML in braces, and YAML's reader knows best what is wrong with it.
+    // If it is not JSON, it may be YAML in braces. If it is neither, YAML's reader gives the better error.
     if text.trim_start().starts_with(['{', '[']) {
         let saved = budget.clone();
         if let Some(value) = json::value(text, budget)? {
@@ -55,11 +59,11 @@ pub(in crate::input) fn documents(text: &[u8], budget: &mut Budget) -> Result<Ve
     divided(text, STREAM, budget)
 }
 
-/// The documents of a YAML stream, of which threads read about `size` bytes at a time. What is wrong, and where, is said by
-/// who reads the whole.
+/// Reads the documents of a YAML stream on several threads, about `size` bytes at a time. If there is any problem, one thread
+/// reads the whole stream again to report it.
 pub(in crate::input) fn divided(text: &str, size: usize, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
-    let streams = division::streams(text, size);
-    if let Some((read, left)) = shares::each(&streams, 1, budget, |text, budget| values::documents(text, budget))
+    let streams = split::streams(text, size);
+    if let Some((read, left)) = parallel::each(&streams, 1, budget, |text, budget| values::documents(text, budget))
         && let Ok(documents) = read.into_iter().collect::<Result<Vec<_>, _>>()
     {
         *budget = left;

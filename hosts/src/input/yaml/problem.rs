@@ -1,18 +1,18 @@
-//! Errors of a text as a whole.
+//! Errors that make a whole text unreadable.
 
 use std::fmt;
 
 use granit_parser::{ErrorKind, ScanError};
 use vocabulary::report::LineColumn;
 
-use crate::input::limits::Limits;
+use super::Limits;
 
-/// An error in a text, and its place.
+/// An error in a text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::input) struct Problem {
     pub(in crate::input) code: &'static str,
     pub(in crate::input) position: Option<LineColumn>,
-    /// A sentence without its subject, which is the document. Holds keys of the document, never its values.
+    /// A sentence whose subject is the document. It may contain keys of the document, but no values.
     pub(in crate::input) message: String,
 }
 
@@ -32,14 +32,13 @@ impl Problem {
         Self::new("invalid-yaml", format!("is nested more than {} levels deep", Limits::DEPTH))
     }
 
-    /// What the parser says of `text`. Its sentences are fixed, and hold no more of the text than the one character that they
-    /// are about.
+    /// Makes a problem of the parser's error. Its messages are fixed and contain at most one character of the text.
     pub(super) fn syntax(error: &ScanError, text: &str) -> Self {
         let (line, column) = (error.marker().line(), error.marker().col());
         let tab = text.lines().nth(line.saturating_sub(1)).and_then(|line| line.chars().position(|c| c == '\t'));
         match (error.kind(), tab) {
             (ErrorKind::RecursionLimitExceeded, _) => Self::too_deep().at(LineColumn { line, column: column + 1 }),
-            // The parser's place may be behind the tab.
+            // The parser's position may be behind the tab.
             (ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation, Some(tab)) => {
                 Self::new("invalid-yaml", "is not YAML: a tab where YAML wants spaces")
                     .at(LineColumn { line, column: tab + 1 })
@@ -50,7 +49,7 @@ impl Problem {
         }
     }
 
-    /// The same, at this place.
+    /// Sets the position.
     pub(super) fn at(self, position: LineColumn) -> Self {
         Self { position: Some(position), ..self }
     }

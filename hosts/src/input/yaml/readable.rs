@@ -1,13 +1,13 @@
-//! Bytes as text that a document can be.
+//! Checks that bytes are text that a document can consist of.
 
 use vocabulary::report::LineColumn;
 
 use super::Problem;
 
-/// How many bytes are looked at together, and none by itself.
+/// How many bytes are checked at once, so that the compiler can use vector instructions.
 const AT_ONCE: usize = 256;
 
-/// `text` as UTF-8 without control characters, and without its byte order mark.
+/// Returns the text without its byte order mark. It must be UTF-8 without control characters.
 pub(in crate::input) fn readable(text: &[u8]) -> Result<&str, Problem> {
     let text = str::from_utf8(text).map_err(|error| {
         let before = text.get(..error.valid_up_to()).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(in crate::input) fn readable(text: &[u8]) -> Result<&str, Problem> {
         Problem { position: Some(LineColumn { line, column }), ..Problem::new("not-utf-8", message) }
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // Most texts are ASCII without anything odd, which is seen at once.
+    // Most texts are printable ASCII, and this check is fast.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     if text.as_bytes().chunks(AT_ONCE).all(|bytes| bytes.iter().fold(true, |all, byte| all & is_plain(byte))) {
         return Ok(text);

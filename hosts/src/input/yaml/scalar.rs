@@ -1,20 +1,20 @@
-//! What a scalar means: YAML 1.2's core schema (§10.3.2) as `serde_yaml` and nmstate read it.
+//! The values of scalars: YAML 1.2's core schema (§10.3.2) as `serde_yaml` and nmstate read it.
 
 use granit_parser::{ScalarStyle, Tag};
 use serde_yaml::Value;
 
-use crate::input::flaw::Flaw;
+use super::InvalidValue;
 
-/// What the tags of YAML's own types begin with.
+/// The prefix of the tags of YAML's own types.
 const CORE: &str = "tag:yaml.org,2002:";
 
-/// The value of a scalar, which may be flawed.
+/// Returns the value of a scalar, which may be an invalid one.
 pub(super) fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let Some(tag) = tag else {
         return if style == ScalarStyle::Plain { plain(text) } else { text.into() };
     };
-    if let Some(flaw) = local(tag) {
-        return flaw.mark();
+    if let Some(invalid) = local(tag) {
+        return invalid.mark();
     }
     let core = tag.suffix_in_namespace(CORE);
     let value = match core.as_deref() {
@@ -24,18 +24,18 @@ pub(super) fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value 
         Some("null") => is_null(text).then_some(Value::Null),
         _ => Some(text.into()),
     };
-    value.unwrap_or_else(|| Flaw::Misfit.mark())
+    value.unwrap_or_else(|| InvalidValue::TagMismatch.mark())
 }
 
-/// The flaw of a value with this tag, if the tag is an application's own (`!vault`).
-pub(super) fn local(tag: &Tag) -> Option<Flaw> {
+/// Returns the invalid value for an application's own tag, such as `!vault`.
+pub(super) fn local(tag: &Tag) -> Option<InvalidValue> {
     let name = tag.suffix_in_namespace("!")?;
-    Some(Flaw::Tag(if name.is_empty() { "!".to_owned() } else { name.into_owned() }))
+    Some(InvalidValue::UnknownTag(if name.is_empty() { "!".to_owned() } else { name.into_owned() }))
 }
 
-/// The value of a text without quotes and tag.
+/// Returns the value of a scalar without quotes and tag.
 fn plain(text: &str) -> Value {
-    // Nearly all are words, which are told by how they begin.
+    // Nearly all are words, which the first character shows.
     if text.bytes().next().is_some_and(|first| {
         !matches!(
             first,
@@ -71,7 +71,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number, in the base that it says; flawed where it is beyond 64 bits.
+/// Reads an integer in the base of its prefix. More than 64 bits make it invalid.
 fn integer(text: &str) -> Option<Value> {
     if let Some(number) = unsigned(text, u64::from_str_radix) {
         return Some(number.into());
@@ -80,7 +80,7 @@ fn integer(text: &str) -> Option<Value> {
         return Some(number.into());
     }
     let is_beyond = unsigned(text, u128::from_str_radix).is_some() || negative(text, i128::from_str_radix).is_some();
-    is_beyond.then(|| Flaw::Number.mark())
+    is_beyond.then(|| InvalidValue::IntegerTooLarge.mark())
 }
 
 fn unsigned<T, E>(text: &str, parse: fn(&str, u32) -> Result<T, E>) -> Option<T> {
@@ -98,7 +98,7 @@ fn negative<T, E>(text: &str, parse: fn(&str, u32) -> Result<T, E>) -> Option<T>
     }
 }
 
-/// The digits of a number that says its base, and the base.
+/// Splits the digits of a number from the prefix of its base.
 fn based(text: &str) -> Option<(&str, u32)> {
     let base = |prefix, base| Some((text.strip_prefix(prefix)?, base));
     let (digits, base) = base("0x", 16).or_else(|| base("0o", 8)).or_else(|| base("0b", 2))?;
@@ -109,7 +109,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether zeros stand before the digits: such a text is none of YAML 1.2's numbers.
+/// Whether the digits begin with a zero, which no number of YAML 1.2 does.
 fn is_padded(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     digits.len() > 1 && digits.starts_with('0') && is_digits(digits)
@@ -127,7 +127,7 @@ fn float(text: &str) -> Option<f64> {
     unsigned.parse().ok().filter(|number: &f64| number.is_finite() && !is_signed_twice)
 }
 
-/// The boolean that a text is to YAML 1.1, and no longer to YAML 1.2.
+/// Reads a boolean that YAML 1.1 knows and YAML 1.2 does not.
 pub(in crate::input) fn old_boolean(text: &str) -> Option<bool> {
     let is = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if is(["yes", "on", "y"]) {
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// What `serde_yaml` makes of a scalar, unless its text is more than that.
+    /// Returns what `serde_yaml` makes of a scalar.
     fn peer(text: &str) -> Option<Value> {
         let tagged = format!("- {text}\n");
         match serde_yaml::from_str(&tagged) {
@@ -222,7 +222,7 @@ mod tests {
         }
         assert!(matches!(ours(".nan"), Value::Number(number) if number.is_nan()));
         for beyond in ["18446744073709551616", "-9223372036854775809", "123456789012345678901", "0xFFFFFFFFFFFFFFFFF"] {
-            assert_eq!(Flaw::of(&ours(beyond)), Some(Flaw::Number), "{beyond}");
+            assert_eq!(InvalidValue::of(&ours(beyond)), Some(InvalidValue::IntegerTooLarge), "{beyond}");
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
         #[test]
         fn any_scalar_means_what_it_means_to_nmstate(text in "[-+.0-9a-fxobinftruelNAsy_e~]{1,8}") {
             let peer = peer(&text);
-            // Where the text is an indicator, such as `-`, it is no scalar.
+            // An indicator such as `-` is not a scalar.
             if let Some(peer) = peer.filter(|peer| !peer.is_sequence()) {
                 prop_assert_eq!(ours(&text), peer);
             }

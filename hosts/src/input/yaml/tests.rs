@@ -10,8 +10,6 @@ use serde_yaml::Mapping;
 use vocabulary::report::LineColumn;
 
 use super::*;
-use crate::input::flaw::Flaw;
-use crate::input::limits::Limits;
 
 fn read(text: &str) -> Result<Vec<Value>, Problem> {
     let documents = values::documents(text, &mut Budget::within(Limits::FILES))?;
@@ -31,16 +29,18 @@ fn merged(value: Value) -> Value {
             mapping::merged(members.into_iter().map(|(key, value)| (merged(key), merged(value))).collect::<Mapping>())
         }
         Value::Sequence(items) => items.into_iter().map(merged).collect::<Vec<_>>().into(),
-        Value::Tagged(tagged) => Flaw::Tag(tagged.tag.to_string().trim_start_matches('!').to_owned()).mark(),
+        Value::Tagged(tagged) => {
+            InvalidValue::UnknownTag(tagged.tag.to_string().trim_start_matches('!').to_owned()).mark()
+        }
         other => other,
     }
 }
 
-fn has_flaw(value: &Value) -> bool {
+fn has_invalid(value: &Value) -> bool {
     match value {
-        Value::Mapping(members) => members.iter().any(|(key, value)| has_flaw(key) || has_flaw(value)),
-        Value::Sequence(items) => items.iter().any(has_flaw),
-        other => Flaw::of(other).is_some(),
+        Value::Mapping(members) => members.iter().any(|(key, value)| has_invalid(key) || has_invalid(value)),
+        Value::Sequence(items) => items.iter().any(has_invalid),
+        other => InvalidValue::of(other).is_some(),
     }
 }
 
@@ -66,7 +66,7 @@ fn documents_of_all_fixtures_are_what_they_are_to_nmstate() {
         match (read(text), peer(text)) {
             (Ok(ours), Some(theirs)) => assert_eq!(ours, theirs, "{path}"),
             // Keys that stand twice, and numbers beyond 64 bits, are flaws of their values here.
-            (Ok(ours), None) => assert!(ours.iter().any(has_flaw), "{path}"),
+            (Ok(ours), None) => assert!(ours.iter().any(has_invalid), "{path}"),
             (Err(_), None) => {}
             (Err(problem), Some(_)) => panic!("{path}: {problem}"),
         }
@@ -169,7 +169,7 @@ proptest! {
             // A document that is text alone is refused, whatever it says.
             let is_text = |value: &Value| !value.is_mapping() && !value.is_sequence();
             let is_same = ours == theirs || (ours.iter().all(is_text) && theirs.iter().all(is_text));
-            prop_assert!(is_same || ours.iter().any(has_flaw), "{:?}: {:?} {:?}", text, ours, theirs);
+            prop_assert!(is_same || ours.iter().any(has_invalid), "{:?}: {:?} {:?}", text, ours, theirs);
         }
     }
 }

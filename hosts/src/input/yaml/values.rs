@@ -1,4 +1,4 @@
-//! Values from the events of the parser, within a budget.
+//! Makes values from the parser's events, within a budget.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_yaml::{Mapping, Value};
 use vocabulary::report::LineColumn;
 
+use super::Limits;
+use super::octals::{Octal, OctalStep};
 use super::{Budget, Document, Problem, mapping, options, scalar};
-use crate::input::limits::Limits;
-use crate::input::octals::{Octal, OctalStep};
 
-/// The documents of a YAML stream, empty ones left out.
+/// Reads the documents of a YAML stream, without the empty ones.
 pub(super) fn documents(text: &str, budget: &mut Budget) -> Result<Vec<Document>, Problem> {
     let mut reader = Reader {
         text,
@@ -39,21 +39,21 @@ struct Reader<'t, 'b> {
     parser: Parser<'t, StrInput<'t>>,
     budget: &'b mut Budget,
     anchors: BTreeMap<usize, Anchored>,
-    /// Those of the document that is being read.
+    /// The ambiguous numbers of the current document.
     octals: Vec<Octal>,
 }
 
-/// A value, and how many levels of collections it is.
+/// A value, and how many levels of collections it has.
 struct Read {
     value: Value,
     height: usize,
 }
 
-/// The value of an alias.
+/// The value that an alias repeats.
 struct Anchored {
     value: Value,
     height: usize,
-    /// Values and bytes.
+    /// How many values and bytes of the budget it takes.
     size: (usize, usize),
     octals: Vec<Octal>,
 }
@@ -63,12 +63,12 @@ impl<'t> Reader<'t, '_> {
         self.parser.next().transpose().map_err(|error| Problem::syntax(&error, self.text))
     }
 
-    /// The event after one that cannot be the last.
+    /// Returns the next event, where the stream must not end.
     fn following(&mut self) -> Result<(Event<'t>, Span), Problem> {
         self.next()?.ok_or_else(|| Problem::new("invalid-yaml", "is not YAML: it ends too early"))
     }
 
-    /// The value that begins with `event`, `depth` levels down.
+    /// Reads the value that begins with `event`, `depth` levels below the top.
     fn value(&mut self, event: Event<'t>, span: &Span, is_key: bool, depth: usize) -> Result<Read, Problem> {
         let here = |problem: Problem| if problem.position.is_none() { problem.at(position(span)) } else { problem };
         let (before, noted) = (self.budget.clone(), self.octals.len());
@@ -79,55 +79,47 @@ impl<'t> Reader<'t, '_> {
                 let value = self.scalar(text, style, tag.as_deref(), is_key).map_err(here)?;
                 (Read { value, height: 0 }, anchor)
             }
-            Event::SequenceStart(_, anchor, tag) => {
+            Event::SequenceStart(_, anchor, ref tag) | Event::MappingStart(_, anchor, ref tag) => {
                 self.open(depth).map_err(here)?;
-                let (read, tag) = (self.sequence(depth + 1)?, tag.and_then(|tag| scalar::local(&tag)));
-                (tag.map_or(read, |flaw| Read { value: flaw.mark(), height: 0 }), anchor)
-            }
-            Event::MappingStart(_, anchor, tag) => {
-                self.open(depth).map_err(here)?;
-                let (read, tag) = (self.mapping(depth + 1)?, tag.and_then(|tag| scalar::local(&tag)));
-                (tag.map_or(read, |flaw| Read { value: flaw.mark(), height: 0 }), anchor)
+                let is_mapping = matches!(event, Event::MappingStart(..));
+                let read = if is_mapping { self.mapping(depth + 1)? } else { self.sequence(depth + 1)? };
+                let invalid = tag.as_deref().and_then(scalar::local);
+                (invalid.map_or(read, |invalid| Read { value: invalid.mark(), height: 0 }), anchor)
             }
             _ => return Err(here(Problem::new("invalid-yaml", "is not YAML: a value is missing"))),
         };
         if anchor != 0 {
             let size = self.budget.used_since(&before);
             let octals = self.octals.iter().skip(noted).cloned().collect();
-            // The copy that is kept counts as well.
-            self.take(size).map_err(here)?;
+            // The copy for the aliases takes memory, too.
+            self.budget.take(size).map_err(here)?;
             let Read { value, height } = &read;
             self.anchors.insert(anchor, Anchored { value: value.clone(), height: *height, size, octals });
         }
         Ok(read)
     }
 
-    fn take(&mut self, (nodes, bytes): (usize, usize)) -> Result<(), Problem> {
-        self.budget.take_nodes(nodes)?;
-        self.budget.take_bytes(bytes)
-    }
-
     fn open(&mut self, depth: usize) -> Result<(), Problem> {
-        self.budget.take_nodes(1)?;
+        self.budget.take((1, 0))?;
         if depth < Limits::DEPTH { Ok(()) } else { Err(Problem::too_deep()) }
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) -> Result<Value, Problem> {
-        self.take((1, text.len()))?;
+        self.budget.take((1, text.len()))?;
         if !is_key && tag.is_none() && style == ScalarStyle::Plain {
             self.octals.extend(Octal::of(text));
         }
         Ok(scalar::value(text, style, tag))
     }
 
-    /// A block scalar as it stands: where the text ends within a line of a block, the parser adds the end of that line.
+    /// Removes the line end that the parser adds to a block scalar if the text ends without one.
     fn without_added_line_end<'s>(&self, content: &'s str, style: ScalarStyle, span: &Span) -> &'s str {
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         let is_last = is_block && span.byte_range().is_some_and(|range| range.end >= self.text.len());
         let (true, Some(without)) = (is_last, content.strip_suffix('\n')) else { return content };
         let (line, kept) = (last_line(self.text), last_line(without));
         let is_blank = |line: &str| line.bytes().all(|byte| byte == b' ');
-        // Of a line of spaces, those beyond the block's indentation are content.
+        // In a line of spaces, those behind the block's indentation are content.
         let is_within =
             if is_blank(line) { !kept.is_empty() && is_blank(kept) && line.len() > kept.len() } else { true };
         if is_within { without } else { content }
@@ -137,9 +129,7 @@ impl<'t> Reader<'t, '_> {
         let Some(anchored) = self.anchors.get(&anchor) else {
             return Err(Problem::new("invalid-yaml", "is not YAML: an alias is inside the value that it refers to"));
         };
-        let (nodes, bytes) = anchored.size;
-        self.budget.take_nodes(nodes)?;
-        self.budget.take_bytes(bytes)?;
+        self.budget.take(anchored.size)?;
         if depth + anchored.height > Limits::DEPTH {
             return Err(Problem::too_deep());
         }
@@ -156,7 +146,7 @@ impl<'t> Reader<'t, '_> {
             }
             let noted = self.octals.len();
             let read = self.value(event, &span, false, depth)?;
-            self.led_to(noted, || OctalStep::Index(items.len()));
+            self.add_step(noted, || OctalStep::Index(items.len()));
             height = height.max(read.height);
             items.push(read.value);
         }
@@ -174,15 +164,15 @@ impl<'t> Reader<'t, '_> {
             let noted = self.octals.len();
             let read = self.value(event, &span, false, depth)?;
             if let Value::String(key) = &key.value {
-                self.led_to(noted, || OctalStep::Key(key.clone()));
+                self.add_step(noted, || OctalStep::Key(key.clone()));
             }
             height = height.max(read.height).max(key.height);
             mapping::insert(&mut members, key.value, read.value);
         }
     }
 
-    /// Says of the octals since there were `noted` that they are at the end of one more step.
-    fn led_to(&mut self, noted: usize, step: impl Fn() -> OctalStep) {
+    /// Adds a step to the paths of the numbers that were found since there were `noted`.
+    fn add_step(&mut self, noted: usize, step: impl Fn() -> OctalStep) {
         self.octals.iter_mut().skip(noted).for_each(|octal| octal.below(step()));
     }
 }
@@ -191,7 +181,7 @@ fn position(span: &Span) -> LineColumn {
     LineColumn { line: span.start.line(), column: span.start.col() + 1 }
 }
 
-/// What stands behind the last end of a line.
+/// Returns the text behind the last line end.
 fn last_line(text: &str) -> &str {
     text.rsplit(['\n', '\r']).next().unwrap_or_default()
 }

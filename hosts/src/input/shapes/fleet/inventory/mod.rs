@@ -1,0 +1,226 @@
+//! Ansible inventories: hosts in groups, with variables of both.
+//!
+//! Source: Ansible's user guide, "How to build your inventory" and "Variable precedence"; compared with
+//! `ansible-inventory --list` in the tests. dayone reads only the inventory itself: it ignores `group_vars` and `host_vars`, and
+//! reports Jinja expressions. It also reads the listings that Ansible prints, which have all variables.
+
+mod ini;
+mod pattern;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::table::{Cell, MAX_ROWS, Row, Table};
+use crate::input::listing::{listed, quoted};
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+pub(super) use self::ini::read as read_ini;
+pub(in crate::input) use self::yaml::host_variables;
+pub(super) use self::yaml::read as read_yaml;
+
+/// How many groups an inventory may have.
+const MAX_GROUPS: usize = 2000;
+/// How many variables all hosts together may get.
+const MAX_VALUES: usize = 1_000_000;
+const ALL: &str = "all";
+
+/// Variables by name. A variable without a value hides an inherited one.
+type Variables = BTreeMap<String, Option<Cell>>;
+
+/// An inventory.
+#[derive(Debug, Default)]
+pub(in crate::input::shapes::fleet) struct Inventory {
+    /// In the order of their first mention.
+    hosts: Vec<(String, Variables)>,
+    by_name: BTreeMap<String, usize>,
+    groups: BTreeMap<String, Group>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    variables: Variables,
+    hosts: BTreeSet<usize>,
+    children: BTreeSet<String>,
+}
+
+/// An error in an inventory: a sentence whose subject is the path.
+type Problem = String;
+
+impl Inventory {
+    fn group(&mut self, name: &str) -> Result<&mut Group, Problem> {
+        if self.groups.len() >= MAX_GROUPS && !self.groups.contains_key(name) {
+            return Err(format!("has more than {MAX_GROUPS} groups"));
+        }
+        Ok(self.groups.entry(name.to_owned()).or_default())
+    }
+
+    /// Adds the hosts that a pattern names to a group. For each host, later values win.
+    fn add_hosts(&mut self, group: &str, pattern: &str, variables: &Variables) -> Result<(), Problem> {
+        let (names, port) = pattern::expand(pattern, MAX_ROWS)?;
+        let mut all = variables.clone();
+        if let Some(port) = port {
+            all.entry("ansible_port".to_owned()).or_insert(Some(Cell::Text(port)));
+        }
+        for name in names {
+            let index = self.add_host(&name, &all)?;
+            self.group(group)?.hosts.insert(index);
+        }
+        Ok(())
+    }
+
+    /// Adds a host, or adds variables to a known host, and returns its index.
+    fn add_host(&mut self, name: &str, variables: &Variables) -> Result<usize, Problem> {
+        let index = match self.by_name.get(name) {
+            Some(index) => *index,
+            None if self.hosts.len() == MAX_ROWS => return Err(format!("has more than {MAX_ROWS} hosts; split it")),
+            None => {
+                self.by_name.insert(name.to_owned(), self.hosts.len());
+                self.hosts.push((name.to_owned(), Variables::new()));
+                self.hosts.len() - 1
+            }
+        };
+        if let Some((_, own)) = self.hosts.get_mut(index) {
+            own.extend(variables.iter().map(|(name, cell)| (name.clone(), cell.clone())));
+        }
+        Ok(index)
+    }
+
+    /// Returns how far each group is from `all` on the longest path. It is an error if a group contains itself.
+    fn depths(&self) -> Result<BTreeMap<&str, usize>, Problem> {
+        let mut parents: BTreeMap<&str, usize> = self.groups.keys().map(|name| (name.as_str(), 0)).collect();
+        for child in self.groups.values().flat_map(|group| &group.children) {
+            *parents.entry(child).or_default() += 1;
+        }
+        let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut ready: Vec<&str> = parents.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name).collect();
+        while let Some(name) = ready.pop() {
+            let depth = *depths.entry(name).or_insert(usize::from(name != ALL));
+            for child in self.groups.get(name).into_iter().flat_map(|group| &group.children) {
+                let below = depths.entry(child).or_default();
+                *below = (*below).max(depth + 1);
+                if let Some(count) = parents.get_mut(child.as_str()) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.push(child);
+                    }
+                }
+            }
+        }
+        match parents.iter().find(|(_, count)| **count > 0) {
+            Some((name, _)) => Err(format!("has the group {} inside itself", quoted(*name))),
+            None => Ok(depths),
+        }
+    }
+
+    /// Returns all groups in `top`, including itself.
+    fn inside<'a>(&'a self, top: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![top];
+        while let Some(name) = waiting.pop() {
+            if found.insert(name) {
+                waiting.extend(self.groups.get(name).into_iter().flat_map(|group| &group.children).map(String::as_str));
+            }
+        }
+        found
+    }
+
+    /// Returns the hosts of a group with their variables. A host's own variables win over those of its groups, and those of an
+    /// inner group over those of an outer one.
+    pub(super) fn rows(
+        &self,
+        group: Option<&str>,
+        path: &DocumentPath,
+        report: &mut Report,
+    ) -> Result<Table, Reported> {
+        let mut wrong = |message: Problem| {
+            report.error("fleet-inventory", path, message);
+            Reported
+        };
+        let depths = self.depths().map_err(&mut wrong)?;
+        let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
+            None => None,
+            Some(group) if self.groups.contains_key(group) => {
+                let groups = self.inside(group).into_iter().filter_map(|name| self.groups.get(name));
+                Some(groups.flat_map(|group| &group.hosts).copied().collect())
+            }
+            Some(group) => {
+                let there = listed(self.groups.keys().map(String::as_str).filter(|name| *name != ALL));
+                let message = format!("has no group {}; there are: {there}", quoted(group));
+                return Err(wrong(message));
+            }
+        };
+        // The group that is applied last wins.
+        let mut order: Vec<(usize, i64, &str)> = depths
+            .iter()
+            .map(|(name, depth)| (*depth, self.groups.get(*name).map_or(1, Group::priority), *name))
+            .collect();
+        order.sort_unstable();
+        let mut of_host: Vec<Vec<usize>> = vec![Vec::new(); self.hosts.len()];
+        let mut pairs = 0;
+        for (rank, (.., name)) in order.iter().enumerate() {
+            if *name == ALL || self.groups.get(*name).is_none_or(|group| group.variables.is_empty()) {
+                continue;
+            }
+            for inside in self.inside(name) {
+                for host in self.groups.get(inside).into_iter().flat_map(|group| &group.hosts) {
+                    if let Some(ranks) = of_host.get_mut(*host).filter(|ranks| ranks.last() != Some(&rank)) {
+                        ranks.push(rank);
+                        pairs += 1;
+                    }
+                }
+            }
+            if pairs > MAX_VALUES {
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
+            }
+        }
+        let all = self.groups.get(ALL).map(|group| &group.variables);
+        let mut table = Table::default();
+        let mut values = 0;
+        for (index, (name, own)) in self.hosts.iter().enumerate() {
+            if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&index)) {
+                continue;
+            }
+            let groups = of_host.get(index).into_iter().flatten().filter_map(|rank| order.get(*rank));
+            let inherited = groups.filter_map(|(.., name)| self.groups.get(*name)).map(|group| &group.variables);
+            let mut merged: BTreeMap<&String, &Option<Cell>> = BTreeMap::new();
+            for variables in all.into_iter().chain(inherited).chain([own]) {
+                merged.extend(variables);
+            }
+            let given = merged.into_iter().filter_map(|(name, cell)| Some((name.clone(), cell.clone()?)));
+            let mut cells: BTreeMap<String, Cell> = given.collect();
+            let host = Cell::Text(name.clone());
+            cells.entry("name".to_owned()).or_insert_with(|| host.clone());
+            cells.insert("inventory_hostname".to_owned(), host);
+            values += cells.len();
+            if values > MAX_VALUES {
+                return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
+            }
+            table.rows.push(Row { cells, place: String::new() });
+        }
+        table.collect_columns();
+        Ok(table)
+    }
+}
+
+impl Group {
+    fn priority(&self) -> i64 {
+        match self.variables.get("ansible_group_priority") {
+            Some(Some(Cell::Text(text))) => text.parse().unwrap_or(1),
+            _ => 1,
+        }
+    }
+}
+
+/// Returns the value of a variable that is not an expression.
+fn cell(text: &str) -> Option<Cell> {
+    if ["{{", "{%", "{#"].iter().any(|open| text.contains(open)) {
+        return Some(Cell::Unusable("is a Jinja expression, which only Ansible can evaluate; write the value".into()));
+    }
+    if text.starts_with("$ANSIBLE_VAULT") {
+        return Some(Cell::Unusable(VAULT.into()));
+    }
+    Cell::of_text(text)
+}
+
+/// The message about an encrypted value.
+const VAULT: &str = "is encrypted with Ansible Vault; write the value, or decrypt the inventory first";

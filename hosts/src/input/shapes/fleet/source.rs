@@ -1,0 +1,210 @@
+//! Where the rows of a fleet come from: from the document itself, or from a file that comes with it.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_yaml::{Mapping, Value};
+
+use super::table::{MAX_ROWS, Table};
+use super::{csv, inventory};
+use crate::input::document::Document;
+use crate::input::fields::{Fields, refuse_type};
+use crate::input::listing::listed;
+use crate::input::text::NamedText;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// The members of `spec.hosts` for the rows. There must be exactly one.
+const SOURCES: [&str; 5] = ["values", "csv", "csvFile", "inventory", "inventoryFile"];
+/// The message if there is none.
+pub(super) const WANTED: &str =
+    "does not say where the hosts are; add one of values, csv, csvFile, inventory and inventoryFile";
+
+/// The files that fleets may name.
+#[derive(Default)]
+pub(in crate::input) struct NamedTables<'a> {
+    files: Vec<File<'a>>,
+}
+
+struct File<'a> {
+    /// The user's name for the file, without `.gz`.
+    name: String,
+    path: DocumentPath,
+    content: Content<'a>,
+    used: AtomicBool,
+}
+
+enum Content<'a> {
+    Text(Cow<'a, [u8]>),
+    Inventory(Mapping),
+}
+
+/// Rows, and where they come from.
+pub(super) struct Rows {
+    pub(super) table: Table,
+    pub(super) path: DocumentPath,
+    /// Whether every column should be used. An inventory may have variables for other purposes.
+    pub(super) every_column_counts: bool,
+}
+
+impl<'a> NamedTables<'a> {
+    pub(in crate::input) fn add_text(&mut self, text: NamedText<'a>) {
+        let name = text.name.strip_suffix(".gz").unwrap_or(text.name).to_owned();
+        self.add(name, text.path.clone(), Content::Text(text.content));
+    }
+
+    pub(in crate::input) fn add_inventory(&mut self, document: Document) {
+        self.add(document.path.to_string(), document.path, Content::Inventory(document.value));
+    }
+
+    fn add(&mut self, name: String, path: DocumentPath, content: Content<'a>) {
+        self.files.push(File { name, path, content, used: AtomicBool::new(false) });
+    }
+
+    pub(in crate::input) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
+    fn find(&self, name: &str, fields: &Fields<'_>, key: &str, report: &mut Report) -> Result<&File<'a>, Reported> {
+        let name = name.trim_start_matches("./");
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let ways: [&dyn Fn(&str) -> bool; 3] = [
+            &|path| path.trim_start_matches("./") == name,
+            &|path| path.strip_suffix(name).is_some_and(|before| before.ends_with('/')),
+            &|path| last(path) == last(name),
+        ];
+        for way in ways {
+            let mut found = self.files.iter().filter(|file| way(&file.name));
+            match (found.next(), found.next()) {
+                (None, _) => {}
+                (Some(file), None) => {
+                    file.used.store(true, Ordering::Relaxed);
+                    return Ok(file);
+                }
+                (Some(first), Some(second)) => {
+                    let both = listed([first.name.as_str(), second.name.as_str()].into_iter());
+                    let message =
+                        format!("is {name:?}, and several files have this name: {both}; write more of the path");
+                    return Err(fields.wrong(key, "fleet-file-ambiguous", message, report));
+                }
+            }
+        }
+        let there = listed(self.files.iter().map(|file| file.name.as_str()));
+        let message = format!(
+            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv, \
+             inventories in .ini, .inventory, .yaml or .json)"
+        );
+        Err(fields.wrong(key, "fleet-file-missing", message, report))
+    }
+
+    /// Warns of files that no fleet uses.
+    pub(in crate::input) fn report_unused(&self, report: &mut Report) {
+        for file in self.files.iter().filter(|file| !file.used.load(Ordering::Relaxed)) {
+            report.warning("fleet-file-unused", &file.path, "belongs to no HostFleet, and dayone does not read it");
+        }
+    }
+
+    /// Returns the path of each file and a sentence about it, for inputs without a fleet.
+    pub(in crate::input) fn unread(&self) -> impl Iterator<Item = (&DocumentPath, &'static str)> {
+        self.files.iter().map(|file| match &file.content {
+            Content::Text(_) => (&file.path, "is a table"),
+            Content::Inventory(_) => (&file.path, "is an Ansible inventory"),
+        })
+    }
+}
+
+/// Reads the rows of `hosts`.
+pub(super) fn rows(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut Report) -> Result<Rows, Reported> {
+    let [values, csv, csv_file, inventory, inventory_file] = SOURCES;
+    if unknown_keys(hosts, &[values, csv, csv_file, inventory, inventory_file, "group"], report) {
+        return Err(Reported);
+    }
+    let given: Vec<(&str, &Value)> = SOURCES
+        .iter()
+        .filter_map(|key| Some((*key, hosts.mapping.get(*key).filter(|value| !value.is_null())?)))
+        .collect();
+    let (key, value) = match given.as_slice() {
+        [one] => *one,
+        [] => return Err(report.refuse("fleet-hosts-missing", &hosts.path, WANTED)),
+        several => {
+            let keys = listed(several.iter().map(|(key, _)| *key));
+            let message = format!("says in several ways where the hosts are: {keys}; keep one");
+            return Err(report.refuse("fleet-hosts-missing", &hosts.path, message));
+        }
+    };
+    let group = hosts.text("group", report)?;
+    if group.is_some() && ![inventory, inventory_file].contains(&key) {
+        let message = format!("is for inventories, and the hosts are in {key}");
+        return Err(hosts.wrong("group", "fleet-key-unknown", message, report));
+    }
+    let path = hosts.path.key(key);
+    let rows = match (key, value) {
+        ("values", Value::Sequence(values)) if values.len() > MAX_ROWS => {
+            let message = format!("has more than {MAX_ROWS} hosts; split it");
+            return Err(hosts.wrong(key, "fleet-too-large", message, report));
+        }
+        ("values", Value::Sequence(values)) => {
+            let table = Table::of_values(values, &path, report)?;
+            Rows { table, path, every_column_counts: true }
+        }
+        ("csv", Value::String(text)) => of_csv(text.as_bytes(), "csv", path, report)?,
+        ("inventory", Value::String(text)) => of_ini(text.as_bytes(), group, path, report)?,
+        ("inventory", Value::Mapping(map)) => of_yaml(map, group, path, report)?,
+        ("csvFile" | "inventoryFile", Value::String(name)) if !name.is_empty() => {
+            let Some(name) = hosts.text(key, report)? else { return Err(Reported) };
+            let file = tables.find(name, hosts, key, report)?;
+            let path = file.path.clone();
+            match (&file.content, key) {
+                (Content::Text(text), "csvFile") => of_csv(text, &file.name, path, report)?,
+                (Content::Text(text), _) => of_ini(text, group, path, report)?,
+                (Content::Inventory(map), "inventoryFile") => of_yaml(map, group, path, report)?,
+                (Content::Inventory(_), _) => {
+                    let message = "names an Ansible inventory; write inventoryFile in place of csvFile";
+                    return Err(hosts.wrong(key, "fleet-file-missing", message, report));
+                }
+            }
+        }
+        (_, other) => {
+            let wanted = match key {
+                "values" => "a list with the values of each host",
+                "csv" => "the text of a table",
+                "inventory" => "an inventory, as text in INI form or as a mapping",
+                _ => "the name of a file",
+            };
+            return Err(refuse_type(other, &path, wanted, report));
+        }
+    };
+    if rows.table.rows.is_empty() {
+        return Err(report.refuse("fleet-table-empty", &rows.path, "has no hosts"));
+    }
+    Ok(rows)
+}
+
+fn of_csv(text: &[u8], name: &str, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {
+    let table = csv::read(text, name, &path, report)?;
+    Ok(Rows { table, path, every_column_counts: true })
+}
+
+fn of_ini(text: &[u8], group: Option<&str>, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {
+    let table = inventory::read_ini(text, &path, report)?.rows(group, &path, report)?;
+    Ok(Rows { table, path, every_column_counts: false })
+}
+
+fn of_yaml(map: &Mapping, group: Option<&str>, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {
+    let table = inventory::read_yaml(map, &path, report)?.rows(group, &path, report)?;
+    Ok(Rows { table, path, every_column_counts: false })
+}
+
+/// Reports unknown members. Returns whether there are any.
+pub(super) fn unknown_keys(fields: &Fields<'_>, known: &[&str], report: &mut Report) -> bool {
+    let mut any = false;
+    for key in fields.mapping.keys() {
+        let name = key.as_str().unwrap_or("?");
+        if !known.contains(&name) {
+            let message = format!("is not known here; the keys are {}", known.join(", "));
+            report.error("fleet-key-unknown", &fields.path.key(name), message);
+            any = true;
+        }
+    }
+    any
+}

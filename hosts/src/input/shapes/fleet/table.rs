@@ -1,0 +1,121 @@
+//! The rows of a fleet: one row for each host, with its values by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::Value;
+
+use crate::input::fields::refuse_type;
+use crate::input::yaml::invalid::wrong_type;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// How many hosts a fleet may have.
+pub(super) const MAX_ROWS: usize = 10_000;
+
+/// How long a value may be.
+const MAX_VALUE: usize = 1024;
+
+/// Hosts and their values.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    /// The names of all columns, in their order.
+    pub(super) columns: Vec<String>,
+}
+
+/// The values of one host.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub(super) cells: BTreeMap<String, Cell>,
+    /// Its place for users: `hosts.csv line 18`. Empty if the host's name is enough.
+    pub(super) place: String,
+}
+
+impl Row {
+    /// Returns the host's name.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self.cells.get("name") {
+            Some(Cell::Text(name)) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// A text that is not empty and has no control characters.
+    Text(String),
+    /// A value that dayone cannot use: a sentence whose subject is the value.
+    Unusable(String),
+}
+
+impl Cell {
+    /// Reads a value from text. An empty text is no value.
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return None;
+        }
+        if text.len() > MAX_VALUE {
+            return Some(Self::Unusable(format!("is longer than {MAX_VALUE} bytes")));
+        }
+        Some(match text.chars().find(|c| c.is_control()) {
+            None => Self::Text(text.to_owned()),
+            Some(c) => Self::Unusable(format!("contains the control character U+{:04X}", u32::from(c))),
+        })
+    }
+
+    /// Reads a value from YAML: a text, an integer or a boolean. Other values may not be what the user wrote.
+    pub(super) fn of_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null => None,
+            Value::String(text) => Self::of_text(text),
+            Value::Bool(value) => Some(Self::Text(value.to_string())),
+            Value::Number(number) if number.is_u64() || number.is_i64() => Some(Self::Text(number.to_string())),
+            Value::Number(_) => Some(Self::Unusable("is a floating-point number in YAML; put quotes around it".into())),
+            other => Some(Self::Unusable(wrong_type(other, "a text").1)),
+        }
+    }
+}
+
+impl Table {
+    /// Returns the length of the longest value.
+    pub(super) fn longest(&self) -> usize {
+        let cells = self.rows.iter().flat_map(|row| row.cells.values());
+        cells.map(|cell| if let Cell::Text(text) = cell { text.len() } else { 0 }).max().unwrap_or_default()
+    }
+
+    /// Sets the columns to those of the rows, sorted by name.
+    pub(super) fn collect_columns(&mut self) {
+        let names: BTreeSet<&String> = self.rows.iter().flat_map(|row| row.cells.keys()).collect();
+        self.columns = names.into_iter().cloned().collect();
+    }
+
+    /// Reads a list of mappings, which is at `path`.
+    pub(super) fn of_values(values: &[Value], path: &DocumentPath, report: &mut Report) -> Result<Self, Reported> {
+        let mut table = Self::default();
+        let mut wrong = false;
+        let mut seen = BTreeSet::new();
+        for (index, value) in values.iter().enumerate() {
+            let at = path.index(index);
+            let Value::Mapping(map) = value else {
+                refuse_type(value, &at, "a mapping of a host's values", report);
+                wrong = true;
+                continue;
+            };
+            let mut row = Row { cells: BTreeMap::new(), place: format!("values[{index}]") };
+            for (key, value) in map {
+                let Some(name) = key.as_str() else {
+                    report.error("key-not-text", &at, "has a key that is not text; put quotes around it");
+                    wrong = true;
+                    continue;
+                };
+                if seen.insert(name) {
+                    table.columns.push(name.to_owned());
+                }
+                row.cells.extend(Cell::of_value(value).map(|cell| (name.to_owned(), cell)));
+            }
+            table.rows.push(row);
+        }
+        if wrong { Err(Reported) } else { Ok(table) }
+    }
+}

@@ -1,0 +1,147 @@
+//! Addresses, and network masks in all their notations.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde_yaml::Value;
+
+use crate::family::Family;
+use crate::input::fields::Fields;
+use crate::input::yaml::invalid;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// Returns an example of a network mask.
+fn example(family: Family) -> &'static str {
+    match family {
+        Family::V4 => "255.255.255.0, or 24",
+        Family::V6 => "ffff:ffff:ffff:ffff::, or 64",
+    }
+}
+
+/// Parses the address at `key`, which must be of this family.
+pub(super) fn address(
+    fields: &Fields<'_>,
+    key: &str,
+    family: Family,
+    code: &'static str,
+    report: &mut Report,
+) -> Result<Option<IpAddr>, Reported> {
+    let Some(text) = fields.text(key, report)? else { return Ok(None) };
+    let wrong = || format!("is {text:?}, which is not an {} address", family.name());
+    family.parse(text).map(Some).ok_or_else(|| fields.wrong(key, code, wrong(), report))
+}
+
+/// An address with its network, or a network, with its path.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) network: IpNet,
+    pub(super) path: DocumentPath,
+    /// The path of the length of the prefix.
+    pub(super) length_path: DocumentPath,
+}
+
+/// Reads the address at `key`. Its prefix length is behind a slash or at `netmask`.
+pub(super) fn network(fields: &Fields<'_>, key: &str, family: Family, report: &mut Report) -> Result<Placed, Reported> {
+    let name = family.name();
+    let Some(text) = fields.text(key, report)? else {
+        return Err(fields.wrong(key, "member-missing", format!("is missing: write an {name} address here"), report));
+    };
+    let (address, own) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length)),
+        None => (text, None),
+    };
+    let invalid = format!("is {text:?}, which is not an {name} address");
+    let own = own.map(|length| length.parse().ok().filter(|length| *length <= family.length()));
+    let (Some(address), false) = (family.parse(address), own == Some(None)) else {
+        return Err(fields.wrong(key, "ip-address-invalid", invalid, report));
+    };
+    let mask = mask(fields, family, report)?;
+    let (path, mask_path) = (fields.path.key(key), fields.path.key("netmask"));
+    let (length, length_path) = match (own.flatten(), mask) {
+        (Some(own), Some(mask)) if own != mask => {
+            let message = format!("stands for a prefix of {mask} bits, and {key} says {own}; remove one of the two");
+            return Err(fields.wrong("netmask", "netmask-contradicts-prefix", message, report));
+        }
+        (Some(own), _) => (own, path.clone()),
+        (None, Some(mask)) => (mask, mask_path),
+        // Only the unspecified address is a network without a mask: everything.
+        (None, None) if key == "network" && address.is_unspecified() => (0, path.clone()),
+        (None, None) => {
+            let message = format!(
+                "is missing: without it, dayone does not know the network (write for example {})",
+                example(family)
+            );
+            return Err(fields.wrong("netmask", "netmask-missing", message, report));
+        }
+    };
+    let network = IpNet::new(address, length).map_err(|_| fields.wrong(key, "ip-address-invalid", invalid, report))?;
+    Ok(Placed { network, path, length_path })
+}
+
+/// Returns the prefix length at `netmask`.
+fn mask(fields: &Fields<'_>, family: Family, report: &mut Report) -> Result<Option<u8>, Reported> {
+    let length = match fields.mapping.get("netmask") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) if text.is_empty() => return Ok(None),
+        Some(Value::Number(number)) => number.as_u64().and_then(|length| u8::try_from(length).ok()),
+        Some(Value::String(text)) => length(text, family),
+        Some(other) => {
+            invalid::check(other, &fields.path.key("netmask"), report)?;
+            None
+        }
+    };
+    length.filter(|length| *length <= family.length()).map(Some).ok_or_else(|| {
+        let message =
+            format!("is not an {} mask of ones followed by zeros, such as {}", family.name(), example(family));
+        fields.wrong("netmask", "netmask-invalid", message, report)
+    })
+}
+
+/// Parses a mask: `24`, `/24`, `192.0.2.0/24`, `255.255.255.0` or `ffff:ffff::`.
+fn length(text: &str, family: Family) -> Option<u8> {
+    if let Some((network, length)) = text.split_once('/') {
+        return (network.is_empty() || family.parse(network).is_some()).then(|| length.parse().ok())?;
+    }
+    if let Ok(length) = text.parse() {
+        return Some(length);
+    }
+    ipnet::ip_mask_to_prefix(family.parse(text)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_read_in_every_form_and_must_have_no_holes() {
+        for (text, expected) in [
+            ("24", Some(24)),
+            ("/24", Some(24)),
+            ("192.0.2.0/24", Some(24)),
+            ("255.255.255.0", Some(24)),
+            ("0.0.0.0", Some(0)),
+            ("255.255.255.255", Some(32)),
+            ("255.255.0.255", None),
+            ("255.0.255.0", None),
+            ("0.0.0.255", None),
+            ("ffff::", None),
+            ("x/24", None),
+            ("", None),
+        ] {
+            assert_eq!(length(text, Family::V4), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("64", Some(64)),
+            ("::", Some(0)),
+            ("::0", Some(0)),
+            ("0::0", Some(0)),
+            ("ffff:ffff:ffff:ffff::", Some(64)),
+            ("ffff:ffff:ffff:fff8::", Some(61)),
+            ("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", Some(128)),
+            ("ffff:0:ffff::", None),
+            ("255.255.255.0", None),
+        ] {
+            assert_eq!(length(text, Family::V6), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Bonds: `bond_mode`, `bond_links`, and options, whose keys are `bond_` and the kernel's name.
+
+use serde_yaml::Value;
+
+use super::members;
+use crate::input::fields::Fields;
+use crate::input::listing::quoted;
+use crate::input::yaml::invalid;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// A bond.
+#[derive(Debug)]
+pub(super) struct Bond<'a> {
+    pub(super) mode: String,
+    /// The ids of its ports, with their paths.
+    pub(super) ports: Vec<(&'a str, DocumentPath)>,
+    /// The options: NMState's name, the value and its path.
+    pub(super) options: Vec<(String, &'a Value, DocumentPath)>,
+}
+
+impl Bond<'_> {
+    /// Whether the bond always has the MAC address of its active port.
+    pub(super) fn follows_active_port(&self) -> bool {
+        let active = |value: &Value| matches!(value.as_str(), Some("active" | "1")) || value.as_u64() == Some(1);
+        self.mode == "active-backup"
+            && self.options.iter().any(|(name, value, _)| name == "fail_over_mac" && active(value))
+    }
+}
+
+/// The modes of bonds, in the order of the kernel's numbers.
+const MODES: [&str; 7] =
+    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
+
+/// The name for `802.3ad` in the schemas of nova and ironic: a mistake, which documents must repeat to be valid.
+const SCHEMAS_802_3AD: &str = "802.1ad";
+
+/// The options that NMState knows (nmstate 2.2.62, `BondOptions`).
+const OPTIONS: [&str; 29] = [
+    "ad_actor_sys_prio",
+    "ad_actor_system",
+    "ad_select",
+    "ad_user_port_key",
+    "all_slaves_active",
+    "arp_all_targets",
+    "arp_interval",
+    "arp_ip_target",
+    "arp_missed_max",
+    "arp_validate",
+    "balance_slb",
+    "downdelay",
+    "fail_over_mac",
+    "lacp_active",
+    "lacp_rate",
+    "lp_interval",
+    "miimon",
+    "min_links",
+    "ns_ip6_target",
+    "num_grat_arp",
+    "num_unsol_na",
+    "packets_per_slave",
+    "primary",
+    "primary_reselect",
+    "resend_igmp",
+    "tlb_dynamic_lb",
+    "updelay",
+    "use_carrier",
+    "xmit_hash_policy",
+];
+
+/// Reads the members of a bond that other links do not have.
+pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<'a>, Reported> {
+    let mode = mode(fields, report);
+    let ports = members::texts(fields, "bond_links", report);
+    let is_empty = |links: &Value| links.is_null() || links.as_sequence().is_some_and(Vec::is_empty);
+    if fields.mapping.get("bond_links").is_none_or(is_empty) {
+        let message = "is missing or empty: a bond without links has no NIC to send by";
+        return Err(fields.wrong("bond_links", "member-missing", message, report));
+    }
+    let mut options = Vec::new();
+    for (key, value) in fields.mapping {
+        let Some(key) = key.as_str() else { continue };
+        let Some(option) = option_name(key) else { continue };
+        let path = fields.path.key(key);
+        let is_empty = value.is_null() || value.as_str() == Some("");
+        if matches!(key, "bond_mode" | "bond_links") || is_empty {
+            continue;
+        }
+        if OPTIONS.contains(&option.as_str()) {
+            invalid::check(value, &path, report)?;
+            options.push((option, value, path));
+        } else {
+            let message = format!("is not used: NMState knows no bond option {}", quoted(option.as_str()));
+            report.warning("bond-option-unknown", &path, message);
+        }
+    }
+    Ok(Bond { mode: mode?, ports, options })
+}
+
+/// Returns the option that a member sets. cloud-init reads hyphens, too.
+pub(super) fn option_name(key: &str) -> Option<String> {
+    Some(key.strip_prefix("bond_").or_else(|| key.strip_prefix("bond-"))?.replace('-', "_"))
+}
+
+fn mode(fields: &Fields<'_>, report: &mut Report) -> Result<String, Reported> {
+    let found = match fields.mapping.get("bond_mode") {
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => fields.text("bond_mode", report)?.map(str::to_owned),
+    };
+    let known = || format!("use one of {}", MODES.join(", "));
+    let Some(found) = found else {
+        return Err(fields.wrong("bond_mode", "member-missing", format!("is missing; {}", known()), report));
+    };
+    if found == SCHEMAS_802_3AD {
+        let message = "is 802.1ad, which dayone reads as 802.3ad: OpenStack's schema misspells it, and no bond mode \
+                       is 802.1ad";
+        report.warning("bond-mode-misspelt", &fields.path.key("bond_mode"), message);
+        return Ok("802.3ad".to_owned());
+    }
+    let by_number = found.parse().ok().and_then(|number: usize| MODES.get(number));
+    if let Some(mode) = by_number.or_else(|| MODES.iter().find(|mode| **mode == found)) {
+        return Ok((*mode).to_owned());
+    }
+    let message = format!("is {found:?}, which is not a bond mode; {}", known());
+    Err(fields.wrong("bond_mode", "bond-mode-unknown", message, report))
+}

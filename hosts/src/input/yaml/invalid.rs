@@ -1,0 +1,175 @@
+//! Values that dayone cannot use: duplicate keys, unknown tags, integers of more than 64 bits.
+//!
+//! Such a value may be in an annotation that nobody reads, and must not keep dayone from reading the rest of a stream. So
+//! the reader of the text leaves a mark in place of the value, and the code that needs the value reports it. No mark leaves
+//! [`crate::input`]: before a value is passed on unchanged, [`check`] looks for marks in it.
+
+use serde_yaml::value::{Tag, TaggedValue};
+use serde_yaml::{Mapping, Value};
+
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// The prefix of the tags of marks. YAML text cannot contain it, so no document can forge a mark.
+const MARK: char = '\0';
+/// How many characters of a tag a message shows.
+const SHOWN: usize = 80;
+
+/// Why dayone cannot use a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::input) enum InvalidValue {
+    /// Its key appears twice in one mapping.
+    DuplicateKey,
+    /// It has a tag of this name, without the `!`.
+    UnknownTag(String),
+    /// It does not fit its tag, such as `!!int one`.
+    TagMismatch,
+    /// It is an integer of more than 64 bits.
+    IntegerTooLarge,
+    /// It is a mapping with a merge key (`<<`) that dayone cannot resolve, so its members are unknown.
+    UnresolvedMerge,
+}
+
+impl InvalidValue {
+    /// Returns the mark. It contains no number, text or collection, so that code that looks through tags finds no value.
+    pub(super) fn mark(&self) -> Value {
+        let (letter, tag) = match self {
+            Self::DuplicateKey => ('k', ""),
+            Self::UnknownTag(tag) => ('t', tag.as_str()),
+            Self::TagMismatch => ('f', ""),
+            Self::IntegerTooLarge => ('n', ""),
+            Self::UnresolvedMerge => ('m', ""),
+        };
+        let tag: String = [MARK, letter].into_iter().chain(tag.chars().take(SHOWN)).collect();
+        Value::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value: f64::NAN.into() }))
+    }
+
+    /// Returns what the mark `value` stands for.
+    pub(in crate::input) fn of(value: &Value) -> Option<Self> {
+        let Value::Tagged(tagged) = value else { return None };
+        let tag = tagged.tag.to_string();
+        let tag = tag.strip_prefix('!').unwrap_or(&tag);
+        let Some(mark) = tag.strip_prefix(MARK) else { return Some(Self::UnknownTag(tag.to_owned())) };
+        let mut rest = mark.chars();
+        Some(match rest.next() {
+            Some('k') => Self::DuplicateKey,
+            Some('f') => Self::TagMismatch,
+            Some('n') => Self::IntegerTooLarge,
+            Some('m') => Self::UnresolvedMerge,
+            _ => Self::UnknownTag(rest.collect()),
+        })
+    }
+
+    /// Returns the code of the finding, and a sentence whose subject is the path of the value.
+    pub(in crate::input) fn code_and_message(&self) -> (&'static str, String) {
+        match self {
+            Self::DuplicateKey => ("duplicate-key", "appears twice in one mapping; remove one of the two".to_owned()),
+            Self::UnknownTag(tag) if tag == "vault" => (
+                "unknown-tag",
+                "has the YAML tag \"!vault\": Ansible Vault has encrypted the value; decrypt it first".to_owned(),
+            ),
+            Self::UnknownTag(tag) => {
+                ("unknown-tag", format!("has the YAML tag {:?}, which dayone does not know", format!("!{tag}")))
+            }
+            Self::TagMismatch => ("wrong-type", "does not fit its YAML tag".to_owned()),
+            Self::IntegerTooLarge => (
+                "wrong-type",
+                "is an integer of more than 64 bits, which dayone cannot read exactly; put quotes around it if it is \
+                 text"
+                    .to_owned(),
+            ),
+            Self::UnresolvedMerge => (
+                "duplicate-key",
+                "has a merge key (<<) that dayone cannot resolve: it appears twice, or it merges a value with a YAML \
+                 tag; list several mappings as `<<: [*a, *b]`"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// Returns the code and the sentence for `value`, where `wanted` should be.
+pub(in crate::input) fn wrong_type(value: &Value, wanted: &str) -> (&'static str, String) {
+    match InvalidValue::of(value) {
+        Some(invalid) => invalid.code_and_message(),
+        None => ("wrong-type", format!("is {}; {wanted} belongs here", kind_of(value))),
+    }
+}
+
+/// Returns the kind of a value, for a sentence.
+pub(in crate::input) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "true or false without quotes",
+        Value::Number(_) => "a number without quotes",
+        Value::String(_) => "a text",
+        Value::Sequence(_) => "a list",
+        Value::Mapping(_) => "a mapping",
+        Value::Tagged(_) => "a value with a tag",
+    }
+}
+
+/// Reports every mark inside `value`, which is at `path`. The recursion ends, because the reader limits the depth.
+pub(in crate::input) fn check(value: &Value, path: &DocumentPath, report: &mut Report) -> Result<(), Reported> {
+    let mut result = Ok(());
+    match value {
+        Value::Mapping(members) => result = check_members(members, path, report),
+        Value::Sequence(items) => {
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| may_be_marked(item)) {
+                result = result.and(check(item, &path.index(index), report));
+            }
+        }
+        _ => {
+            if let Some(invalid) = InvalidValue::of(value) {
+                let (code, message) = invalid.code_and_message();
+                result = Err(report.refuse(code, path, message));
+            }
+        }
+    }
+    result
+}
+
+/// [`check`] for the members of a mapping.
+pub(in crate::input) fn check_members(
+    members: &Mapping,
+    path: &DocumentPath,
+    report: &mut Report,
+) -> Result<(), Reported> {
+    let mut result = Ok(());
+    for (key, value) in members {
+        if let Some(invalid) = InvalidValue::of(key) {
+            let (code, message) = invalid.code_and_message();
+            result = Err(report.refuse(code, path, format!("has a key that {message}")));
+        }
+        if may_be_marked(value) {
+            result = result.and(check(value, &path.key(key.as_str().unwrap_or("?")), report));
+        }
+    }
+    result
+}
+
+/// Whether a mark can be here. Making a path costs more than this look.
+fn may_be_marked(value: &Value) -> bool {
+    matches!(value, Value::Mapping(_) | Value::Sequence(_) | Value::Tagged(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_keeps_its_reason_and_has_no_value() {
+        for invalid in [
+            InvalidValue::DuplicateKey,
+            InvalidValue::UnknownTag("vault".to_owned()),
+            InvalidValue::TagMismatch,
+            InvalidValue::IntegerTooLarge,
+            InvalidValue::UnresolvedMerge,
+        ] {
+            let mark = invalid.mark();
+            assert_eq!(InvalidValue::of(&mark), Some(invalid));
+            assert!(!mark.is_null() && !mark.is_mapping() && !mark.is_sequence() && !mark.is_bool());
+            assert!(mark.as_str().is_none() && mark.as_u64().is_none() && mark.as_i64().is_none());
+        }
+        assert_eq!(InvalidValue::of(&Value::Null), None);
+    }
+}

@@ -56,7 +56,7 @@ pub(super) enum Values {
 pub(super) struct Findings<'r> {
     report: &'r mut Report,
     form: &'static Form,
-    told: BTreeSet<DocumentPath>,
+    reported: BTreeSet<DocumentPath>,
 }
 
 impl Section {
@@ -90,8 +90,8 @@ impl Values {
 impl<'r> Findings<'r> {
     pub(super) fn new(report: &'r mut Report, form: &'static Form) -> Self {
         let effectless = |code| matches!(code, "reported-only" | "not-in-keyfiles");
-        let told = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
-        Self { report, form, told }
+        let reported = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
+        Self { report, form, reported }
     }
 
     /// What stands at `path` cannot be said.
@@ -105,7 +105,7 @@ impl<'r> Findings<'r> {
     }
 
     /// Refuses every key of the document that the form cannot say, and every value.
-    pub(super) fn refuse_what_is_unsayable(&mut self, document: &Mapping, path: &DocumentPath) {
+    pub(super) fn refuse_unsupported(&mut self, document: &Mapping, path: &DocumentPath) {
         self.mapping("", document, path);
     }
 
@@ -165,7 +165,7 @@ impl<'r> Findings<'r> {
 
     /// Refuses a key, unless it has no effect anyway.
     pub(super) fn refuse_key(&mut self, key: &str, path: &DocumentPath, why: &str) {
-        if !self.told.contains(path) {
+        if !self.reported.contains(path) {
             let reason = self.form.reasons.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
             self.refuse(path, reason);
         }

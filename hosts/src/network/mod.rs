@@ -9,17 +9,16 @@
 pub mod cloud;
 mod dns;
 pub(crate) mod engine;
-mod escape;
-mod fields;
 mod files;
 mod form;
-mod given;
 mod names;
 pub mod networkd;
 pub(crate) mod nics;
 mod parts;
 mod ports;
+mod profiles;
 mod rules;
+mod user_keyfiles;
 
 use std::borrow::Cow;
 
@@ -86,7 +85,7 @@ fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt
             let (converted, report) = reported(host, document, release, |_, _, _| Some(()));
             (converted.map(|(network, ())| network), report)
         }
-        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles, release),
+        NetworkDocument::Keyfiles(keyfiles) => user_keyfiles::convert(host, keyfiles, release),
     }
 }
 
@@ -187,7 +186,7 @@ fn from_nmstate<T>(
     let message =
         format!("is a NetworkManager keyfile, and the system needs {form}, which dayone makes only from NMState");
     report.error("keyfiles-need-networkmanager", &host.network.path(), message);
-    let topology = match given::convert(host, documents, Release::of(None)).0 {
+    let topology = match user_keyfiles::convert(host, documents, Release::of(None)).0 {
         Ok(network) => Some(Box::new(network.topology)),
         Err(topology) => topology,
     };
@@ -284,17 +283,18 @@ impl Checked<'_> {
             return None;
         }
         let named = ports::by_name(&prepared, interfaces);
-        let mut files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        let mut profiles = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
         if let Some(named) = named {
-            ports::complete(&mut files, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
+            ports::complete(&mut profiles, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
         }
-        dns::check(&files, &self.document, path, report);
-        holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+        dns::check(&profiles, &self.document, path, report);
+        holders.check(&profiles, path, report);
         if report.has_errors() {
             return None;
         }
-        let finish = |(name, content): (String, String)| (name, escape::escape(holders.settle(content)));
-        let keyfiles = names::name_files(files.into_iter().map(finish).collect());
+        holders.settle(&mut profiles);
+        let keyfiles =
+            names::name_files(profiles.iter().map(|profile| (profile.name.clone(), profile.render())).collect());
         if keyfiles.is_empty() {
             report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
             return None;

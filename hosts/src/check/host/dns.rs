@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::{Network, families, gateways, rules};
 use crate::check::address::{self, Unusable};
-use crate::model::{Interface, Kind, MAIN_TABLE, RouteKind};
+use crate::model::{Family, Interface, Kind, MAIN_TABLE, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -109,7 +109,7 @@ fn reach(network: &Network<'_>, address: IpAddr) -> Reach {
         if !is_apart && rules::lead_to(network, table, address) { Reach::Reached } else { Reach::Apart }
     };
     let connected = network.active().filter_map(|interface| {
-        let ip = if address.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+        let ip = interface.ip(Family::of(address));
         // What the network gives may lead anywhere.
         let is_there = ip.is_automatic() || ip.addresses.iter().any(|own| own.network.contains(&address));
         is_there.then(|| looked_up(interface, ip.automatic_table))

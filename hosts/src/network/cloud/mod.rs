@@ -1,7 +1,7 @@
 //! From NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
 //! netplan's. For data images, where neither keyfiles nor units are read.
 //!
-//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: `sayable` lists
+//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: `supported` lists
 //! the keys that both can say, and what a writer finds no words for it refuses at its place in the model. The checks of
 //! [`super::convert`] come first, nmstate's own engine among them.
 
@@ -9,13 +9,13 @@ mod netplan;
 mod network;
 mod object;
 mod openstack;
-mod sayable;
+mod supported;
 
 #[cfg(test)]
 mod tests;
 
 use self::network::Network;
-use self::sayable::{NETPLAN, OPENSTACK};
+use self::supported::{NETPLAN, OPENSTACK};
 use super::form::{Findings, Form};
 use super::{Attempt, Checked};
 use crate::model::Topology;
@@ -73,7 +73,7 @@ fn convert_into(
     let interfaces = checked.interfaces(path);
     let topology = checked.topology(&interfaces, path);
     let mut findings = Findings::new(report, form);
-    findings.refuse_what_is_unsayable(&checked.document, path);
+    findings.refuse_unsupported(&checked.document, path);
     findings.refuse_two_macs(&interfaces, &topology);
     let network = Network::of(&topology, path, &mut findings);
     if report.has_errors() {

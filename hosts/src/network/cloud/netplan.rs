@@ -31,9 +31,26 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
 
 fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
     let Device { interface, routes, servers } = device;
-    // The document says what it is called, and the list of what can be said what of the others there is.
-    let Interface { name: _, label: _, path: _, device, kind, active: _, mac, mtu, controller: _, ports, ipv4, ipv6 } =
-        interface.as_ref();
+    // The key of the device is its name. The list of keys that can be expressed allows only the defaults of the others.
+    let Interface {
+        name: _,
+        label: _,
+        path: _,
+        device,
+        kind,
+        active: _,
+        mac,
+        mtu,
+        description: _,
+        promiscuous: _,
+        lldp: _,
+        wait_ip: _,
+        bridge_port: _,
+        controller: _,
+        ports,
+        ipv4,
+        ipv6,
+    } = interface.as_ref();
     let mut written = Object::default();
     if let FoundBy::Mac(mac) = device {
         written.set("match", json!({"macaddress": mac.to_string()}));
@@ -48,7 +65,17 @@ fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
             written.set("interfaces", ports());
             written.set("parameters", bridge(options));
         }
-        Kind::Vlan(Vlan { parent, id }) => {
+        Kind::Vlan(Vlan {
+            parent,
+            id,
+            // The only values that can be expressed are the defaults.
+            protocol: _,
+            registration: _,
+            loose_binding: _,
+            reorder_headers: _,
+            ingress_priorities: _,
+            egress_priorities: _,
+        }) => {
             written.set("id", *id);
             written.set("link", network.label(parent));
         }
@@ -96,8 +123,20 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
 }
 
 fn bridge(bridge: &Bridge) -> Object {
-    // Without settings of a port's VLANs, which are refused, nothing keeps VLANs apart.
-    let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _ } = bridge;
+    // The list of keys that can be expressed has none of the others.
+    let Bridge {
+        stp,
+        forward_delay,
+        hello_time,
+        max_age,
+        priority,
+        vlan_filtering: _,
+        ageing_time: _,
+        group_forward_mask: _,
+        multicast_snooping: _,
+        multicast_querier: _,
+        vlan_protocol: _,
+    } = bridge;
     let mut parameters = Object::default();
     parameters.set("stp", *stp);
     parameters.set_some("forward-delay", *forward_delay);

@@ -1,7 +1,7 @@
 //! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
 //! have no effect.
 //!
-//! What a unit cannot say exactly is refused, with its place in the document: `sayable` lists the keys that units can
+//! What a unit cannot say exactly is refused, with its place in the document: `supported` lists the keys that units can
 //! say, and a setting of which they cannot say every value is refused by who writes it. The checks of [`super::convert`] come
 //! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
 //! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
@@ -18,19 +18,15 @@ mod interface;
 mod ip;
 mod plan;
 mod routes;
-mod sayable;
 mod stacked;
+mod supported;
 mod unit;
 
-use serde_yaml::Mapping;
-
 use self::plan::Plan;
-use self::sayable::UNITS;
-use super::fields::Fields;
+use self::supported::UNITS;
 use super::form::Findings;
 use super::{Attempt, Checked, NetworkdUnit};
 use crate::model::Topology;
-use crate::nmstate_document::interfaces::Interface;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
 
@@ -65,25 +61,29 @@ pub(super) fn attempt(host: &HostSpec) -> (Attempt<(HostUnits, Topology)>, Repor
 fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
     let interfaces = checked.interfaces(path);
     let topology = checked.topology(&interfaces, path);
-    let units = write(&checked.document, &topology, &interfaces, path, &mut Findings::new(report, &UNITS));
+    let mut findings = Findings::new(report, &UNITS);
+    findings.refuse_unsupported(&checked.document, path);
+    findings.refuse_two_macs(&interfaces, &topology);
+    let units = write(&topology, path, &mut findings);
     HostUnits { units, hostname: topology.hostname }
 }
 
-fn write<'a>(
-    document: &'a Mapping,
-    topology: &'a Topology,
-    interfaces: &'a [Interface<'a>],
-    path: &DocumentPath,
-    findings: &mut Findings<'_>,
-) -> Vec<NetworkdUnit> {
-    findings.refuse_what_is_unsayable(document, path);
-    findings.refuse_two_macs(interfaces, topology);
-    let mut plan = Plan::new();
-    interface::write_all(&mut plan, topology, interfaces, findings);
-    let ways = routes::read(&mut plan, &Fields::of(document, path.clone()), findings);
-    routes::read_rules(&mut plan, document, path, interfaces, findings);
-    dns::write(&mut plan, &ways, &topology.dns, path, findings);
-    plan.units(path, findings)
+/// The units of the network that the document at `path` describes.
+fn write(topology: &Topology, path: &DocumentPath, findings: &mut Findings<'_>) -> Vec<NetworkdUnit> {
+    let Topology { hostname: _, interfaces: _, routes, rules, dns: _ } = topology;
+    let entries = topology.entries(path);
+    let mut plan = Plan::new(topology, &entries);
+    for (index, interface) in entries.iter().enumerate() {
+        interface::write(&mut plan, index, interface, findings);
+    }
+    for route in routes {
+        routes::write(&mut plan, route, findings);
+    }
+    for rule in rules {
+        routes::write_rule(&mut plan, rule, topology, findings);
+    }
+    dns::write(&mut plan, topology, path, findings);
+    plan.units(findings)
 }
 
 /// A unit by which networkd leaves every NIC alone that the host's document does not mention, as `no-auto-default=*`

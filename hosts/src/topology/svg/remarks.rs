@@ -57,7 +57,7 @@ fn rules(picture: &Picture<'_>) -> Option<Card> {
     for rule in rules {
         let priority = rule.priority.map(|priority| format!("{priority}: ")).unwrap_or_default();
         let table = if rule.table == MAIN_TABLE { "main".to_owned() } else { rule.table.to_string() };
-        card.address(&format!("{priority}{} → {table}", rule.selector));
+        card.address(&format!("{priority}{} → {table}", rule.selector()));
     }
     Some(card)
 }

@@ -21,7 +21,7 @@ const MISTAKES: usize = 16;
 const HOLDER: &str = "eth0";
 
 /// A document, taken apart.
-pub(super) struct Apart<'a, 'n> {
+pub(super) struct Diagnosis<'a, 'n> {
     document: &'a Value,
     path: &'n DocumentPath,
     attempts: &'n mut Attempts,
@@ -30,7 +30,7 @@ pub(super) struct Apart<'a, 'n> {
     in_controller: BTreeSet<&'a str>,
 }
 
-impl<'a, 'n> Apart<'a, 'n> {
+impl<'a, 'n> Diagnosis<'a, 'n> {
     pub(super) fn of(document: &'a Value, path: &'n DocumentPath, attempts: &'n mut Attempts) -> Self {
         let map = document.as_mapping();
         let interfaces = map.map_or(&[][..], |map| elements(map, &["interfaces"]));

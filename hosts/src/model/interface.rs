@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Ip;
+use super::{Address, Ip};
 use crate::family::Family;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
@@ -26,24 +26,31 @@ pub struct Interface {
     pub mac: Option<MacAddress>,
     /// The MTU, if it is set.
     pub mtu: Option<u32>,
-    /// What the document says about it.
-    pub description: Option<String>,
-    /// Whether it accepts frames for every MAC address, if that is set.
-    pub promiscuous: Option<bool>,
-    /// Whether it receives LLDP packets, if that is set.
-    pub lldp: Option<bool>,
-    /// Which addresses the system waits for when it starts, if that is set.
-    pub wait_ip: Option<WaitIp>,
     /// The bond, bridge or VRF of which it is a port.
     pub controller: Option<String>,
-    /// Its settings as the port of a bridge.
-    pub bridge_port: BridgePort,
+    /// Settings that few interfaces have.
+    pub options: InterfaceOptions,
     /// Its ports, in the document's order.
     pub ports: Vec<Port>,
     /// IPv4.
     pub ipv4: Ip,
     /// IPv6.
     pub ipv6: Ip,
+}
+
+/// Settings that few interfaces have, each if it is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InterfaceOptions {
+    /// What the document says about it.
+    pub description: Option<String>,
+    /// Whether it accepts frames for every MAC address.
+    pub promiscuous: Option<bool>,
+    /// Whether it receives LLDP packets.
+    pub lldp: Option<bool>,
+    /// Which addresses the system waits for when it starts.
+    pub wait_ip: Option<WaitIp>,
+    /// Its settings as the port of a bridge.
+    pub bridge_port: BridgePort,
 }
 
 /// A port of a bond, a bridge or a VRF.
@@ -152,6 +159,13 @@ pub struct Vlan {
     pub parent: String,
     /// Its identifier.
     pub id: u16,
+    /// Its other settings.
+    pub options: VlanOptions,
+}
+
+/// Settings that few VLANs have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VlanOptions {
     /// The protocol of its tags, `802.1q` or `802.1ad`, if it is set.
     pub protocol: Option<String>,
     /// The protocol that registers it with the switch, if there is one.
@@ -199,15 +213,22 @@ pub struct Bridge {
     pub priority: Option<u32>,
     /// Whether it keeps VLANs apart.
     pub vlan_filtering: bool,
+    /// Its other settings.
+    pub options: BridgeOptions,
+}
+
+/// Settings that few bridges have, each if it is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BridgeOptions {
     /// After how many seconds it forgets an address.
     pub ageing_time: Option<u32>,
     /// The link-local groups whose packets it forwards, as a bit mask.
     pub group_forward_mask: Option<u32>,
-    /// Whether it forwards multicast only to ports with members, if that is set.
+    /// Whether it forwards multicast only to ports with members.
     pub multicast_snooping: Option<bool>,
-    /// Whether it asks for members of multicast groups, if that is set.
+    /// Whether it asks for members of multicast groups.
     pub multicast_querier: Option<bool>,
-    /// The protocol of its VLAN tags, `802.1q` or `802.1ad`, if it is set.
+    /// The protocol of its VLAN tags, `802.1q` or `802.1ad`.
     pub vlan_protocol: Option<String>,
 }
 
@@ -250,6 +271,16 @@ impl Interface {
         }
     }
 
+    /// Both families.
+    pub(crate) fn families(&self) -> [&Ip; 2] {
+        [&self.ipv4, &self.ipv6]
+    }
+
+    /// The static addresses of both families.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.ipv4.addresses.iter().chain(&self.ipv6.addresses)
+    }
+
     /// An interface of which only the name is known.
     pub fn bare(name: &str, kind: Kind, path: DocumentPath) -> Self {
         Self {
@@ -260,12 +291,8 @@ impl Interface {
             active: true,
             mac: None,
             mtu: None,
-            description: None,
-            promiscuous: None,
-            lldp: None,
-            wait_ip: None,
             controller: None,
-            bridge_port: BridgePort::default(),
+            options: InterfaceOptions::default(),
             ports: Vec::new(),
             ipv4: Ip::disabled(path.clone()),
             ipv6: Ip::disabled(path.clone()),

@@ -12,7 +12,10 @@ mod route;
 
 pub use crate::family::Family;
 pub use address::{Address, Ip, Method};
-pub use interface::{Bond, Bridge, BridgePort, Device, Interface, Kind, Port, PriorityMap, Registration, Vlan, WaitIp};
+pub use interface::{
+    Bond, Bridge, BridgeOptions, BridgePort, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap,
+    Registration, Vlan, VlanOptions, WaitIp,
+};
 pub(crate) use route::kernel_metric;
 pub use route::{Dns, NameServer, Route, RouteKind, RouteOptions, Rule};
 
@@ -82,6 +85,12 @@ impl Topology {
         ip.finds_on_link(gateway) || ip.addresses.iter().all(is_alone) || self.routes.iter().any(leads_there)
     }
 
+    /// The VRF that an interface is a port of.
+    pub(crate) fn vrf_of(&self, interface: &Interface) -> Option<&Interface> {
+        let controller = self.interface(interface.controller.as_deref()?)?;
+        matches!(controller.kind, Kind::Vrf(_)).then_some(controller)
+    }
+
     /// Which of the interfaces in `among` leads to an address: the one with the longest prefix, then with the least metric,
     /// then the first. A default route that the network offers comes after those that the documents have.
     pub(crate) fn leading_to(&self, address: IpAddr, among: &[&Interface]) -> Option<usize> {
@@ -100,11 +109,7 @@ impl Topology {
             let all = networks.chain(routes).chain(offered).filter(|(network, _)| network.contains(&address));
             all.map(|(network, metric)| (u8::MAX - network.prefix_len(), metric)).min()
         };
-        let is_in_vrf = |interface: &Interface| {
-            let controller = interface.controller.as_ref().and_then(|controller| self.interface(controller));
-            controller.is_some_and(|controller| matches!(controller.kind, Kind::Vrf(_)))
-        };
-        let outside = among.iter().enumerate().filter(|(_, interface)| !is_in_vrf(interface));
+        let outside = among.iter().enumerate().filter(|(_, interface)| self.vrf_of(interface).is_none());
         let best = outside.filter_map(|(index, interface)| Some((reach(interface)?, index))).min();
         best.map(|(_, index)| index)
     }

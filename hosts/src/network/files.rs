@@ -1,8 +1,8 @@
 //! A host's network, in the form that a system takes.
 
-use super::cloud::{self, CloudNetwork};
-use super::networkd::{self, HostUnits};
-use super::{Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, keyfiles};
+use super::{
+    Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, cloud, keyfiles, networkd,
+};
 use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
@@ -61,33 +61,16 @@ pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetw
     match target.files {
         NetworkFiles::Keyfiles => {
             let (network, report) = keyfiles(host, target.release);
-            (network.map(from_keyfiles), report)
+            let converted = |HostNetwork { keyfiles, hostname, topology }| ConvertedNetwork {
+                keyfiles,
+                hostname,
+                topology,
+                ..ConvertedNetwork::default()
+            };
+            (network.map(converted), report)
         }
-        NetworkFiles::NetworkdUnits => {
-            let (network, report) = networkd::attempt(host);
-            (network.map(|(units, topology)| from_units(units, topology, target.no_auto_default)), report)
-        }
-        NetworkFiles::NetworkData => from_cloud(cloud::attempt_network_data(host)),
-        NetworkFiles::NetworkConfig => from_cloud(cloud::attempt_network_config(host)),
+        NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
+        NetworkFiles::NetworkData => cloud::network_data(host),
+        NetworkFiles::NetworkConfig => cloud::network_config(host),
     }
-}
-
-fn from_keyfiles(HostNetwork { keyfiles, hostname, topology }: HostNetwork) -> ConvertedNetwork {
-    ConvertedNetwork { keyfiles, hostname, topology, ..ConvertedNetwork::default() }
-}
-
-fn from_units(HostUnits { units, hostname }: HostUnits, topology: Topology, no_auto_default: bool) -> ConvertedNetwork {
-    let unmentioned = no_auto_default.then(networkd::unmentioned).flatten();
-    let networkd_units = units.into_iter().chain(unmentioned).collect();
-    ConvertedNetwork { networkd_units, hostname, topology, ..ConvertedNetwork::default() }
-}
-
-fn from_cloud((network, report): (Attempt<(CloudNetwork, Topology)>, Report)) -> (Attempt<ConvertedNetwork>, Report) {
-    let converted = |(CloudNetwork { content, hostname }, topology)| ConvertedNetwork {
-        network_data: Some(content),
-        hostname,
-        topology,
-        ..ConvertedNetwork::default()
-    };
-    (network.map(converted), report)
 }

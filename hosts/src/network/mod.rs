@@ -6,7 +6,7 @@
 //! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
 //! cloud-init reads it.
 
-pub mod cloud;
+mod cloud;
 mod dns;
 pub(crate) mod engine;
 mod files;
@@ -169,16 +169,19 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
 }
 
 /// [`reported`], in a form that can be made of NMState only: `form` is what it is called.
-fn from_nmstate<T>(
+fn from_nmstate(
     host: &HostSpec,
     form: &str,
-    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Attempt<(T, Topology)>, Report) {
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<ConvertedNetwork>,
+) -> (Attempt<ConvertedNetwork>, Report) {
     let documents = match &host.network {
         NetworkDocument::Nmstate(document) => {
-            // The keyfiles are not used: nmstate's engine is the check that a document is one.
             let (converted, report) = reported(host, document, Release::of(None), convert);
-            return (converted.map(|(network, converted)| (converted, network.topology)), report);
+            // The keyfiles are not used: nmstate's engine is the check that a document is one.
+            let converted = converted.map(|(HostNetwork { keyfiles: _, hostname, topology }, converted)| {
+                ConvertedNetwork { hostname, topology, ..converted }
+            });
+            return (converted, report);
         }
         NetworkDocument::Keyfiles(documents) => documents,
     };

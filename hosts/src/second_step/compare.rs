@@ -48,7 +48,7 @@ fn name(host: &HostSpec) -> &str {
 }
 
 fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
-    interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(|address| address.network.addr())
+    interface.addresses().map(|address| address.network.addr())
 }
 
 /// The interface that has, in the first step, what the bridge is to have: by an address of both, or else by the default

@@ -31,8 +31,8 @@ fn bare(mut topology: Topology) -> Topology {
         ip(&mut interface.ipv6);
         if let Kind::Vlan(vlan) = &mut interface.kind {
             // Profiles always say these.
-            vlan.loose_binding.get_or_insert(false);
-            vlan.reorder_headers.get_or_insert(true);
+            vlan.options.loose_binding.get_or_insert(false);
+            vlan.options.reorder_headers.get_or_insert(true);
         }
     }
     for route in &mut topology.routes {

@@ -97,9 +97,7 @@ fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface,
         };
         interface.active && leads
     });
-    let all = seen.flat_map(|interface| {
-        interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(move |address| (interface, address))
-    });
+    let all = seen.flat_map(|interface| interface.addresses().map(move |address| (interface, address)));
     all.filter(|(_, address)| match address.network.addr() {
         IpAddr::V4(ip) => !ip.is_link_local(),
         IpAddr::V6(ip) => !ip.is_unicast_link_local(),

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Network, families};
+use super::Network;
 use crate::check::address;
 use crate::model::{Address, Family, Interface, Kind, Route, RouteKind};
 use vocabulary::report::Report;
@@ -16,7 +16,7 @@ type Own<'a> = BTreeMap<(Option<&'a str>, IpAddr), (&'a Interface, &'a Address)>
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut own = Own::new();
     for interface in network.active() {
-        for address in families(interface).into_iter().flat_map(|ip| &ip.addresses) {
+        for address in interface.addresses() {
             own.insert((vrf(network, interface), address.network.addr()), (interface, address));
         }
     }
@@ -77,7 +77,7 @@ fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &I
     let ip = interface.ip(Family::of(gateway));
     let networks: Vec<String> = ip.addresses.iter().take(4).map(|own| own.network.trunc().to_string()).collect();
     let elsewhere = network.active().find_map(|other| {
-        let address = families(other).into_iter().flat_map(|ip| &ip.addresses);
+        let address = other.addresses();
         let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
         Some(format!("; it is in that of {} ({})", other.name, address.path))
     });

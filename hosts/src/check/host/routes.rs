@@ -113,7 +113,5 @@ fn compete(network: &Network<'_>, report: &mut Report) {
 
 /// Whether the document shares traffic out among routes.
 fn weighted(network: &Network<'_>) -> bool {
-    let value = network.host.network.as_nmstate().map(|document| &document.value);
-    let routes = value.and_then(|value| value.get("routes")?.get("config")?.as_sequence());
-    routes.is_some_and(|routes| routes.iter().any(|route| route.get("weight").is_some()))
+    network.topology.routes.iter().any(|route| route.options.weight.is_some())
 }

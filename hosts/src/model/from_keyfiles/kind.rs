@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Names;
 use super::profile::Profile;
 use super::section::Section;
-use crate::model::{Bond, Bridge, Kind, PriorityMap, Registration, Vlan};
+use crate::model::{Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions};
 
 /// The modes of bonds by their numbers (`Documentation/networking/bonding.rst`); the first is the default.
 const BOND_MODES: [&str; 7] =
@@ -28,11 +28,13 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
                 max_age: bridge.parsed("max-age"),
                 priority: bridge.parsed("priority"),
                 vlan_filtering: bridge.flag("vlan-filtering").unwrap_or(false),
-                ageing_time: bridge.parsed("ageing-time"),
-                group_forward_mask: bridge.parsed("group-forward-mask"),
-                multicast_snooping: bridge.flag("multicast-snooping"),
-                multicast_querier: bridge.flag("multicast-querier"),
-                vlan_protocol: bridge.text("vlan-protocol").map(|protocol| protocol.to_ascii_lowercase()),
+                options: BridgeOptions {
+                    ageing_time: bridge.parsed("ageing-time"),
+                    group_forward_mask: bridge.parsed("group-forward-mask"),
+                    multicast_snooping: bridge.flag("multicast-snooping"),
+                    multicast_querier: bridge.flag("multicast-querier"),
+                    vlan_protocol: bridge.text("vlan-protocol").map(|protocol| protocol.to_ascii_lowercase()),
+                },
             }))
         }
         "vlan" => parent("vlan").and_then(|parent| vlan(parent, &section("vlan"))).map(Kind::Vlan),
@@ -75,15 +77,17 @@ fn vlan(parent: String, section: &Section<'_, '_>) -> Option<Vlan> {
     Some(Vlan {
         parent,
         id: section.parsed("id")?,
-        protocol: section.text("protocol").map(|protocol| protocol.to_ascii_lowercase()),
-        registration: match (flag(2), flag(8)) {
-            (Some(true), _) => Some(Registration::Gvrp),
-            (_, Some(true)) => Some(Registration::Mvrp),
-            _ => None,
+        options: VlanOptions {
+            protocol: section.text("protocol").map(|protocol| protocol.to_ascii_lowercase()),
+            registration: match (flag(2), flag(8)) {
+                (Some(true), _) => Some(Registration::Gvrp),
+                (_, Some(true)) => Some(Registration::Mvrp),
+                _ => None,
+            },
+            loose_binding: flag(4),
+            reorder_headers: flag(1),
+            ingress_priorities: priorities("ingress-priority-map"),
+            egress_priorities: priorities("egress-priority-map"),
         },
-        loose_binding: flag(4),
-        reorder_headers: flag(1),
-        ingress_priorities: priorities("ingress-priority-map"),
-        egress_priorities: priorities("egress-priority-map"),
     })
 }

@@ -13,7 +13,7 @@ mod section;
 
 use std::collections::BTreeMap;
 
-use super::{BridgePort, Interface, Kind, Port, Topology, WaitIp};
+use super::{BridgePort, Interface, InterfaceOptions, Kind, Port, Topology, WaitIp};
 use crate::family::Family;
 use dns::Resolver;
 use profile::Profile;
@@ -105,14 +105,16 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
         active: profile.active,
         mac: hardware.parsed("cloned-mac-address").or_else(|| profile.section("bridge").parsed("mac-address")),
         mtu: hardware.parsed("mtu").filter(|mtu| *mtu != 0),
-        description: profile.section("user").text("nmstate.interface.description"),
-        promiscuous: hardware.flag("accept-all-mac-addresses"),
-        lldp: profile.section("connection").flag("lldp"),
-        wait_ip: wait_ip(profile).filter(|_| has_ip),
-        bridge_port: BridgePort {
-            path_cost: port.parsed("path-cost"),
-            priority: port.parsed("priority"),
-            hairpin: port.flag("hairpin-mode"),
+        options: InterfaceOptions {
+            description: profile.section("user").text("nmstate.interface.description"),
+            promiscuous: hardware.flag("accept-all-mac-addresses"),
+            lldp: profile.section("connection").flag("lldp"),
+            wait_ip: wait_ip(profile).filter(|_| has_ip),
+            bridge_port: BridgePort {
+                path_cost: port.parsed("path-cost"),
+                priority: port.parsed("priority"),
+                hairpin: port.flag("hairpin-mode"),
+            },
         },
         controller: profile.controller.as_deref().map(|controller| names.resolve(controller)),
         ports: Vec::new(),

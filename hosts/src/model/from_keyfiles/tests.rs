@@ -8,7 +8,7 @@ fn topology(profiles: &[(&str, &str)]) -> Topology {
 }
 
 fn addresses(interface: &Interface) -> Vec<String> {
-    let all = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+    let all = interface.addresses();
     all.map(|address| format!("{} {}", address.path, address.network)).collect()
 }
 

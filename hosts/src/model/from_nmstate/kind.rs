@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::super::{Bond, Bridge, BridgePort, Kind, PriorityMap, Registration, Vlan};
+use super::super::{Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions};
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
 use crate::nmstate_document::other_names::Names;
@@ -101,11 +101,13 @@ fn bridge(section: &Mapping) -> Bridge {
         max_age: small(stp, "max-age"),
         priority: small(stp, "priority"),
         vlan_filtering: settings.any(|settings| settings.values().any(|setting| !setting.is_null())),
-        ageing_time: small(options, "mac-ageing-time"),
-        group_forward_mask: small(options, "group-fwd-mask").or_else(|| small(options, "group-forward-mask")),
-        multicast_snooping: flag(options, "multicast-snooping"),
-        multicast_querier: flag(options, "multicast-querier"),
-        vlan_protocol: text(options, "vlan-protocol").map(str::to_owned),
+        options: BridgeOptions {
+            ageing_time: small(options, "mac-ageing-time"),
+            group_forward_mask: small(options, "group-fwd-mask").or_else(|| small(options, "group-forward-mask")),
+            multicast_snooping: flag(options, "multicast-snooping"),
+            multicast_querier: flag(options, "multicast-querier"),
+            vlan_protocol: text(options, "vlan-protocol").map(str::to_owned),
+        },
     }
 }
 
@@ -127,15 +129,17 @@ fn vlan(parent: String, section: &Mapping) -> Vlan {
     Vlan {
         parent,
         id: small(section, "id").unwrap_or_default(),
-        protocol: text(section, "protocol").map(str::to_owned),
-        registration: match text(section, "registration-protocol") {
-            Some("gvrp") => Some(Registration::Gvrp),
-            Some("mvrp") => Some(Registration::Mvrp),
-            _ => None,
+        options: VlanOptions {
+            protocol: text(section, "protocol").map(str::to_owned),
+            registration: match text(section, "registration-protocol") {
+                Some("gvrp") => Some(Registration::Gvrp),
+                Some("mvrp") => Some(Registration::Mvrp),
+                _ => None,
+            },
+            loose_binding: flag(section, "loose-binding"),
+            reorder_headers: flag(section, "reorder-headers"),
+            ingress_priorities: priorities("ingress-qos-map"),
+            egress_priorities: priorities("egress-qos-map"),
         },
-        loose_binding: flag(section, "loose-binding"),
-        reorder_headers: flag(section, "reorder-headers"),
-        ingress_priorities: priorities("ingress-qos-map"),
-        egress_priorities: priorities("egress-qos-map"),
     }
 }

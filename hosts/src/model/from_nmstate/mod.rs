@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::{BridgePort, Device, Family, Interface, Ip, Kind, Port, Topology, WaitIp};
+use super::{BridgePort, Device, Family, Interface, InterfaceOptions, Ip, Kind, Port, Topology, WaitIp};
 use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
 use crate::nmstate_document::other_names::Names;
 use crate::nmstate_document::{elements, flag, mapping, ports, small, text};
@@ -54,7 +54,7 @@ pub(crate) fn read(
             join(names.name(port), names.name(entry.name), path, &mut interfaces);
             // Names of ports are those of their entries by now.
             if let Some(interface) = interfaces.get_mut(names.name(port)) {
-                interface.bridge_port = kind::bridge_port(entry.map, port);
+                interface.options.bridge_port = kind::bridge_port(entry.map, port);
             }
         }
     }
@@ -116,17 +116,19 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
         active: is_active(entry),
         mac,
         mtu: small(entry.map, "mtu").filter(|_| kind != Kind::Loopback),
-        description: text(entry.map, "description").filter(|text| !text.is_empty()).map(str::to_owned),
-        promiscuous: flag(entry.map, "accept-all-mac-addresses").filter(|_| has_link),
-        lldp: mapping(entry.map, "lldp").and_then(|lldp| flag(lldp, "enabled")),
-        wait_ip: match text(entry.map, "wait-ip") {
-            Some("any") => Some(WaitIp::Any),
-            Some("ipv4") => Some(WaitIp::V4),
-            Some("ipv6") => Some(WaitIp::V6),
-            Some("ipv4+ipv6") => Some(WaitIp::Both),
-            _ => None,
+        options: InterfaceOptions {
+            description: text(entry.map, "description").filter(|text| !text.is_empty()).map(str::to_owned),
+            promiscuous: flag(entry.map, "accept-all-mac-addresses").filter(|_| has_link),
+            lldp: mapping(entry.map, "lldp").and_then(|lldp| flag(lldp, "enabled")),
+            wait_ip: match text(entry.map, "wait-ip") {
+                Some("any") => Some(WaitIp::Any),
+                Some("ipv4") => Some(WaitIp::V4),
+                Some("ipv6") => Some(WaitIp::V6),
+                Some("ipv4+ipv6") => Some(WaitIp::Both),
+                _ => None,
+            },
+            bridge_port: BridgePort::default(),
         },
-        bridge_port: BridgePort::default(),
         controller: None,
         ports: Vec::new(),
         label: entry.name.to_owned(),
@@ -156,6 +158,6 @@ fn join(name: &str, controller: &str, path: DocumentPath, interfaces: &mut BTree
     if !of_vrf {
         port.ipv4 = Ip::disabled(port.ipv4.path.clone());
         port.ipv6 = Ip::disabled(port.ipv6.path.clone());
-        port.wait_ip = None;
+        port.options.wait_ip = None;
     }
 }

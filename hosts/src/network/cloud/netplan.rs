@@ -41,11 +41,7 @@ fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
         active: _,
         mac,
         mtu,
-        description: _,
-        promiscuous: _,
-        lldp: _,
-        wait_ip: _,
-        bridge_port: _,
+        options: _,
         controller: _,
         ports,
         ipv4,
@@ -65,17 +61,7 @@ fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
             written.set("interfaces", ports());
             written.set("parameters", bridge(options));
         }
-        Kind::Vlan(Vlan {
-            parent,
-            id,
-            // The only values that can be expressed are the defaults.
-            protocol: _,
-            registration: _,
-            loose_binding: _,
-            reorder_headers: _,
-            ingress_priorities: _,
-            egress_priorities: _,
-        }) => {
+        Kind::Vlan(Vlan { parent, id, options: _ }) => {
             written.set("id", *id);
             written.set("link", network.label(parent));
         }
@@ -124,19 +110,7 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
 
 fn bridge(bridge: &Bridge) -> Object {
     // The list of keys that can be expressed has none of the others.
-    let Bridge {
-        stp,
-        forward_delay,
-        hello_time,
-        max_age,
-        priority,
-        vlan_filtering: _,
-        ageing_time: _,
-        group_forward_mask: _,
-        multicast_snooping: _,
-        multicast_querier: _,
-        vlan_protocol: _,
-    } = bridge;
+    let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _, options: _ } = bridge;
     let mut parameters = Object::default();
     parameters.set("stp", *stp);
     parameters.set_some("forward-delay", *forward_delay);

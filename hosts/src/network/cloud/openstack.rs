@@ -48,11 +48,7 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
         active: _,
         mac: _,
         mtu,
-        description: _,
-        promiscuous: _,
-        lldp: _,
-        wait_ip: _,
-        bridge_port: _,
+        options: _,
         controller: _,
         ports,
         ipv4: _,
@@ -77,17 +73,7 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
             link.set("bond_links", ports.iter().map(|port| network.label(&port.name)).collect::<Value>());
             set_bond(&mut link, bond, path, findings);
         }
-        Kind::Vlan(Vlan {
-            parent,
-            id,
-            // The only values that can be expressed are the defaults.
-            protocol: _,
-            registration: _,
-            loose_binding: _,
-            reorder_headers: _,
-            ingress_priorities: _,
-            egress_priorities: _,
-        }) => {
+        Kind::Vlan(Vlan { parent, id, options: _ }) => {
             if mac.is_none() {
                 let reason = "a VLAN needs the MAC address of its base interface, which is not known";
                 findings.refuse(path, reason);

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::unit::{Content, yes};
-use crate::model::{Bridge, BridgePort, Interface};
+use crate::model::{Bridge, BridgeOptions, BridgePort, Interface};
 use crate::network::form::Findings;
 
 /// What a port costs in the spanning tree where the document does not say: NetworkManager's own choice. The kernel's
@@ -22,7 +22,7 @@ pub(super) fn write<'a>(
     let name = &interface.label;
     for port in &interface.ports {
         let Some(node) = plan.attach(&port.name, "Bridge", name, &port.path, findings) else { continue };
-        let BridgePort { path_cost, priority, hairpin } = &node.interface.bridge_port;
+        let BridgePort { path_cost, priority, hairpin } = &node.interface.options.bridge_port;
         let (priority, hairpin) = (*priority, *hairpin);
         node.network.set("Bridge", "Cost", path_cost.unwrap_or(USUAL_COST).to_string());
         node.network.set_some("Bridge", "Priority", priority.map(|priority| priority.to_string()));
@@ -39,11 +39,7 @@ fn set_options(bridge: &Bridge, netdev: &mut Content) {
         priority,
         // The settings of VLANs, without which nothing filters them, are refused.
         vlan_filtering: _,
-        ageing_time,
-        group_forward_mask,
-        multicast_snooping,
-        multicast_querier,
-        vlan_protocol,
+        options: BridgeOptions { ageing_time, group_forward_mask, multicast_snooping, multicast_querier, vlan_protocol },
     } = bridge;
     netdev.set("NetDev", "Kind", "bridge");
     netdev.set("Bridge", "STP", yes(*stp));

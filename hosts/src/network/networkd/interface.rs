@@ -5,7 +5,7 @@ use nmstate::PciAddress;
 use super::plan::Plan;
 use super::unit::yes;
 use super::{bond, bridge, ip, stacked};
-use crate::model::{Device, Interface, Kind, WaitIp};
+use crate::model::{Device, Interface, InterfaceOptions, Kind, WaitIp};
 use crate::network::form::Findings;
 
 /// Writes the interface at `index` into the plan. What it says about another interface goes to the other's unit.
@@ -19,12 +19,8 @@ pub(super) fn write<'a>(plan: &mut Plan<'a>, index: usize, interface: &'a Interf
         active,
         mac,
         mtu,
-        description,
-        promiscuous,
-        lldp,
-        wait_ip,
-        // The bridge writes it.
-        bridge_port: _,
+        // The bridge writes the last.
+        options: InterfaceOptions { description, promiscuous, lldp, wait_ip, bridge_port: _ },
         // The controller writes its ports.
         controller: _,
         ports: _,

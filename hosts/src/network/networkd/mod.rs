@@ -25,47 +25,27 @@ mod unit;
 use self::plan::Plan;
 use self::supported::UNITS;
 use super::form::Findings;
-use super::{Attempt, Checked, NetworkdUnit};
+use super::{Attempt, ConvertedNetwork, NetworkdUnit};
 use crate::model::Topology;
-use vocabulary::host::{HostName, HostSpec};
+use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
 
-/// A host's network in units of systemd-networkd.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostUnits {
-    /// The files of `/etc/systemd/network`, none with a secret in it: sorted by name, no two of one name (in whatever
-    /// case), never none.
-    pub units: Vec<NetworkdUnit>,
-    /// The host name, as in [`super::HostNetwork`].
-    pub hostname: Option<HostName>,
-}
-
-/// Converts a host's NMState document to units of systemd-networkd.
-///
-/// There are units exactly when the report has no errors. The same host gives the same result, on every machine and in
-/// every run.
-pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
-    let (units, report) = attempt(host);
-    (units.ok().map(|(units, _)| units), report)
-}
-
-/// [`convert`], with the topology.
-pub(super) fn attempt(host: &HostSpec) -> (Attempt<(HostUnits, Topology)>, Report) {
-    let (units, mut report) =
-        super::from_nmstate(host, UNITS.name, |checked, path, report| Some(convert_into(checked, path, report)));
+/// Converts a host's NMState document to units of systemd-networkd. With `no_auto_default`, they leave NICs alone that the
+/// document does not mention.
+pub(super) fn attempt(host: &HostSpec, no_auto_default: bool) -> (Attempt<ConvertedNetwork>, Report) {
+    let (units, mut report) = super::from_nmstate(host, UNITS.name, |checked, path, report| {
+        let interfaces = checked.interfaces(path);
+        let topology = checked.topology(&interfaces, path);
+        let mut findings = Findings::new(report, &UNITS);
+        findings.refuse_unsupported(&checked.document, path);
+        findings.refuse_two_macs(&interfaces, &topology);
+        let unmentioned = no_auto_default.then(unmentioned).flatten();
+        let networkd_units = write(&topology, path, &mut findings).into_iter().chain(unmentioned).collect();
+        Some(ConvertedNetwork { networkd_units, ..ConvertedNetwork::default() })
+    });
     // There is none. What units cannot say either is refused.
     report.forget("needs-newer-networkmanager");
     (units, report)
-}
-
-fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
-    let interfaces = checked.interfaces(path);
-    let topology = checked.topology(&interfaces, path);
-    let mut findings = Findings::new(report, &UNITS);
-    findings.refuse_unsupported(&checked.document, path);
-    findings.refuse_two_macs(&interfaces, &topology);
-    let units = write(&topology, path, &mut findings);
-    HostUnits { units, hostname: topology.hostname }
 }
 
 /// The units of the network that the document at `path` describes.
@@ -90,7 +70,7 @@ fn write(topology: &Topology, path: &DocumentPath, findings: &mut Findings<'_>) 
 /// does in NetworkManager.
 ///
 /// Images often carry a unit that starts DHCP on every NIC (`zz-default.network`). Units are taken in the order of their
-/// names, and the first that matches wins: this one comes after those of [`convert`], which begin with `10-`, and before
+/// names, and the first that matches wins: this one comes after those of a host, which begin with `10-`, and before
 /// the images' own. Only what networkd takes for a real NIC is meant: a device of type `ether` that no driver of
 /// virtual devices made, so containers' interfaces are as free as before.
 pub fn unmentioned() -> Option<NetworkdUnit> {

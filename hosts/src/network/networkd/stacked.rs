@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::unit::yes;
-use crate::model::{Interface, PriorityMap, Registration, Vlan};
+use crate::model::{Interface, PriorityMap, Registration, Vlan, VlanOptions};
 use crate::network::form::Findings;
 
 /// Writes a VLAN, and that it stands on its parent.
@@ -13,16 +13,9 @@ pub(super) fn write_vlan<'a>(
     vlan: &'a Vlan,
     findings: &mut Findings<'_>,
 ) {
-    let Vlan {
-        parent,
-        id,
-        protocol,
-        registration,
-        loose_binding,
-        reorder_headers,
-        ingress_priorities,
-        egress_priorities,
-    } = vlan;
+    let Vlan { parent, id, options } = vlan;
+    let VlanOptions { protocol, registration, loose_binding, reorder_headers, ingress_priorities, egress_priorities } =
+        options;
     let Some(node) = plan.nodes.get_mut(index) else { return };
     let netdev = &mut node.netdev;
     netdev.set("NetDev", "Kind", "vlan");

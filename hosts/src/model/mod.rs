@@ -1,8 +1,8 @@
 //! A host's network as it will be: interfaces and what they stand on, addresses, routes, name servers.
 //!
-//! NMState and keyfiles are read into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
-//! tables, JSON and pictures are made from them. They say what a system with these profiles does, and know nothing of the
-//! form that the user wrote it in but where each thing came from.
+//! dayone reads NMState and keyfiles into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
+//! tables, JSON, pictures, networkd units and cloud-init's files are made from them. They describe what a system with these
+//! profiles does. Of the document they keep only where each part comes from.
 
 mod address;
 mod from_keyfiles;
@@ -34,11 +34,11 @@ pub struct Topology {
     pub hostname: Option<HostName>,
     /// The interfaces, ordered by name, no two of one name.
     pub interfaces: Vec<Interface>,
-    /// The routes that are written down; those that addresses bring along are not.
+    /// The static routes, without those that come with addresses.
     pub routes: Vec<Route>,
     /// The routing rules.
     pub rules: Vec<Rule>,
-    /// Whom to ask for names.
+    /// The name servers.
     pub dns: Dns,
 }
 
@@ -114,7 +114,7 @@ impl Topology {
         best.map(|(_, index)| index)
     }
 
-    /// With everything at the place that its part of the document comes from.
+    /// Returns the same network with the paths of the documents that its parts come from.
     #[must_use]
     pub(crate) fn at_origins(mut self, origins: &Origins) -> Self {
         if !origins.is_empty() {

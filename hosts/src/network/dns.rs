@@ -1,4 +1,4 @@
-//! Name servers and search domains that nmstate leaves out, or puts into a profile from which nobody takes them.
+//! Name servers and search domains that nmstate leaves out, or puts into a profile in which they have no effect.
 //!
 //! nmstate looks for an interface with the server's family enabled: one that is down will do, and one with link-local
 //! addresses alone. In the latter case NetworkManager refuses the whole profile:

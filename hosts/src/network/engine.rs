@@ -1,4 +1,4 @@
-//! The nmstate crate: the one place that calls it, and what turns its errors into findings.
+//! Calls the nmstate crate, and turns its errors into findings. No other code calls it.
 
 mod attempt;
 mod diagnosis;

@@ -22,24 +22,24 @@ pub struct ConvertedNetwork {
     pub topology: Topology,
 }
 
-/// What the system takes that a host's network is converted for.
+/// The system that a host's network is converted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Target {
     /// The form.
     pub files: NetworkFiles,
-    /// The system's NetworkManager, where it is known: what it lacks is said of keyfiles.
+    /// The system's NetworkManager, if it is known: findings about keyfiles say what it lacks.
     pub release: Option<NetworkManagerVersion>,
-    /// Whether NICs without a profile stay as they are, which takes a unit of its own where systemd-networkd is to heed it.
+    /// Whether the system leaves NICs without a profile alone. systemd-networkd needs a unit of its own for that.
     pub no_auto_default: bool,
 }
 
 impl Target {
-    /// Keyfiles, for a release of NetworkManager, where it is known.
+    /// Keyfiles, for a release of NetworkManager, if it is known.
     pub fn keyfiles(release: Option<NetworkManagerVersion>) -> Self {
         Self { release, ..Self::default() }
     }
 
-    /// What there is to say of the system by itself, whatever the host's network.
+    /// Findings about the system, whatever the host's network.
     pub fn findings(&self) -> Report {
         match self.files {
             NetworkFiles::Keyfiles => super::release_findings(self.release),
@@ -56,7 +56,7 @@ pub fn convert_network(host: &HostSpec, target: Target) -> (Option<ConvertedNetw
     (network.ok(), report)
 }
 
-/// [`convert_network`], without what there is to say of the system by itself.
+/// [`convert_network`], without the findings about the system.
 pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetwork>, Report) {
     match target.files {
         NetworkFiles::Keyfiles => {

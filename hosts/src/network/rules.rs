@@ -4,7 +4,8 @@
 //! the rule's table. Where several qualify it takes whichever its hash set names first, another one in the next
 //! run; where the first has no address of the rule's family, the rule is lost; and several rules of one interface
 //! come out in the order of another hash set. Images must be the same every time, so where nmstate's choice is not
-//! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without.
+//! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without. nmstate
+//! chooses by the document, disabled families and all, so this reads the document and not the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 

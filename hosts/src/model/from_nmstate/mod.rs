@@ -1,7 +1,7 @@
-//! The network of a checked NMState document, as the keyfiles that the nmstate crate makes of it have it.
+//! Reads the network of a checked NMState document: the same network as in the keyfiles that the nmstate crate makes.
 //!
-//! What the crate adds or assumes is here, too: ports without an entry are NICs, and a family that nobody mentions is
-//! off. Only the loopback's profile is not, where it is there for routes that lead nowhere.
+//! That includes what the crate adds or assumes: ports without an entry are NICs, and a family that the document does not
+//! mention is off. It does not include a loopback whose profile only holds routes that lead nowhere.
 
 mod ip;
 mod kind;

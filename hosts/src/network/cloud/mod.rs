@@ -1,9 +1,9 @@
-//! From NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
-//! netplan's. For data images, where neither keyfiles nor units are read.
+//! Converts NMState to what cloud-init reads: `OpenStack`'s `network_data.json`, and version 2 of `network-config`, which is
+//! netplan's. For data images, whose readers read neither keyfiles nor units.
 //!
-//! Both say less than NMState. What the chosen one cannot say is refused, with its place in the document: `supported` lists
-//! the keys that both can say, and what a writer finds no words for it refuses at its place in the model. The checks of
-//! [`super::convert`] come first, nmstate's own engine among them.
+//! Both formats can express less than NMState. dayone refuses what the chosen one cannot express, at its place in the
+//! document: `supported` lists the keys that both can express, and the writers refuse the values that they cannot. The
+//! checks of [`super::convert`] come first, the nmstate crate among them.
 
 mod netplan;
 mod network;

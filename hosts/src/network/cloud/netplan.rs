@@ -7,7 +7,7 @@ use super::object::Object;
 use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
 use crate::network::form::Findings;
 
-/// Writes the whole document, as far as it can be said.
+/// Writes the whole document, as far as the format can express it.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
     for Device { interface, .. } in &network.devices {
         if !interface.label.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -25,7 +25,7 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
-    // Texts, numbers and mappings: there is nothing that YAML could not say.
+    // Texts, numbers and mappings: YAML can express all of them.
     serde_yaml::to_string(&Value::from(document)).unwrap_or_default()
 }
 

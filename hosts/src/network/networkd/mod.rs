@@ -1,11 +1,11 @@
-//! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
-//! have no effect.
+//! Converts NMState to units of systemd-networkd, for systems that run it and have no NetworkManager: keyfiles have no
+//! effect there.
 //!
-//! What a unit cannot say exactly is refused, with its place in the document: `supported` lists the keys that units can
-//! say, and a setting of which they cannot say every value is refused by who writes it. The checks of [`super::convert`] come
-//! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
-//! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
-//! what NetworkManager does with nmstate's keyfile.
+//! dayone refuses what units cannot express exactly, at its place in the document: `supported` lists the keys that units
+//! can express, and the writers refuse the values that they cannot. The checks of [`super::convert`] come first, the
+//! nmstate crate among them, so dayone makes keyfiles from every document from which it makes units. Where NMState leaves
+//! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit does what
+//! NetworkManager does with nmstate's keyfile.
 //!
 //! The units are those of systemd 252 (systemd.network(5), systemd.netdev(5), systemd.link(5)) and later. No `.link`
 //! is written for a NIC: udev takes the first that matches, and ours would take the place of the system's own, by
@@ -43,7 +43,7 @@ pub(super) fn attempt(host: &HostSpec, no_auto_default: bool) -> (Attempt<Conver
         let networkd_units = write(&topology, path, &mut findings).into_iter().chain(unmentioned).collect();
         Some(ConvertedNetwork { networkd_units, ..ConvertedNetwork::default() })
     });
-    // There is none. What units cannot say either is refused.
+    // There is no NetworkManager. dayone refuses what units cannot express either.
     report.forget("needs-newer-networkmanager");
     (units, report)
 }

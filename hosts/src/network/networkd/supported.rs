@@ -1,4 +1,4 @@
-//! The keys of NMState that units can say, and why they cannot say others.
+//! The keys of NMState that units can express, and why they cannot express others.
 
 use serde_yaml::Mapping;
 
@@ -125,7 +125,7 @@ const LIFETIMES: &[(&str, Values)] = &[("valid-life-time", Words(&["forever"]))]
 const OF_DOWN: [&str; 10] =
     ["name", "type", "state", "identifier", "profile-name", "controller", "description", "pci-address", "ipv4", "ipv6"];
 
-/// Whether an interface has settings that units could say.
+/// Whether an interface has settings that units can express.
 fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) -> bool {
     let kind = text(interface, "type").unwrap_or("ethernet");
     if let Some(problem) = problem_of(kind) {

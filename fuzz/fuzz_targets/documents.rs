@@ -2,6 +2,7 @@
 //! whatever is converted are keyfiles, or units of systemd-networkd, without a stray line.
 #![no_main]
 
+use hosts::network::{NetworkFiles, Target, convert_network};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,9 +23,10 @@ fuzz_target!(|bytes: &[u8]| {
             }
             assert!(!keyfile.content.contains(['\0', '\r', '\t']), "{}", keyfile.name);
         }
-        let (units, report) = hosts::network::networkd::convert(&host);
+        let target = Target { files: NetworkFiles::NetworkdUnits, ..Target::default() };
+        let (units, report) = convert_network(&host, target);
         assert_eq!(units.is_none(), report.has_errors());
-        for unit in units.into_iter().flat_map(|units| units.units) {
+        for unit in units.into_iter().flat_map(|units| units.networkd_units) {
             for line in unit.content.lines().filter(|line| !line.is_empty()) {
                 let section = line.starts_with('[') && line.ends_with(']');
                 assert!(section || line.contains('='), "{} has a line that is neither section nor setting", unit.name);

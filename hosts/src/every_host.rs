@@ -1,4 +1,4 @@
-//! All hosts of an input: each converted, once, and checked by itself and against the others.
+//! Converts every host of an input once, and checks each host by itself and against the others.
 
 use crate::check::{self, CheckedHost};
 use crate::input::{self, ChooseError, Input};
@@ -10,29 +10,29 @@ use vocabulary::report::{Repeated, Report};
 /// How many hosts a thread converts at a time.
 const HOSTS_AT_ONCE: usize = 16;
 
-/// What was made of an input.
+/// The result of converting an input.
 #[derive(Debug, Default)]
 pub struct Converted {
     /// The hosts in the order of the input, each with its network; none where the report has an error about it.
     pub hosts: Vec<(HostSpec, Option<ConvertedNetwork>)>,
-    /// The cluster that they are of, where the documents say.
+    /// The cluster of the hosts, if the documents describe one.
     pub cluster: Option<Cluster>,
-    /// What the user should know: of the documents, of each host in their order, and of the hosts together.
+    /// The findings: about the documents, about each host in their order, and about the hosts together.
     pub report: Report,
 }
 
-/// A host of an input, and what was made of it.
+/// A host of an input, converted.
 #[derive(Debug)]
 pub struct ConvertedHost {
     /// The host.
     pub host: HostSpec,
     /// Its network; there exactly when the findings have no errors.
     pub network: Option<ConvertedNetwork>,
-    /// What the user should know of this host.
+    /// The findings about this host.
     pub findings: Report,
 }
 
-/// Every host of an input, converted, with what is found about each kept apart: for who wants one of them.
+/// Every host of an input, converted, with the findings about each kept apart for callers that want one of them.
 #[derive(Debug)]
 pub struct EveryHost {
     hosts: Vec<ConvertedHost>,
@@ -43,18 +43,16 @@ pub struct EveryHost {
     together: Report,
 }
 
-/// Converts every host of an input to keyfiles, and checks the hosts against each other and against what is said of their
-/// cluster.
+/// Converts every host of an input to keyfiles, and checks the hosts against each other and against their cluster.
 pub fn convert(input: Input) -> Converted {
     EveryHost::convert(input, Target::default()).into_converted()
 }
 
 impl EveryHost {
-    /// Converts every host of an input for what their system takes, and checks the hosts against each other and against
-    /// what is said of their cluster.
+    /// Converts every host of an input for its system, and checks the hosts against each other and against their cluster.
     ///
-    /// Hosts whose network cannot be read are left out of the latter. The same input gives the same findings in the same
-    /// order, on however many threads.
+    /// These last checks leave out hosts whose network dayone cannot read. The same input gives the same findings in the
+    /// same order, on any number of threads.
     pub fn convert(input: Input, target: Target) -> Self {
         let Input { hosts, flawed, cluster, report: documents } = input;
         let attempt = |host: &HostSpec| network::attempt(host, target);
@@ -66,7 +64,7 @@ impl EveryHost {
         Self { hosts: hosts.collect(), flawed, cluster, target, documents, together }
     }
 
-    /// What there is to say of all that was found: of each host, too.
+    /// The hosts with all findings in one report.
     pub fn into_converted(self) -> Converted {
         let Self { hosts, flawed, cluster, target, documents: mut report, together } = self;
         report.append(target.findings());
@@ -84,8 +82,8 @@ impl EveryHost {
         Converted { hosts: converted, cluster, report }
     }
 
-    /// What there is to say of the documents and of the hosts together, and nothing of a host by itself: of an image that is
-    /// for one of them this is to be known; what is wrong with the others is not. It is taken out.
+    /// Takes the findings about the documents and about the hosts together out. Who makes an image of one host needs these,
+    /// but not the findings about the other hosts.
     pub fn take_common_findings(&mut self) -> Report {
         let mut report = std::mem::take(&mut self.documents);
         report.append(std::mem::take(&mut self.together));
@@ -109,13 +107,13 @@ impl EveryHost {
     }
 }
 
-/// Whether all hosts that the documents describe were read: of one that was left out nothing is known.
+/// Whether dayone has read all hosts that the documents describe.
 fn is_complete(report: &Report) -> bool {
     const LEFT_OUT: [&str; 2] = ["host-without-network", "network-secret-not-named"];
     !report.has_errors() && !report.findings().iter().any(|finding| LEFT_OUT.contains(&finding.code))
 }
 
-/// Checks those hosts against each other that could be read; `is_complete` says that the documents hold no others.
+/// Checks the hosts that dayone could read against each other. `is_complete` says that the documents hold no others.
 fn check_fleet(
     hosts: &[HostSpec],
     attempts: &[(Attempt<ConvertedNetwork>, Report)],

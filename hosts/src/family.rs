@@ -2,10 +2,14 @@
 
 use std::net::IpAddr;
 
-/// Of which Internet Protocol something is.
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// A family of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Family {
+pub enum Family {
+    /// IPv4.
     V4,
+    /// IPv6.
     V6,
 }
 
@@ -37,6 +41,14 @@ impl Family {
         match self {
             Self::V4 => 32,
             Self::V6 => 128,
+        }
+    }
+
+    /// The network of all its addresses.
+    pub(crate) fn whole(self) -> IpNet {
+        match self {
+            Self::V4 => IpNet::V4(Ipv4Net::default()),
+            Self::V6 => IpNet::V6(Ipv6Net::default()),
         }
     }
 

@@ -1,14 +1,14 @@
-//! Work on many things, on all processors.
+//! Works on many items on all processors.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What `make` makes of each item, in their order: the same on however many threads.
+/// Returns what `make` makes of each item, in their order: the same on any number of threads.
 ///
-/// A thread takes `at_once` items at a time, so that one whose items are heavy, or whose processor has other work, keeps
-/// nobody waiting. There is no thread but the caller's where there are no more items than that.
+/// A thread takes `at_once` items at a time, so that a slow thread holds up no others. If there are no more items than
+/// that, the caller's thread does all the work.
 pub(crate) fn each<T: Sync, R: Send>(items: &[T], at_once: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     on_threads(processors, items, at_once, make)

@@ -1,4 +1,4 @@
-//! What can be known to be wrong with hosts' networks before anything boots.
+//! Finds mistakes in hosts' networks before anything boots.
 
 mod address;
 pub(crate) mod document;
@@ -26,8 +26,8 @@ pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
     host::check(host, report);
 }
 
-/// Checks hosts against each other, and against what is said of their cluster. `all_read` says whether these are all hosts
-/// that there are: of what none of them has, it is otherwise not known that nobody has it.
+/// Checks hosts against each other and against their cluster. `all_read` says whether these are all hosts of the documents:
+/// if not, a host that is missing here may have what none of these has.
 pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
     fleet::check(hosts, cluster, all_read, report);
 }

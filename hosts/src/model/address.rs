@@ -1,16 +1,19 @@
 //! What an interface has of IPv4 or of IPv6.
 
+use std::net::{IpAddr, Ipv6Addr};
+
 use ipnet::IpNet;
 
 use super::MAIN_TABLE;
+use crate::family::Family;
 use vocabulary::report::DocumentPath;
 
 /// One family of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ip {
-    /// Where addresses come from, besides those written down.
+    /// Where addresses come from, besides the static ones.
     pub method: Method,
-    /// The addresses written down, in their order.
+    /// The static addresses, in their order.
     pub addresses: Vec<Address>,
     /// Whether name servers that the network offers are taken.
     pub automatic_dns: bool,
@@ -18,10 +21,16 @@ pub struct Ip {
     pub automatic_routes: bool,
     /// Whether the default route is taken among these.
     pub automatic_gateway: bool,
-    /// The metric of routes that the network gives, where it is said.
-    pub automatic_metric: Option<u32>,
-    /// The table that they are in.
+    /// The metric of the routes that come with addresses, if it is set.
+    pub metric: Option<u32>,
+    /// The table of the routes that the network offers.
     pub automatic_table: u32,
+    /// Whether the DHCP client sends a host name.
+    pub sends_hostname: bool,
+    /// The host name that the DHCP client sends in place of the host's own.
+    pub dhcp_hostname: Option<String>,
+    /// IPv6 only: the interface identifier of the addresses that router advertisements give (`ip token`).
+    pub token: Option<Ipv6Addr>,
     /// Where the user's documents say so.
     pub path: DocumentPath,
 }
@@ -61,7 +70,18 @@ impl Ip {
         self.automatic_routes && self.automatic_gateway
     }
 
-    /// The family is off.
+    /// Whether the network offers a default route of this family that is taken. DHCPv6 by itself knows no routers.
+    pub(crate) fn learns_gateway(&self, family: Family) -> bool {
+        self.takes_gateway() && (family == Family::V4 || self.method == Method::RouterAdvertisements)
+    }
+
+    /// Whether the kernel finds a gateway on the link without being told so.
+    pub(crate) fn finds_on_link(&self, gateway: IpAddr) -> bool {
+        let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+        is_link_local || self.is_automatic() || self.addresses.iter().any(|address| address.network.contains(&gateway))
+    }
+
+    /// A family that is off.
     pub fn disabled(path: DocumentPath) -> Self {
         Self {
             method: Method::Disabled,
@@ -69,8 +89,11 @@ impl Ip {
             automatic_dns: false,
             automatic_routes: false,
             automatic_gateway: false,
-            automatic_metric: None,
+            metric: None,
             automatic_table: MAIN_TABLE,
+            sends_hostname: false,
+            dhcp_hostname: None,
+            token: None,
             path,
         }
     }

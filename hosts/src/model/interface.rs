@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Ip;
+use super::{Address, Ip};
+use crate::family::Family;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
@@ -23,16 +24,33 @@ pub struct Interface {
     pub active: bool,
     /// The MAC address that it gets, where that is not its own.
     pub mac: Option<MacAddress>,
-    /// The MTU, where it is said.
+    /// The MTU, if it is set.
     pub mtu: Option<u32>,
     /// The bond, bridge or VRF of which it is a port.
     pub controller: Option<String>,
+    /// Settings that few interfaces have.
+    pub options: InterfaceOptions,
     /// Its ports, in the document's order.
     pub ports: Vec<Port>,
     /// IPv4.
     pub ipv4: Ip,
     /// IPv6.
     pub ipv6: Ip,
+}
+
+/// Settings that few interfaces have, each if it is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InterfaceOptions {
+    /// What the document says about it.
+    pub description: Option<String>,
+    /// Whether it accepts frames for every MAC address.
+    pub promiscuous: Option<bool>,
+    /// Whether it receives LLDP packets.
+    pub lldp: Option<bool>,
+    /// Which addresses the system waits for when it starts.
+    pub wait_ip: Option<WaitIp>,
+    /// Its settings as the port of a bridge.
+    pub bridge_port: BridgePort,
 }
 
 /// A port of a bond, a bridge or a VRF.
@@ -42,6 +60,30 @@ pub struct Port {
     pub name: String,
     /// Where the user's documents name it.
     pub path: DocumentPath,
+}
+
+/// The addresses without which an interface does not count as up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitIp {
+    /// One of any family.
+    Any,
+    /// One of IPv4.
+    V4,
+    /// One of IPv6.
+    V6,
+    /// One of each family.
+    Both,
+}
+
+/// What the port of a bridge says about itself. The bridge decides what is not set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BridgePort {
+    /// Its cost in the spanning tree.
+    pub path_cost: Option<u32>,
+    /// Its priority among the ports of the bridge.
+    pub priority: Option<u32>,
+    /// Whether it sends packets out through the port that they came from.
+    pub hairpin: Option<bool>,
 }
 
 /// How a profile finds its device.
@@ -111,12 +153,49 @@ pub struct Bond {
 }
 
 /// A VLAN.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vlan {
     /// The interface that it stands on.
     pub parent: String,
     /// Its identifier.
     pub id: u16,
+    /// Its other settings.
+    pub options: VlanOptions,
+}
+
+/// Settings that few VLANs have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VlanOptions {
+    /// The protocol of its tags, `802.1q` or `802.1ad`, if it is set.
+    pub protocol: Option<String>,
+    /// The protocol that registers it with the switch, if there is one.
+    pub registration: Option<Registration>,
+    /// Whether it stays up without its parent, if that is set.
+    pub loose_binding: Option<bool>,
+    /// Whether the kernel reorders the headers of its packets, if that is set. The kernel does it by default.
+    pub reorder_headers: Option<bool>,
+    /// The kernel's priorities for those of received packets.
+    pub ingress_priorities: Vec<PriorityMap>,
+    /// The priorities of sent packets for the kernel's.
+    pub egress_priorities: Vec<PriorityMap>,
+}
+
+/// A protocol by which a VLAN registers itself with the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registration {
+    /// GVRP.
+    Gvrp,
+    /// MVRP.
+    Mvrp,
+}
+
+/// An entry of a VLAN's priority map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PriorityMap {
+    /// This priority becomes the other.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
 }
 
 /// A bridge.
@@ -134,6 +213,23 @@ pub struct Bridge {
     pub priority: Option<u32>,
     /// Whether it keeps VLANs apart.
     pub vlan_filtering: bool,
+    /// Its other settings.
+    pub options: BridgeOptions,
+}
+
+/// Settings that few bridges have, each if it is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BridgeOptions {
+    /// After how many seconds it forgets an address.
+    pub ageing_time: Option<u32>,
+    /// The link-local groups whose packets it forwards, as a bit mask.
+    pub group_forward_mask: Option<u32>,
+    /// Whether it forwards multicast only to ports with members.
+    pub multicast_snooping: Option<bool>,
+    /// Whether it asks for members of multicast groups.
+    pub multicast_querier: Option<bool>,
+    /// The protocol of its VLAN tags, `802.1q` or `802.1ad`.
+    pub vlan_protocol: Option<String>,
 }
 
 /// Options of bonds that are words, each with its words in the order of the kernel's numbers for them.
@@ -167,7 +263,25 @@ impl Bond {
 }
 
 impl Interface {
-    /// An interface that nothing is said of but its name.
+    /// What it has of a family.
+    pub fn ip(&self, family: Family) -> &Ip {
+        match family {
+            Family::V4 => &self.ipv4,
+            Family::V6 => &self.ipv6,
+        }
+    }
+
+    /// Both families.
+    pub(crate) fn families(&self) -> [&Ip; 2] {
+        [&self.ipv4, &self.ipv6]
+    }
+
+    /// The static addresses of both families.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.ipv4.addresses.iter().chain(&self.ipv6.addresses)
+    }
+
+    /// An interface of which only the name is known.
     pub fn bare(name: &str, kind: Kind, path: DocumentPath) -> Self {
         Self {
             name: name.to_owned(),
@@ -178,6 +292,7 @@ impl Interface {
             mac: None,
             mtu: None,
             controller: None,
+            options: InterfaceOptions::default(),
             ports: Vec::new(),
             ipv4: Ip::disabled(path.clone()),
             ipv6: Ip::disabled(path.clone()),

@@ -1,8 +1,8 @@
 //! A host's network as it will be: interfaces and what they stand on, addresses, routes, name servers.
 //!
-//! NMState and keyfiles are read into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
-//! tables, JSON and pictures are made from them. They say what a system with these profiles does, and know nothing of the
-//! form that the user wrote it in but where each thing came from.
+//! dayone reads NMState and keyfiles into these structures once ([`from_nmstate`], [`Topology::from_keyfiles`]). Checks,
+//! tables, JSON, pictures, networkd units and cloud-init's files are made from them. They describe what a system with these
+//! profiles does. Of the document they keep only where each part comes from.
 
 mod address;
 mod from_keyfiles;
@@ -10,9 +10,14 @@ pub(crate) mod from_nmstate;
 mod interface;
 mod route;
 
+pub use crate::family::Family;
 pub use address::{Address, Ip, Method};
-pub use interface::{Bond, Bridge, Device, Interface, Kind, Port, Vlan};
-pub use route::{Dns, NameServer, Route, RouteKind, Rule};
+pub use interface::{
+    Bond, Bridge, BridgeOptions, BridgePort, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap,
+    Registration, Vlan, VlanOptions, WaitIp,
+};
+pub(crate) use route::kernel_metric;
+pub use route::{Dns, NameServer, Route, RouteKind, RouteOptions, Rule};
 
 use std::net::IpAddr;
 
@@ -29,11 +34,11 @@ pub struct Topology {
     pub hostname: Option<HostName>,
     /// The interfaces, ordered by name, no two of one name.
     pub interfaces: Vec<Interface>,
-    /// The routes that are written down; those that addresses bring along are not.
+    /// The static routes, without those that come with addresses.
     pub routes: Vec<Route>,
     /// The routing rules.
     pub rules: Vec<Rule>,
-    /// Whom to ask for names.
+    /// The name servers.
     pub dns: Dns,
 }
 
@@ -70,22 +75,46 @@ impl Topology {
     /// addresses are, the network may give others, and NetworkManager adds a route to the gateway itself where every
     /// address is alone in its network.
     pub fn may_reach(&self, interface: &Interface, gateway: IpAddr) -> bool {
-        let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
-        let is_link_local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+        let ip = interface.ip(Family::of(gateway));
         let is_alone = |address: &Address| address.network.prefix_len() == address.network.max_prefix_len();
         let leads_there = |route: &Route| {
             route.gateway.is_none()
                 && route.interface.as_ref() == Some(&interface.name)
                 && route.destination.contains(&gateway)
         };
-        is_link_local
-            || ip.is_automatic()
-            || ip.addresses.iter().all(is_alone)
-            || ip.addresses.iter().any(|address| address.network.contains(&gateway))
-            || self.routes.iter().any(leads_there)
+        ip.finds_on_link(gateway) || ip.addresses.iter().all(is_alone) || self.routes.iter().any(leads_there)
     }
 
-    /// With everything at the place that its part of the document comes from.
+    /// The VRF that an interface is a port of.
+    pub(crate) fn vrf_of(&self, interface: &Interface) -> Option<&Interface> {
+        let controller = self.interface(interface.controller.as_deref()?)?;
+        matches!(controller.kind, Kind::Vrf(_)).then_some(controller)
+    }
+
+    /// Which of the interfaces in `among` leads to an address: the one with the longest prefix, then with the least metric,
+    /// then the first. A default route that the network offers comes after those that the documents have.
+    pub(crate) fn leading_to(&self, address: IpAddr, among: &[&Interface]) -> Option<usize> {
+        let family = Family::of(address);
+        let reach = |interface: &Interface| {
+            let ip = interface.ip(family);
+            let networks = ip.addresses.iter().map(|address| (address.network, 0));
+            let is_by = |route: &&Route| {
+                route.kind == RouteKind::Unicast
+                    && route.table == MAIN_TABLE
+                    && route.interface.as_deref() == Some(&interface.name)
+            };
+            let metric = |route: &Route| route.metric.unwrap_or(kernel_metric(family));
+            let routes = self.routes.iter().filter(is_by).map(|route| (route.destination, u64::from(metric(route))));
+            let offered = ip.learns_gateway(family).then_some((family.whole(), u64::MAX));
+            let all = networks.chain(routes).chain(offered).filter(|(network, _)| network.contains(&address));
+            all.map(|(network, metric)| (u8::MAX - network.prefix_len(), metric)).min()
+        };
+        let outside = among.iter().enumerate().filter(|(_, interface)| self.vrf_of(interface).is_none());
+        let best = outside.filter_map(|(index, interface)| Some((reach(interface)?, index))).min();
+        best.map(|(_, index)| index)
+    }
+
+    /// Returns the same network with the paths of the documents that its parts come from.
     #[must_use]
     pub(crate) fn at_origins(mut self, origins: &Origins) -> Self {
         if !origins.is_empty() {

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use super::MAIN_TABLE;
+use crate::family::Family;
 use vocabulary::report::DocumentPath;
 
 /// A route that is written down.
@@ -19,14 +21,37 @@ pub struct Route {
     pub gateway: Option<IpAddr>,
     /// Where the user's documents say that.
     pub gateway_path: DocumentPath,
-    /// The address that what the host sends by this route comes from, where it is said.
+    /// The source address of what the host sends by this route, if it is set.
     pub source: Option<IpAddr>,
-    /// Its metric, where it is said.
+    /// Its metric, if it is set.
     pub metric: Option<u32>,
     /// The table that it is in.
     pub table: u32,
+    /// Its other settings.
+    pub options: RouteOptions,
     /// Where the user's documents say so.
     pub path: DocumentPath,
+}
+
+/// Settings that few routes have, each if it is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RouteOptions {
+    /// The path's MTU.
+    pub mtu: Option<u32>,
+    /// Whether the kernel must not lower that MTU.
+    pub lock_mtu: Option<bool>,
+    /// The segment size that TCP advertises.
+    pub advmss: Option<u32>,
+    /// The greatest congestion window of TCP.
+    pub cwnd: Option<u32>,
+    /// The first congestion window of TCP.
+    pub initcwnd: Option<u32>,
+    /// The first receive window of TCP.
+    pub initrwnd: Option<u32>,
+    /// Whether TCP acknowledges at once.
+    pub quickack: Option<bool>,
+    /// The route's share of the traffic among equal routes.
+    pub weight: Option<u32>,
 }
 
 /// What becomes of packets that take a route.
@@ -45,11 +70,27 @@ pub enum RouteKind {
 /// A routing rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Its priority, where it is said.
+    /// Its priority, if it is set.
     pub priority: Option<u32>,
-    /// What it is about, in the words of `ip rule`: `from 192.0.2.0/24 iif eth0`.
-    pub selector: String,
-    /// The table that it sends to.
+    /// The family of the packets.
+    pub family: Family,
+    /// The network that the packets come from; none, if they come from any.
+    pub from: Option<IpNet>,
+    /// The network that the packets go to; none, if they go to any.
+    pub to: Option<IpNet>,
+    /// The interface that the packets come in by, if it matters.
+    pub iif: Option<String>,
+    /// The firewall mark of the packets, if it matters.
+    pub mark: Option<u32>,
+    /// The bits of the mark that count, if not all do.
+    pub mask: Option<u32>,
+    /// The longest prefix for which routes of the table are ignored, if it is set.
+    pub suppress_prefix_length: Option<u32>,
+    /// Other conditions, which NMState does not have, in the words of `ip rule`.
+    pub others: Vec<String>,
+    /// What becomes of the packets: only unicast ones are looked up in the table.
+    pub kind: RouteKind,
+    /// The table that the packets are looked up in.
     pub table: u32,
     /// Where the user's documents say so.
     pub path: DocumentPath,
@@ -79,14 +120,77 @@ pub struct NameServer {
     pub path: DocumentPath,
 }
 
-/// The metric that the kernel gives to IPv6 routes which say none (`IP6_RT_PRIO_USER`).
-const IPV6_METRIC: u32 = 1024;
+/// The metric that the kernel gives to routes without a metric (`IP6_RT_PRIO_USER`).
+pub(crate) fn kernel_metric(family: Family) -> u32 {
+    match family {
+        Family::V4 => 0,
+        Family::V6 => 1024,
+    }
+}
+
+impl Rule {
+    /// A rule about all packets of a family, which are looked up in the main table.
+    pub(super) fn of_all(family: Family, path: DocumentPath) -> Self {
+        Self {
+            priority: None,
+            family,
+            from: None,
+            to: None,
+            iif: None,
+            mark: None,
+            mask: None,
+            suppress_prefix_length: None,
+            others: Vec::new(),
+            kind: RouteKind::Unicast,
+            table: MAIN_TABLE,
+            path,
+        }
+    }
+
+    /// What it is about, in the words of `ip rule`: `from 192.0.2.0/24 iif eth0`.
+    pub fn selector(&self) -> String {
+        let Self {
+            priority: _,
+            family,
+            from,
+            to,
+            iif,
+            mark,
+            mask,
+            suppress_prefix_length,
+            others,
+            kind,
+            table: _,
+            path: _,
+        } = self;
+        let mut words: Vec<String> = others.clone();
+        words.extend(to.map(|to| format!("to {to}")));
+        words.extend(from.map(|from| format!("from {from}")));
+        if to.is_none() && from.is_none() {
+            words.push(format!("from {}", family.whole()));
+        }
+        words.extend(iif.as_ref().map(|name| format!("iif {name}")));
+        words.extend(suppress_prefix_length.map(|length| format!("suppress_prefixlength {length}")));
+        if *kind != RouteKind::Unicast {
+            words.push(format!("type {}", kind.name()));
+        }
+        words.extend(mark.map(|mark| match mask {
+            Some(mask) => format!("fwmark {mark:#x}/{mask:#x}"),
+            None => format!("fwmark {mark:#x}"),
+        }));
+        words.join(" ")
+    }
+}
 
 impl Route {
-    /// Its metric, unless that is the one which the kernel gives to routes that say none.
+    /// Its metric, unless that is the one that the kernel gives to routes without a metric.
     pub fn unusual_metric(&self) -> Option<u32> {
-        let is_usual = |metric: u32| metric == 0 || metric == IPV6_METRIC && self.destination.addr().is_ipv6();
-        self.metric.filter(|metric| !is_usual(*metric))
+        self.metric.filter(|metric| *metric != 0 && *metric != kernel_metric(self.family()))
+    }
+
+    /// Its family.
+    pub fn family(&self) -> Family {
+        Family::of(self.destination.addr())
     }
 
     /// Whether it is a default route.

@@ -1,4 +1,4 @@
-//! Name servers and search domains that nmstate leaves out, or puts into a profile from which nobody takes them.
+//! Name servers and search domains that nmstate leaves out, or puts into a profile in which they have no effect.
 //!
 //! nmstate looks for an interface with the server's family enabled: one that is down will do, and one with link-local
 //! addresses alone. In the latter case NetworkManager refuses the whole profile:
@@ -6,25 +6,24 @@
 
 use std::net::Ipv6Addr;
 
-use memchr::memmem;
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Mapping;
 
-use crate::nmstate_document::{elements, mapping};
+use super::profiles::Profile;
+use crate::nmstate_document::elements;
 use vocabulary::report::{DocumentPath, Report};
 
 /// Reports what stands in a profile that does not come up, and in a family that has no addresses but link-local ones.
-pub(super) fn check(keyfiles: &[(String, String)], document: &Mapping, path: &DocumentPath, report: &mut Report) {
+pub(super) fn check(profiles: &[Profile], document: &Mapping, path: &DocumentPath, report: &mut Report) {
     check_servers(document, path, report);
-    for (_, content) in keyfiles.iter().filter(|(_, content)| memmem::find(content.as_bytes(), b"\ndns").is_some()) {
-        let is_down = content.lines().any(|line| line == "autoconnect=false");
-        for group in content.split("\n[").filter(|group| group.starts_with("ipv")) {
-            let value = |key: &str| group.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-            let is_local = matches!(value("method"), Some("link-local" | "disabled"));
+    for profile in profiles {
+        let is_down = profile.get("connection", "autoconnect") == Some("false");
+        for group in profile.groups.iter().filter(|group| matches!(group.name.as_str(), "ipv4" | "ipv6")) {
+            let is_local = matches!(group.get("method"), Some("link-local" | "disabled"));
             if !is_local && !is_down {
                 continue;
             }
             for (key, name) in [("dns", "server"), ("dns-search", "search")] {
-                let Some(values) = value(key) else { continue };
+                let Some(values) = group.get(key) else { continue };
                 let first = values.split(';').next().unwrap_or_default();
                 let at = place(document, path, name, first);
                 if is_local {
@@ -59,8 +58,7 @@ fn check_servers(document: &Mapping, path: &DocumentPath, report: &mut Report) {
 /// Where the document says this.
 fn place(document: &Mapping, path: &DocumentPath, name: &str, wanted: &str) -> DocumentPath {
     let at = path.key("dns-resolver").key("config").key(name);
-    let config = mapping(document, "dns-resolver").and_then(|resolver| mapping(resolver, "config"));
-    let list = config.and_then(|config| config.get(name)).and_then(Value::as_sequence);
-    let index = list.and_then(|list| list.iter().position(|item| item.as_str() == Some(wanted)));
+    let list = elements(document, &["dns-resolver", "config", name]);
+    let index = list.iter().position(|item| item.as_str() == Some(wanted));
     index.map_or_else(|| at.clone(), |index| at.index(index))
 }

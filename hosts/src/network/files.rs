@@ -1,8 +1,8 @@
 //! A host's network, in the form that a system takes.
 
-use super::cloud::{self, CloudNetwork};
-use super::networkd::{self, HostUnits};
-use super::{Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, keyfiles};
+use super::{
+    Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, cloud, keyfiles, networkd,
+};
 use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
@@ -22,24 +22,24 @@ pub struct ConvertedNetwork {
     pub topology: Topology,
 }
 
-/// What the system takes that a host's network is converted for.
+/// The system that a host's network is converted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Target {
     /// The form.
     pub files: NetworkFiles,
-    /// The system's NetworkManager, where it is known: what it lacks is said of keyfiles.
+    /// The system's NetworkManager, if it is known: findings about keyfiles say what it lacks.
     pub release: Option<NetworkManagerVersion>,
-    /// Whether NICs without a profile stay as they are, which takes a unit of its own where systemd-networkd is to heed it.
+    /// Whether the system leaves NICs without a profile alone. systemd-networkd needs a unit of its own for that.
     pub no_auto_default: bool,
 }
 
 impl Target {
-    /// Keyfiles, for a release of NetworkManager, where it is known.
+    /// Keyfiles, for a release of NetworkManager, if it is known.
     pub fn keyfiles(release: Option<NetworkManagerVersion>) -> Self {
         Self { release, ..Self::default() }
     }
 
-    /// What there is to say of the system by itself, whatever the host's network.
+    /// Findings about the system, whatever the host's network.
     pub fn findings(&self) -> Report {
         match self.files {
             NetworkFiles::Keyfiles => super::release_findings(self.release),
@@ -56,38 +56,21 @@ pub fn convert_network(host: &HostSpec, target: Target) -> (Option<ConvertedNetw
     (network.ok(), report)
 }
 
-/// [`convert_network`], without what there is to say of the system by itself.
+/// [`convert_network`], without the findings about the system.
 pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetwork>, Report) {
     match target.files {
         NetworkFiles::Keyfiles => {
             let (network, report) = keyfiles(host, target.release);
-            (network.map(from_keyfiles), report)
+            let converted = |HostNetwork { keyfiles, hostname, topology }| ConvertedNetwork {
+                keyfiles,
+                hostname,
+                topology,
+                ..ConvertedNetwork::default()
+            };
+            (network.map(converted), report)
         }
-        NetworkFiles::NetworkdUnits => {
-            let (network, report) = networkd::attempt(host);
-            (network.map(|(units, topology)| from_units(units, topology, target.no_auto_default)), report)
-        }
-        NetworkFiles::NetworkData => from_cloud(cloud::attempt_network_data(host)),
-        NetworkFiles::NetworkConfig => from_cloud(cloud::attempt_network_config(host)),
+        NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
+        NetworkFiles::NetworkData => cloud::network_data(host),
+        NetworkFiles::NetworkConfig => cloud::network_config(host),
     }
-}
-
-fn from_keyfiles(HostNetwork { keyfiles, hostname, topology }: HostNetwork) -> ConvertedNetwork {
-    ConvertedNetwork { keyfiles, hostname, topology, ..ConvertedNetwork::default() }
-}
-
-fn from_units(HostUnits { units, hostname }: HostUnits, topology: Topology, no_auto_default: bool) -> ConvertedNetwork {
-    let unmentioned = no_auto_default.then(networkd::unmentioned).flatten();
-    let networkd_units = units.into_iter().chain(unmentioned).collect();
-    ConvertedNetwork { networkd_units, hostname, topology, ..ConvertedNetwork::default() }
-}
-
-fn from_cloud((network, report): (Attempt<(CloudNetwork, Topology)>, Report)) -> (Attempt<ConvertedNetwork>, Report) {
-    let converted = |(CloudNetwork { content, hostname }, topology)| ConvertedNetwork {
-        network_data: Some(content),
-        hostname,
-        topology,
-        ..ConvertedNetwork::default()
-    };
-    (network.map(converted), report)
 }

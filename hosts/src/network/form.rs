@@ -1,8 +1,8 @@
-//! Forms that say less than NMState, and what of a document they can say.
+//! Forms of network files that can express less than NMState.
 //!
-//! Values are read from the model. What the model has no place for, or a form no words, is found here: a form lists the
-//! document's keys that it can say, and every other one is refused at its place. The document is of NMState's schema
-//! already: nmstate's own engine has read it.
+//! A form lists the keys of a document that it can express, and dayone refuses every other key at its place. So no setting
+//! gets lost that the model or the form lacks. The writers take the values from the model. The document follows NMState's
+//! schema: the nmstate crate has read it already.
 
 use std::collections::BTreeSet;
 
@@ -13,35 +13,35 @@ use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{is_true, number, quoted, text};
 use vocabulary::report::{DocumentPath, Report};
 
-/// The form in which a document is to be said again.
+/// A form of network files.
 #[derive(Debug)]
 pub(super) struct Form {
-    /// The code of findings about what it cannot say.
+    /// The code of findings about what it cannot express.
     pub(super) code: &'static str,
-    /// What it is called.
+    /// Its name in findings.
     pub(super) name: &'static str,
-    /// The keys that it can say, by the mappings that hold them. A mapping that is not here may hold any.
+    /// The keys that it can express, by the mappings that hold them. A mapping that is not here may hold any.
     pub(super) sections: &'static [Section],
-    /// Settings of which the reason is not obvious: the key, and why they cannot be said.
+    /// Settings that need a reason of their own: the key, and why the form cannot express it.
     pub(super) reasons: &'static [(&'static str, &'static str)],
     /// Refuses an interface as such. Only where it is true, the keys of the interface need findings of their own.
     pub(super) takes: fn(&Mapping, &DocumentPath, &mut Findings<'_>) -> bool,
 }
 
-/// Mappings of a document, and what a form can say of what they hold.
+/// Mappings of a document, and the keys in them that a form can express.
 #[derive(Debug)]
 pub(super) struct Section {
     /// The keys that lead there, `*` for each element of a list.
     pub(super) at: &'static str,
-    /// The keys that it can say, whatever their values, or those that the writers check. Blanks stand between them.
+    /// The keys that it can express with any value, or whose values the writers check. Blanks stand between them.
     pub(super) all: &'static str,
-    /// The keys of which it can say some values.
+    /// The keys that it can express with some values.
     pub(super) some: &'static [(&'static str, Values)],
-    /// Why the form cannot say other keys.
+    /// Why the form cannot express other keys.
     pub(super) why: &'static str,
 }
 
-/// The values of a setting that a form can say.
+/// The values of a setting that a form can express.
 #[derive(Debug)]
 pub(super) enum Values {
     /// These words.
@@ -52,11 +52,11 @@ pub(super) enum Values {
     WithinOrUsual(u64, u64),
 }
 
-/// The report, and what earlier steps have said about settings that take no effect anyway.
+/// The report, and the settings that earlier steps have reported as without effect.
 pub(super) struct Findings<'r> {
     report: &'r mut Report,
     form: &'static Form,
-    told: BTreeSet<DocumentPath>,
+    reported: BTreeSet<DocumentPath>,
 }
 
 impl Section {
@@ -66,7 +66,7 @@ impl Section {
 }
 
 impl Values {
-    /// Why a value cannot be said.
+    /// Why the form cannot express a value.
     fn problem(&self, value: &Value) -> Option<String> {
         let (least, greatest) = match self {
             Self::Words(words) => {
@@ -90,11 +90,11 @@ impl Values {
 impl<'r> Findings<'r> {
     pub(super) fn new(report: &'r mut Report, form: &'static Form) -> Self {
         let effectless = |code| matches!(code, "reported-only" | "not-in-keyfiles");
-        let told = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
-        Self { report, form, told }
+        let reported = report.findings().iter().filter(|f| effectless(f.code)).map(|f| f.path.clone()).collect();
+        Self { report, form, reported }
     }
 
-    /// What stands at `path` cannot be said.
+    /// Reports that the form cannot express what is at `path`.
     pub(super) fn refuse(&mut self, path: &DocumentPath, reason: &str) {
         let message = format!("cannot be expressed exactly in {}: {reason}", self.form.name);
         self.report.error(self.form.code, path, message);
@@ -104,8 +104,8 @@ impl<'r> Findings<'r> {
         self.report.warning(code, path, message);
     }
 
-    /// Refuses every key of the document that the form cannot say, and every value.
-    pub(super) fn refuse_what_is_unsayable(&mut self, document: &Mapping, path: &DocumentPath) {
+    /// Refuses every key and every value of the document that the form cannot express.
+    pub(super) fn refuse_unsupported(&mut self, document: &Mapping, path: &DocumentPath) {
         self.mapping("", document, path);
     }
 
@@ -165,7 +165,7 @@ impl<'r> Findings<'r> {
 
     /// Refuses a key, unless it has no effect anyway.
     pub(super) fn refuse_key(&mut self, key: &str, path: &DocumentPath, why: &str) {
-        if !self.told.contains(path) {
+        if !self.reported.contains(path) {
             let reason = self.form.reasons.iter().find(|(name, _)| *name == key).map_or(why, |(_, reason)| reason);
             self.refuse(path, reason);
         }

@@ -1,25 +1,24 @@
-//! From NMState to NetworkManager keyfiles.
+//! Converts NMState to NetworkManager keyfiles.
 //!
-//! The engine is the `nmstate` crate itself. Around it stand the checks of what it does not check, or drops without
-//! a word, and the repair of what it leaves out: file names and GKeyFile escapes.
+//! The `nmstate` crate makes the profiles. dayone checks what the crate does not check or drops silently, and corrects the
+//! profiles that it makes (`profiles`).
 //!
-//! [`networkd`] says the same in the units of systemd-networkd, for systems without NetworkManager, and [`cloud`] as
+//! [`networkd`] writes the same network as units of systemd-networkd, for systems without NetworkManager, and `cloud` as
 //! cloud-init reads it.
 
-pub mod cloud;
+mod cloud;
 mod dns;
 pub(crate) mod engine;
-mod escape;
-mod fields;
 mod files;
 mod form;
-mod given;
 mod names;
 pub mod networkd;
 pub(crate) mod nics;
 mod parts;
 mod ports;
+mod profiles;
 mod rules;
+mod user_keyfiles;
 
 use std::borrow::Cow;
 
@@ -57,8 +56,8 @@ pub struct HostNetwork {
     pub topology: Topology,
 }
 
-/// What checks and a conversion make of a host; where they refuse it, its topology, if that could be read: what is wrong
-/// with a host by itself hides nothing of what is wrong between it and others.
+/// The result of checking and converting a host. For a refused host it is the topology, if dayone could read that: a
+/// mistake in one host must not hide conflicts between hosts.
 pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
 
 /// Converts a host's network to keyfiles.
@@ -66,13 +65,13 @@ pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
 /// There is a network exactly when the report has no errors. The same host gives the same result, on every machine
 /// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
 ///
-/// Which NetworkManager reads them is not known here; [`convert_for`] is for a release of it.
+/// [`convert_for`] converts for a known release of NetworkManager.
 pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
     convert_for(host, None)
 }
 
-/// [`convert`], for a release of NetworkManager, where it is known. The keyfiles are the same; the findings say what that
-/// release lacks. Of one that is older than [`NetworkManagerVersion::OLDEST_KNOWN`], [`release_findings`] says so.
+/// [`convert`], for a release of NetworkManager, if it is known. The keyfiles are the same; the findings say what that
+/// release lacks. [`release_findings`] reports a release older than [`NetworkManagerVersion::OLDEST_KNOWN`].
 pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
     let (network, report) = keyfiles(host, release);
     (network.ok(), report)
@@ -86,21 +85,20 @@ fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt
             let (converted, report) = reported(host, document, release, |_, _, _| Some(()));
             (converted.map(|(network, ())| network), report)
         }
-        NetworkDocument::Keyfiles(keyfiles) => given::convert(host, keyfiles, release),
+        NetworkDocument::Keyfiles(keyfiles) => user_keyfiles::convert(host, keyfiles, release),
     }
 }
 
-/// What there is to say of a release of NetworkManager by itself, whatever the host's network.
+/// Findings about a release of NetworkManager, whatever the host's network.
 pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
     let mut report = Report::new();
     Release::of(release).check(&mut report);
     report
 }
 
-/// What `convert` makes of the NMState of a host, with the NICs that are known by MAC address. There is something exactly
-/// when the report has no errors; each finding is at the place that its part of the document comes from, and those about
-/// the network as such come before those about a form of it. In place of what the checks of the network refuse, there is its
-/// topology.
+/// Checks the NMState of a host and converts it to keyfiles, and with `convert` to another form. There is a result exactly
+/// when the report has no errors; otherwise there is the topology, if dayone could read it. Each finding is at the place
+/// that its part of the document comes from. Findings about the network come before those about the form.
 fn reported<T>(
     host: &HostSpec,
     document: &NmstateDocument,
@@ -169,17 +167,20 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
     checks.append(found.at_origins(origins));
 }
 
-/// [`reported`], in a form that can be made of NMState only: `form` is what it is called.
-fn from_nmstate<T>(
+/// [`reported`], for a form that dayone makes only from NMState. `form` is its name.
+fn from_nmstate(
     host: &HostSpec,
     form: &str,
-    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Attempt<(T, Topology)>, Report) {
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<ConvertedNetwork>,
+) -> (Attempt<ConvertedNetwork>, Report) {
     let documents = match &host.network {
         NetworkDocument::Nmstate(document) => {
-            // The keyfiles are not used: nmstate's engine is the check that a document is one.
             let (converted, report) = reported(host, document, Release::of(None), convert);
-            return (converted.map(|(network, converted)| (converted, network.topology)), report);
+            // The keyfiles are not used: nmstate's engine is the check that a document is one.
+            let converted = converted.map(|(HostNetwork { keyfiles: _, hostname, topology }, converted)| {
+                ConvertedNetwork { hostname, topology, ..converted }
+            });
+            return (converted, report);
         }
         NetworkDocument::Keyfiles(documents) => documents,
     };
@@ -187,16 +188,16 @@ fn from_nmstate<T>(
     let message =
         format!("is a NetworkManager keyfile, and the system needs {form}, which dayone makes only from NMState");
     report.error("keyfiles-need-networkmanager", &host.network.path(), message);
-    let topology = match given::convert(host, documents, Release::of(None)).0 {
+    let topology = match user_keyfiles::convert(host, documents, Release::of(None)).0 {
         Ok(network) => Some(Box::new(network.topology)),
         Err(topology) => topology,
     };
     (Err(topology), report)
 }
 
-/// A document that passed every check that needs no engine.
+/// A document that passed every check before the nmstate crate.
 struct Checked<'a> {
-    /// With every type written down, and every `copy-mac-from` resolved that nmstate could not follow.
+    /// With the type of every interface, and with `mac-address` for every `copy-mac-from` that nmstate cannot follow.
     document: Cow<'a, Mapping>,
     /// How many values it holds.
     values: usize,
@@ -262,7 +263,7 @@ fn check<'a>(
 }
 
 impl Checked<'_> {
-    /// The interfaces of the document that get a profile. What there is to say about them has been said.
+    /// The interfaces of the document that get a profile. [`check`] has reported the findings about them.
     fn interfaces(&self, path: &DocumentPath) -> Vec<interfaces::Interface<'_>> {
         interfaces::read(&self.document, path, &mut Report::new())
     }
@@ -284,17 +285,18 @@ impl Checked<'_> {
             return None;
         }
         let named = ports::by_name(&prepared, interfaces);
-        let mut files = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
+        let mut profiles = engine::convert(&Value::Mapping(prepared), self.values, path, report)?;
         if let Some(named) = named {
-            ports::complete(&mut files, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
+            ports::complete(&mut profiles, &engine::convert(&Value::Mapping(named), self.values, path, report)?);
         }
-        dns::check(&files, &self.document, path, report);
-        holders.check(files.iter().map(|(_, content)| content.as_str()), path, report);
+        dns::check(&profiles, &self.document, path, report);
+        holders.check(&profiles, path, report);
         if report.has_errors() {
             return None;
         }
-        let finish = |(name, content): (String, String)| (name, escape::escape(holders.settle(content)));
-        let keyfiles = names::name_files(files.into_iter().map(finish).collect());
+        holders.settle(&mut profiles);
+        let keyfiles =
+            names::name_files(profiles.iter().map(|profile| (profile.name.clone(), profile.render())).collect());
         if keyfiles.is_empty() {
             report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
             return None;

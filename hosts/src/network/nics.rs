@@ -1,12 +1,12 @@
-//! Names to MAC addresses: NICs that the network calls by names which are only the document's.
+//! NICs that a list beside the network identifies by MAC addresses.
 //!
-//! agent-config and `NMStateConfig` say beside a network which NIC is meant by a name ([`NamedNic`]). That is said to
-//! nmstate in its own words, `identifier: mac-address`: its profile then finds the NIC by the permanent address, whatever
-//! the kernel calls it, and what refers to the NIC refers to its profile. No text of a profile is ever replaced, so
-//! `eth1` is not taken for the beginning of `eth10`, and NICs may swap their names.
+//! agent-config and `NMStateConfig` list which NIC a name in the network means ([`NamedNic`]). dayone writes that into the
+//! document as NMState's `identifier: mac-address`: the profile then finds the NIC by its permanent address, whatever the
+//! kernel calls it, and what refers to the NIC refers to its profile. dayone replaces no text of a profile, so it does not
+//! mistake `eth1` for the beginning of `eth10`, and NICs may swap their names. The nmstate crate must read the result, so
+//! this works on the document and not on the model.
 //!
-//! What assisted-service demands of such documents: an ethernet interface that the list does not know must look like a
-//! predictable name.
+//! assisted-service demands of such documents that an ethernet interface which is not in the list has a predictable name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use crate::nmstate_document::{descend, quoted, text};
 use vocabulary::host::{MacAddress, NamedNic, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report};
 
-/// The document in which every NIC of the list is found by its MAC address. What cannot be said so is reported and left.
+/// The document in which every NIC of the list is found by its MAC address. NICs that NMState cannot find so are reported.
 pub(crate) fn identify<'a>(
     document: &'a NmstateDocument,
     nics: &[NamedNic],

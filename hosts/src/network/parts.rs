@@ -1,7 +1,7 @@
-//! A document taken apart: which of its interfaces, routes and rules have errors, and the document without these.
+//! Finds the interfaces, routes and rules of a document that have errors, and makes the document without them.
 //!
-//! One mistake hides others: nmstate stops at the first, and without keyfiles there is no topology to check. So what is
-//! wrong is left out, or replaced by something of the same name that is right, and the rest is looked at.
+//! One mistake hides others: nmstate stops at the first, and without keyfiles there is no topology to check. So dayone
+//! leaves out what is wrong, or replaces it by something right of the same name, and checks the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,19 +1,20 @@
 //! Settings of ports that are not found by their names.
 //!
 //! nmstate looks for the settings of a bridge's or a bond's port by the name of the port's device, which a profile that
-//! finds its NIC by another sign does not have: it writes the profile without them. In a profile they are a section like
-//! any other. So the document is converted once more with these ports found by their names, and the sections are taken
+//! finds its NIC by another sign does not have: it writes the profile without them. In a profile they are a group like
+//! any other. So dayone converts the document once more with these ports found by their names, and takes the groups
 //! from there.
 
 use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
+use super::profiles::{Group, Profile};
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::{elements, text};
 
-/// The sections that hold them. They stand behind the first section of a NIC's profile.
-const SECTIONS: [&str; 2] = ["[bond-port]", "[bridge-port]"];
+/// The groups that hold them. They stand behind the first group of a NIC's profile.
+const GROUPS: [&str; 2] = ["bond-port", "bridge-port"];
 
 /// The document with every port found by its name that has settings; none, where nmstate loses nothing.
 pub(super) fn by_name(document: &Mapping, interfaces: &[Interface<'_>]) -> Option<Mapping> {
@@ -38,27 +39,18 @@ pub(super) fn by_name(document: &Mapping, interfaces: &[Interface<'_>]) -> Optio
     Some(document)
 }
 
-/// `files`, each with the port's settings that the file of the same connection in `named` has.
-pub(super) fn complete(files: &mut [(String, String)], named: &[(String, String)]) {
-    let sections: BTreeMap<&str, &str> = named.iter().filter_map(|(_, content)| port_section(content)).collect();
-    for (_, content) in files {
-        if port_section(content).is_none()
-            && let Some(section) = uuid(content).and_then(|uuid| sections.get(uuid))
-        {
-            let mut sections: Vec<&str> = content.trim_end().split("\n\n").collect();
-            sections.insert(1, section);
-            *content = sections.join("\n\n") + "\n";
+/// Gives each of `profiles` the port's settings of the profile of the same connection in `named`.
+pub(super) fn complete(profiles: &mut [Profile], named: &[Profile]) {
+    // nmstate derives the UUID from the interface's name and type: it is the same however the NIC is found.
+    let uuid = |profile: &Profile| profile.get("connection", "uuid").map(str::to_owned);
+    let by_uuid: BTreeMap<_, _> = named.iter().filter_map(|other| Some((uuid(other)?, settings(other)?))).collect();
+    for profile in profiles.iter_mut().filter(|profile| settings(profile).is_none()) {
+        if let Some(settings) = uuid(profile).and_then(|uuid| by_uuid.get(&uuid)) {
+            profile.groups.insert(1, (*settings).clone());
         }
     }
 }
 
-/// A profile's UUID, and its port's settings.
-fn port_section(content: &str) -> Option<(&str, &str)> {
-    let section = content.split("\n\n").find(|section| SECTIONS.iter().any(|name| section.starts_with(name)))?;
-    Some((uuid(content)?, section.trim_end()))
-}
-
-/// The UUID, which nmstate derives from the interface's name and type: it is the same however the NIC is found.
-fn uuid(content: &str) -> Option<&str> {
-    content.lines().find_map(|line| line.strip_prefix("uuid="))
+fn settings(profile: &Profile) -> Option<&Group> {
+    profile.groups.iter().find(|group| GROUPS.contains(&group.name.as_str()))
 }

@@ -4,7 +4,8 @@
 //! the rule's table. Where several qualify it takes whichever its hash set names first, another one in the next
 //! run; where the first has no address of the rule's family, the rule is lost; and several rules of one interface
 //! come out in the order of another hash set. Images must be the same every time, so where nmstate's choice is not
-//! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without.
+//! certain dayone chooses: the rule goes to nmstate with an `iif` that names the holder, and comes back without. nmstate
+//! chooses by the document, disabled families and all, so this reads the document and not the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use ipnet::IpNet;
 
 use serde_yaml::{Mapping, Value};
 
+use super::profiles::{Group, Profile};
 use crate::nmstate_document::interfaces::Interface;
 use crate::nmstate_document::routes::network;
 use crate::nmstate_document::{elements, is_true, mapping, number, quoted, text};
@@ -102,10 +104,10 @@ impl<'a> RuleKey<'a> {
 }
 
 /// Which families and tables each interface has routes in.
-pub(super) struct Routes(BTreeMap<String, BTreeSet<(&'static str, u64)>>);
+struct Routes(BTreeMap<String, BTreeSet<(&'static str, u64)>>);
 
 impl Routes {
-    pub(super) fn of(routes: &[Value]) -> Self {
+    fn of(routes: &[Value]) -> Self {
         let mut of: BTreeMap<String, BTreeSet<(&'static str, u64)>> = BTreeMap::new();
         for route in routes.iter().filter(|route| text_of(route, "state") != Some("absent")) {
             if let Some(via) = text_of(route, "next-hop-interface") {
@@ -198,11 +200,6 @@ impl Rule {
     }
 }
 
-/// The interface that holds a rule which names none.
-pub(super) fn holder<'a>(rule: &Value, routes: &Routes, interfaces: &[Interface<'a>]) -> Option<&'a str> {
-    Rule::of(rule).preferred(interfaces, routes)
-}
-
 fn is_up(interface: &Interface<'_>) -> bool {
     text(interface.map, "state") != Some("down")
 }
@@ -220,24 +217,18 @@ fn table(value: Option<&Value>) -> u64 {
 }
 
 impl Holders {
-    /// Takes the holders out of a profile's rules, and puts these into the order of their priorities.
-    pub(super) fn settle(&self, content: String) -> String {
-        if !content.contains(KEY) {
-            return content;
-        }
-        let mut settled = String::with_capacity(content.len());
-        for section in content.split_inclusive("\n\n") {
-            let mut rules: Vec<(u64, String)> = rules(section).map(|rule| self.without_holder(rule)).collect();
+    /// Takes the holders out of the profiles' rules, and puts these into the order of their priorities.
+    pub(super) fn settle(&self, profiles: &mut [Profile]) {
+        for group in profiles.iter_mut().flat_map(|profile| &mut profile.groups) {
+            let mut rules: Vec<(u64, String)> = rules(group).map(|rule| self.without_holder(rule)).collect();
             rules.sort();
-            for line in section.split_inclusive('\n') {
-                let index = line.strip_prefix(KEY).and_then(|rest| rest.split_once('=')?.0.parse::<usize>().ok());
-                match index.and_then(|index| rules.get(index).map(|(_, rule)| (index, rule))) {
-                    Some((index, rule)) => settled.extend([KEY, &index.to_string(), "=", rule, "\n"]),
-                    None => settled.push_str(line),
+            for (key, value) in &mut group.entries {
+                let index = key.strip_prefix(KEY).and_then(|index| index.parse::<usize>().ok());
+                if let Some((_, rule)) = index.and_then(|index| rules.get(index)) {
+                    value.clone_from(rule);
                 }
             }
         }
-        settled
     }
 
     /// A rule's priority, and the rule as the user wrote it.
@@ -251,8 +242,8 @@ impl Holders {
     }
 
     /// Whether all rules of the document are in the profiles.
-    pub(super) fn check<'a>(&self, contents: impl Iterator<Item = &'a str>, path: &DocumentPath, report: &mut Report) {
-        let found: usize = contents.map(|content| rules(content).count()).sum();
+    pub(super) fn check(&self, profiles: &[Profile], path: &DocumentPath, report: &mut Report) {
+        let found = profiles.iter().flat_map(|profile| &profile.groups).flat_map(rules).count();
         if found < self.rules {
             let message = format!(
                 "has {} rules, and nmstate wrote {found}: check that from and to of each are of one family",
@@ -263,13 +254,19 @@ impl Holders {
     }
 }
 
-fn rules(content: &str) -> impl Iterator<Item = &str> {
-    content.lines().filter_map(|line| line.strip_prefix(KEY)?.split_once('=').map(|(_, rule)| rule))
+fn rules(group: &Group) -> impl Iterator<Item = &str> {
+    group.entries.iter().filter(|(key, _)| key.starts_with(KEY)).map(|(_, rule)| rule.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn settled(holders: &Holders, content: &str) -> String {
+        let mut profiles = [Profile::read((String::new(), content.to_owned()))];
+        holders.settle(&mut profiles);
+        profiles[0].render()
+    }
 
     #[test]
     fn rules_come_without_the_holder_and_in_the_order_of_their_priorities() {
@@ -278,7 +275,7 @@ mod tests {
                        routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 7 iif eth1 table 1\n\n\
                        [ipv6]\nrouting-rule0=priority 5 from ::/0 iif eth0 table 2 fwmark 1\n";
         assert_eq!(
-            holders.settle(content.to_owned()),
+            settled(&holders, content),
             "[ipv4]\nmethod=manual\nrouting-rule0=priority 7 table 1\n\
              routing-rule1=priority 9 iif eth1 table 1\nrouting-rule2=priority 300 table 1\n\n\
              [ipv6]\nrouting-rule0=priority 5 from ::/0 table 2 fwmark 1\n"
@@ -288,9 +285,10 @@ mod tests {
     #[test]
     fn eleven_rules_keep_their_numbers() {
         let line = |index: usize| format!("routing-rule{index}=priority {} from 10.0.0.0/8 table 1\n", 100 - index);
-        let content: String = [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9].into_iter().map(line).collect();
-        let settled = Holders::default().settle(content.clone());
-        assert!(settled.starts_with("routing-rule0=priority 90 "), "{settled}");
+        let rules: String = [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9].into_iter().map(line).collect();
+        let content = format!("[ipv4]\n{rules}");
+        let settled = settled(&Holders::default(), &content);
+        assert!(settled.starts_with("[ipv4]\nrouting-rule0=priority 90 "), "{settled}");
         assert!(settled.contains("\nrouting-rule10=priority 100 "), "{settled}");
         assert_eq!(settled.len(), content.len());
     }

@@ -1,6 +1,6 @@
-//! Keys that NMState takes by several names: each gets its first one, so that nobody else has to know the others.
+//! Keys for which NMState accepts several names: each gets its first name, so that no other code needs to know the others.
 //!
-//! And a bond's ports, which may be listed by their settings alone: then they are put into the list of ports as well.
+//! If a document lists a bond's ports only by their settings, dayone adds them to the list of ports.
 //!
 //! Source: the `alias` attributes in the schema of nmstate 2.2.62, and `BondInterface::ports`. Aliases of values are not here:
 //! they are read where the values are.

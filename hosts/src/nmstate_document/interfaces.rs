@@ -1,4 +1,4 @@
-//! The interfaces of a document: what each is, and what cannot work on day one.
+//! Reads the interfaces of a document, and reports those that cannot work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -252,7 +252,7 @@ pub(crate) fn kernel_name_problem(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Reports names that stand there twice, and NICs that two profiles would match.
+/// Reports names that two interfaces have, and NICs that two profiles would match.
 pub(crate) fn check_duplicates(interfaces: &[Interface<'_>], origins: &Origins, report: &mut Report) {
     let place = |first: &Interface<'_>| origins.of(&first.path).unwrap_or_else(|| first.path.clone());
     let mut names: BTreeMap<&str, &Interface<'_>> = BTreeMap::new();

@@ -3,7 +3,8 @@
 //! nmstate reads the address from the NIC's entry in the document. Where that says none, a running system would
 //! know it; before first boot only [`HostSpec::boot_mac`] may. It is the source's address for certain enough when
 //! the source is the only NIC of the document whose own address the document does not say, and no other NIC is
-//! said to have it. A `mac-address` of a NIC that is identified by its name is one to set, not its own.
+//! said to have it. A `mac-address` of a NIC that is identified by its name is one to set, not its own. nmstate must find
+//! the address in the document, so this works on the document and not on the model.
 //!
 //! [`HostSpec::boot_mac`]: vocabulary::host::HostSpec::boot_mac
 

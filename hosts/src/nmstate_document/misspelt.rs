@@ -1,7 +1,7 @@
-//! Names of interfaces that are meant for another one: what fingers and eyes do to names, and what they do not.
+//! Finds names of interfaces that are probably misspelt.
 //!
-//! The kernel's names for NICs lie close together: `eno1`, `eno2` and `ens1` may all be there. A name is taken for misspelt
-//! only if it is not one of those itself, or the other one is not, and never for a digit alone.
+//! The kernel's names for NICs are similar: a host may have `eno1`, `eno2` and `ens1`. So two such names are never taken for
+//! each other, nor are two names that differ only in a digit.
 
 /// Whether a person may have written `name` and meant `other`.
 pub(crate) fn may_mean(name: &str, other: &str) -> bool {

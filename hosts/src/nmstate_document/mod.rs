@@ -78,6 +78,16 @@ pub(crate) fn is_true(value: Option<&Value>) -> bool {
     }
 }
 
+/// Whether the member at `key` is true; none, where there is none.
+pub(crate) fn flag(map: &Mapping, key: &str) -> Option<bool> {
+    get(map, key).filter(|value| !value.is_null()).map(|value| is_true(Some(value)))
+}
+
+/// The number at `key`, where there is one that fits.
+pub(crate) fn small<T: TryFrom<u64>>(map: &Mapping, key: &str) -> Option<T> {
+    number(get(map, key)).and_then(|number| T::try_from(number).ok())
+}
+
 /// The number that a value is in the ways that NMState writes it.
 pub(crate) fn number(value: Option<&Value>) -> Option<u64> {
     match value? {

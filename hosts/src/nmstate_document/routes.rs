@@ -62,7 +62,7 @@ pub(crate) fn vrf_table(route: &Mapping, interfaces: &[Interface<'_>]) -> Option
     number(get(mapping(vrf.map, "vrf")?, "route-table-id"))
 }
 
-/// Refuses routes that no profile can hold, and says of those that are lost.
+/// Refuses routes that no profile can hold, and warns of routes that nmstate drops.
 pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &DocumentPath, report: &mut Report) {
     let path = path.key("routes").key("config");
     let names = Names::of(interfaces);

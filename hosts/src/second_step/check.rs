@@ -156,11 +156,7 @@ fn changed(document: &Mapping, change: impl Fn(&mut Mapping)) -> Mapping {
 
 /// Reports addresses in a document for all hosts, which would all get them.
 fn check_cluster(second: &SecondNetwork, hosts: usize, report: &mut Report) {
-    let addresses = second
-        .topology
-        .interfaces
-        .iter()
-        .flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses));
+    let addresses = second.topology.interfaces.iter().flat_map(|interface| interface.addresses());
     for address in addresses {
         let message = format!("is {}, and the document is for all hosts", address.network);
         if hosts > 1 {

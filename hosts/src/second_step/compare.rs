@@ -40,7 +40,7 @@ pub(super) fn check(host: &HostSpec, first: &HostNetwork, second: &SecondNetwork
     };
     check_uplink(first, before, second, report);
     for family in Family::BOTH {
-        check_addresses(ip(before, family), ip(bridge, family), before, report);
+        check_addresses(before.ip(family), bridge.ip(family), before, report);
         check_default_route(family, first, before, second, bridge, report);
     }
     check_other_routes(first, before, second, bridge, report);
@@ -57,15 +57,8 @@ fn name(host: &HostSpec) -> &str {
     host.name.as_deref().unwrap_or("the host")
 }
 
-fn ip(interface: &Interface, family: Family) -> &Ip {
-    match family {
-        Family::V4 => &interface.ipv4,
-        Family::V6 => &interface.ipv6,
-    }
-}
-
 fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
-    interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(|address| address.network.addr())
+    interface.addresses().map(|address| address.network.addr())
 }
 
 /// Finds the interface of the first step whose addresses the bridge takes over: the one with the same address, else the one with
@@ -203,7 +196,7 @@ fn check_default_route(
         routes.filter(|route| route.interface.as_deref() == Some(name)).map(|route| route.gateway).collect()
     };
     let (had, has) = (of(first, &before.name), of(&second.topology, BRIDGE));
-    let offered = is_dynamic(ip(bridge, family)) && ip(bridge, family).takes_gateway();
+    let offered = is_dynamic(bridge.ip(family)) && bridge.ip(family).takes_gateway();
     let path = second.path.key("routes");
     let Some(gateway) = had.first() else { return };
     let shown = gateway.map_or_else(|| "the link itself".to_owned(), |gateway| gateway.to_string());

@@ -36,6 +36,7 @@ impl Topology {
             active,
             mac,
             mtu,
+            options: _,
             controller,
             ports: _,
             ipv4,
@@ -81,11 +82,17 @@ fn device(device: &Device) -> Value {
 fn kind(kind: &Kind) -> Map<String, Value> {
     match kind {
         Kind::Bond(Bond { mode, options }) => present([("mode", json!(mode)), ("options", json!(options))]),
-        Kind::Vlan(Vlan { parent: _, id }) => present([("id", json!(id))]),
+        Kind::Vlan(Vlan { parent: _, id, options: _ }) => present([("id", json!(id))]),
         Kind::Vxlan { id, parent: _ } => present([("id", json!(id))]),
-        Kind::LinuxBridge(Bridge { stp, forward_delay: _, hello_time: _, max_age: _, priority: _, vlan_filtering }) => {
-            present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))])
-        }
+        Kind::LinuxBridge(Bridge {
+            stp,
+            forward_delay: _,
+            hello_time: _,
+            max_age: _,
+            priority: _,
+            vlan_filtering,
+            options: _,
+        }) => present([("stp", json!(stp)), ("vlan_filtering", json!(vlan_filtering))]),
         Kind::Vrf(table) => present([("table", json!(table))]),
         Kind::Veth(peer) => present([("peer", json!(peer))]),
         Kind::MacVlan { parent: _, tap: _ }
@@ -106,8 +113,11 @@ fn ip(ip: &Ip) -> Value {
         automatic_dns,
         automatic_routes: _,
         automatic_gateway: _,
-        automatic_metric,
+        metric,
         automatic_table,
+        sends_hostname: _,
+        dhcp_hostname: _,
+        token: _,
         path: _,
     } = ip;
     let method = match method {
@@ -124,7 +134,7 @@ fn ip(ip: &Ip) -> Value {
         ("addresses", json!(addresses.collect::<Vec<_>>())),
         ("automatic_dns", json!(automatic_dns)),
         ("automatic_gateway", json!(ip.takes_gateway())),
-        ("automatic_metric", json!(automatic_metric)),
+        ("automatic_metric", json!(metric.filter(|_| ip.is_automatic()))),
     ]);
     if *automatic_table != MAIN_TABLE {
         object.insert("automatic_table".to_owned(), json!(automatic_table));
@@ -133,7 +143,8 @@ fn ip(ip: &Ip) -> Value {
 }
 
 fn route(route: &Route) -> Value {
-    let Route { destination, kind, interface, gateway, gateway_path: _, source: _, metric: _, table, path } = route;
+    let Route { destination, kind, interface, gateway, gateway_path: _, source: _, metric: _, table, options: _, path } =
+        route;
     let object = present([
         ("destination", json!(destination.to_string())),
         ("type", json!(kind.name())),
@@ -147,12 +158,11 @@ fn route(route: &Route) -> Value {
 }
 
 fn rule(rule: &Rule) -> Value {
-    let Rule { priority, selector, table, path } = rule;
     let object = present([
-        ("priority", json!(priority)),
-        ("packets", json!(selector)),
-        ("table", json!(table)),
-        ("path", json!(path)),
+        ("priority", json!(rule.priority)),
+        ("packets", json!(rule.selector())),
+        ("table", json!(rule.table)),
+        ("path", json!(rule.path)),
     ]);
     object.into()
 }

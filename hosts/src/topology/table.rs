@@ -52,12 +52,12 @@ impl Topology {
             vec![route.describe_destination(), via, interface, metric.unwrap_or_default(), table(route.table)]
         });
         let offered = self.interfaces.iter().flat_map(|interface| {
-            let has_place = |ip: &Ip| ip.automatic_metric.is_some() || ip.automatic_table != MAIN_TABLE;
+            let has_place = |ip: &Ip| ip.metric.is_some() || ip.automatic_table != MAIN_TABLE;
             // Other routes that are offered may go to a table of their own, too.
             let offers = interface.offers().filter(move |(ip, _)| ip.takes_gateway() || has_place(ip));
             offers.map(|(ip, by)| {
                 let what = if ip.takes_gateway() { "default" } else { "others offered" };
-                let metric = ip.automatic_metric.map(|metric| metric.to_string()).unwrap_or_default();
+                let metric = ip.metric.map(|metric| metric.to_string()).unwrap_or_default();
                 let (what, by) = (what.to_owned(), format!("from {by}"));
                 vec![what, by, interface.name.clone(), metric, table(ip.automatic_table)]
             })
@@ -70,7 +70,7 @@ impl Topology {
         rules.sort_by_key(|rule| rule.priority);
         let row = |rule: &Rule| {
             let priority = rule.priority.map(|priority| priority.to_string()).unwrap_or_default();
-            vec![priority, rule.selector.clone(), rule.table.to_string()]
+            vec![priority, rule.selector(), rule.table.to_string()]
         };
         Table { headings: &["RULE", "PACKETS", "TABLE"], rows: rules.into_iter().map(row).collect() }
     }

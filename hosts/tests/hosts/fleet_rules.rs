@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use hosts::check::{CheckedHost, fleet};
 use hosts::model::{
-    Address, Bridge, Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, NameServer, Route, RouteKind, Topology, Vlan,
+    Address, Bridge, Device, Dns, Interface, Ip, Kind, MAIN_TABLE, Method, NameServer, Route, RouteKind, RouteOptions,
+    Topology, Vlan,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -47,7 +48,7 @@ fn mac(last: u8) -> MacAddress {
 fn interface() -> impl Strategy<Value = Interface> {
     let kind = prop_oneof![
         4 => Just(Kind::Ethernet),
-        2 => (1..3_u16).prop_map(|id| Kind::Vlan(Vlan { parent: "eth0".to_owned(), id })),
+        2 => (1..3_u16).prop_map(|id| Kind::Vlan(Vlan { parent: "eth0".to_owned(), id, ..Vlan::default() })),
         1 => Just(Kind::Dummy),
         1 => Just(Kind::Loopback),
         1 => Just(Kind::LinuxBridge(Bridge::default())),
@@ -101,6 +102,7 @@ fn host() -> impl Strategy<Value = Host> {
             source: None,
             metric: None,
             table: MAIN_TABLE,
+            options: RouteOptions::default(),
             path: DocumentPath::root(),
         });
         let servers = servers.into_iter().map(name_server);
@@ -179,6 +181,7 @@ fn plain(number: u8) -> Host {
         source: None,
         metric: None,
         table: MAIN_TABLE,
+        options: RouteOptions::default(),
         path: DocumentPath::root(),
     };
     let topology = Topology {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use hosts::input;
-use hosts::network::{HostNetwork, Keyfile, cloud, convert};
+use hosts::network::{HostNetwork, Keyfile, NetworkFiles, Target, convert, convert_network};
 use serde_yaml::{Mapping, Value};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
@@ -105,9 +105,10 @@ fn there_and_back_again_the_keyfiles_are_the_same() {
     let more = NmstateDocument::new(serde_yaml::from_str(MORE).unwrap(), DocumentPath::root());
     for (name, host) in documents().into_iter().chain([("more".to_owned(), HostSpec::with_network(more))]) {
         let host = as_network_data_has_it(host);
-        let (Some(written), _) = cloud::network_data(&host) else { continue };
-        let read = input::read(written.content.as_bytes());
-        assert!(read.report.is_empty(), "{name}: {:#?}\n{}", read.report.findings(), written.content);
+        let target = Target { files: NetworkFiles::NetworkData, ..Target::default() };
+        let Some(written) = convert_network(&host, target).0.and_then(|network| network.network_data) else { continue };
+        let read = input::read(written.as_bytes());
+        assert!(read.report.is_empty(), "{name}: {:#?}\n{}", read.report.findings(), written);
         let [back] = read.hosts.as_slice() else { panic!("{name}") };
         let (before, after) = (keyfiles(&host), keyfiles(back));
         assert_eq!(names(&before), names(&after), "{name}");

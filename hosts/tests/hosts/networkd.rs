@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use hosts::network::networkd::{HostUnits, convert, unmentioned};
-use hosts::network::{self, NetworkdUnit, NetworkdUnitName};
+use hosts::network::networkd::unmentioned;
+use hosts::network::{self, ConvertedNetwork, NetworkFiles, NetworkdUnit, NetworkdUnitName, Target};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_yaml::{Mapping, Value};
@@ -26,6 +26,10 @@ fn host(value: Value, boot_mac: Option<&str>) -> HostSpec {
         boot_mac: boot_mac.map(|mac| mac.trim().parse().unwrap()),
         ..HostSpec::with_network(NmstateDocument::new(value, DocumentPath::root()))
     }
+}
+
+fn convert(host: &HostSpec) -> (Option<ConvertedNetwork>, Report) {
+    network::convert_network(host, Target { files: NetworkFiles::NetworkdUnits, ..Target::default() })
 }
 
 /// The good documents of `fixtures/nmstate`, and those of `fixtures/networkd` itself.
@@ -55,8 +59,8 @@ fn lines(report: &Report) -> String {
 }
 
 /// What the case gives, as files.
-fn files(units: Option<&HostUnits>, report: &Report) -> BTreeMap<String, String> {
-    let units = units.into_iter().flat_map(|units| &units.units);
+fn files(units: Option<&ConvertedNetwork>, report: &Report) -> BTreeMap<String, String> {
+    let units = units.into_iter().flat_map(|units| &units.networkd_units);
     let mut files: BTreeMap<_, _> = units.map(|unit| (unit.name.to_string(), unit.content.clone())).collect();
     if !report.is_empty() {
         files.insert("findings".to_owned(), lines(report));
@@ -124,7 +128,9 @@ fn nics_that_are_not_mentioned_come_after_ours_and_before_the_images_own() {
     let unit = unmentioned().unwrap();
     assert_eq!(unit.content, "[Match]\nType=ether\nKind=!*\n\n[Link]\nUnmanaged=yes\n");
     assert!(unit.name.as_str() > "10-zzz.network" && unit.name.as_str() < "12");
-    assert!(CASES.iter().filter_map(|(_, host)| convert(host).0).flat_map(|units| units.units).all(|u| u < unit));
+    assert!(
+        CASES.iter().filter_map(|(_, host)| convert(host).0).flat_map(|units| units.networkd_units).all(|u| u < unit)
+    );
 }
 
 /// Sections that a unit may have, each with where it may be.
@@ -181,11 +187,11 @@ fn check(value: Value) -> Result<(), TestCaseError> {
         prop_assert!(!finding.to_string().contains(char::is_control), "{}", finding);
     }
     if let Some(units) = &units {
-        prop_assert!(!units.units.is_empty());
-        for pair in units.units.windows(2) {
+        prop_assert!(!units.networkd_units.is_empty());
+        for pair in units.networkd_units.windows(2) {
             prop_assert!(pair[0].name < pair[1].name);
         }
-        for unit in &units.units {
+        for unit in &units.networkd_units {
             prop_assert_eq!(problem_of(unit), None, "{}", &unit.content);
             prop_assert!(unit.name.as_str().parse::<NetworkdUnitName>().is_ok());
         }
@@ -320,7 +326,8 @@ fn every_setting_is_in_the_units_or_reported() {
             tried += 1;
             let mut changed = host.clone();
             remove(&mut changed.network.as_nmstate_mut().unwrap().value, &way);
-            if convert(&changed).0.as_ref() == Some(&units) {
+            let files = |network: &ConvertedNetwork| (network.networkd_units.clone(), network.hostname.clone());
+            if convert(&changed).0.is_some_and(|changed| files(&changed) == files(&units)) {
                 lost.push(format!("{name}: {path}: {value}"));
             }
         }

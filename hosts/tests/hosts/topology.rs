@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use documents::documents;
-use hosts::model::{Ip, Topology};
+use hosts::model::{Ip, Kind, Topology};
 use hosts::network;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRng, TestRunner};
@@ -29,6 +29,11 @@ fn bare(mut topology: Topology) -> Topology {
         interface.ports.sort_by(|a, b| a.name.cmp(&b.name));
         ip(&mut interface.ipv4);
         ip(&mut interface.ipv6);
+        if let Kind::Vlan(vlan) = &mut interface.kind {
+            // Profiles always say these.
+            vlan.options.loose_binding.get_or_insert(false);
+            vlan.options.reorder_headers.get_or_insert(true);
+        }
     }
     for route in &mut topology.routes {
         route.path = DocumentPath::root();

@@ -9,8 +9,7 @@ use std::process::Command;
 use acceptance::bases::fixtures;
 use acceptance::drives::{self, cloud_init};
 use acceptance::peers::{run, run_text};
-use hosts::network::Keyfile;
-use hosts::network::cloud::{network_config, network_data};
+use hosts::network::{Keyfile, NetworkFiles, Target, convert_network};
 use imagelib::data_image::{Combustion, ConfigDrive, DataImage, DataSpec, NoCloud};
 use imagelib::overlay::{Overlay, Sizes};
 use serde_json::{Value, json};
@@ -153,16 +152,21 @@ state = network_state.parse_net_config_data(config)
 content = networkd.Renderer({})._render_content(state)
 print(json.dumps({'interfaces': sorted(i['name'] for i in state.iter_interfaces()), 'files': content}))";
 
+/// The network as cloud-init reads it.
+fn written(host: &HostSpec, files: NetworkFiles) -> Option<String> {
+    convert_network(host, Target { files, ..Target::default() }).0?.network_data
+}
+
 #[test]
 fn netplan_and_cloud_init_take_what_is_written_for_them() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let (mut netplans, mut openstacks) = (0, 0);
     for (name, host) in documents() {
-        if let (Some(network), _) = network_config(&host) {
+        if let Some(network) = written(&host, NetworkFiles::NetworkConfig) {
             let root = directory.join(&name);
             fs::create_dir_all(root.join("etc/netplan")).unwrap();
-            let text = format!("network:\n  renderer: networkd\n{}", indented(&network.content));
+            let text = format!("network:\n  renderer: networkd\n{}", indented(&network));
             let file = root.join("etc/netplan/50.yaml");
             fs::write(&file, &text).unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
@@ -172,11 +176,11 @@ fn netplan_and_cloud_init_take_what_is_written_for_them() {
             assert!(root.join("run/systemd/network").is_dir(), "{name}");
             netplans += 1;
         }
-        if let (Some(network), _) = network_data(&as_openstack_has_it(host)) {
+        if let Some(network) = written(&as_openstack_has_it(host), NetworkFiles::NetworkData) {
             let file = directory.join("network_data.json");
-            fs::write(&file, &network.content).unwrap();
+            fs::write(&file, &network).unwrap();
             let found = cloud_init(RENDER, &file);
-            let document: Value = serde_json::from_str(&network.content).unwrap();
+            let document: Value = serde_json::from_str(&network).unwrap();
             let count = |key: &str| document[key].as_array().unwrap().len();
             assert_eq!(found["interfaces"].as_array().unwrap().len(), count("links"), "{name}");
             let files = found["files"].to_string();

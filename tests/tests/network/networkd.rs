@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use acceptance::peers::{cache, run};
-use hosts::network::NetworkdUnit;
-use hosts::network::networkd::{convert, unmentioned};
+use hosts::network::networkd::unmentioned;
+use hosts::network::{NetworkFiles, NetworkdUnit, Target, convert_network};
 use serde_json::Value;
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
@@ -34,8 +34,9 @@ fn cases() -> BTreeMap<String, Vec<NetworkdUnit>> {
                     DocumentPath::root(),
                 ))
             };
-            if let Some(units) = convert(&host).0 {
-                cases.insert(case.file_name().into_string().unwrap(), units.units);
+            let target = Target { files: NetworkFiles::NetworkdUnits, ..Target::default() };
+            if let Some(units) = convert_network(&host, target).0 {
+                cases.insert(case.file_name().into_string().unwrap(), units.networkd_units);
             }
         }
     }

@@ -4,21 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::{CheckedHost, Holders, addresses, name_of};
-use vocabulary::report::{DocumentPath, Report, Severity};
+use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
-    let mut seen: BTreeMap<Identity<'_>, Holders<'_, DocumentPath>> = BTreeMap::new();
+    let mut seen = Holders(BTreeMap::new());
     for host in hosts {
         let Some(bmc) = &host.host.bmc else { continue };
         let path = host.host.paths.bmc.key("address");
-        let identity = identity(&bmc.address);
-        match seen.get_mut(&identity) {
-            None => drop(seen.insert(identity, Holders::new(host, path))),
-            Some(holders) => {
-                let says = |other: &str, first: &DocumentPath| format!("is the BMC of {other} as well ({first})");
-                holders.shared(Severity::Error, "bmc-of-two-hosts", &path, says, report);
-            }
-        }
+        let says = |other: &str, first: &DocumentPath| format!("is the BMC of {other} as well ({first})");
+        seen.add(identity(&bmc.address), host, path, "bmc-of-two-hosts", says, report);
     }
     let by_address = by_address(hosts);
     for host in hosts {

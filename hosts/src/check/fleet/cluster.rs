@@ -56,7 +56,7 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
 /// All addresses of a host's interfaces that come up.
 pub(super) fn own<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = &'a Address> {
     let interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
-    interfaces.flat_map(|interface| interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses))
+    interfaces.flat_map(|interface| interface.addresses())
 }
 
 /// Whether the network may give the host an address of a family.

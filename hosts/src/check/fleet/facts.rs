@@ -45,8 +45,7 @@ impl<'a> Facts<'a> {
 
     /// Whether one of its interfaces has an address.
     pub(super) fn has(&self, address: IpAddr) -> bool {
-        let mut own =
-            self.host.topology.interfaces.iter().flat_map(|i| i.ipv4.addresses.iter().chain(&i.ipv6.addresses));
+        let mut own = self.host.topology.interfaces.iter().flat_map(|i| i.addresses());
         own.any(|own| own.network.addr() == address)
     }
 

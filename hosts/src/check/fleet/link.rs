@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::CheckedHost;
-use crate::model::{Address, Interface, Kind, MAIN_TABLE};
+use super::facts::vlan;
+use crate::model::{Address, Interface, MAIN_TABLE};
 
 /// VLAN, VRF, and the routers by which the host leaves.
 pub(super) type Site<'a> = (Option<u16>, Option<&'a str>, BTreeSet<IpAddr>);
@@ -28,21 +29,14 @@ impl<'a> Link<'a> {
 
     /// The link on which an interface finds a gateway.
     pub(super) fn to_gateway(host: &'a CheckedHost<'a>, interface: &'a Interface, gateway: IpAddr) -> Self {
-        let own = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+        let own = interface.addresses();
         let network = own.map(|address| address.network).find(|network| network.contains(&gateway));
         Self::with(host, interface, network.unwrap_or_else(|| gateway.into()))
     }
 
     fn with(host: &'a CheckedHost<'a>, interface: &'a Interface, network: IpNet) -> Self {
-        let vlan = match &interface.kind {
-            Kind::Vlan(vlan) => Some(vlan.id),
-            _ => None,
-        };
-        let controller = interface.controller.as_deref();
-        let vrf = controller.filter(|name| {
-            host.topology.interface(name).is_some_and(|controller| matches!(controller.kind, Kind::Vrf(_)))
-        });
-        Self { host, network, vlan, vrf }
+        let vrf = host.topology.vrf_of(interface).map(|vrf| vrf.name.as_str());
+        Self { host, network, vlan: vlan(interface), vrf }
     }
 
     /// What of this and of the host tells whether it is apart from a link of another length.

@@ -5,24 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{CheckedHost, Holders};
 use crate::model::{Device, Kind};
 use vocabulary::host::MacAddress;
-use vocabulary::report::{DocumentPath, Report, Severity};
+use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
-    let mut seen: BTreeMap<MacAddress, Holders<'_, DocumentPath>> = BTreeMap::new();
+    let mut seen = Holders(BTreeMap::new());
     for host in hosts {
+        // A host says of one NIC at several places which it is, and a bond may have the address of its port.
         for (mac, path) in macs(host) {
-            let Some(holders) = seen.get_mut(&mac) else {
-                seen.insert(mac, Holders::new(host, path));
-                continue;
-            };
-            // A host says of one NIC at several places which it is, and a bond may have the address of its port.
-            if std::ptr::eq(holders.first.0, host) {
-                continue;
-            }
             let says = |other: &str, first: &DocumentPath| {
                 format!("has the MAC address {mac}, which {other} has as well ({first})")
             };
-            holders.shared(Severity::Error, "mac-address-of-two-hosts", &path, says, report);
+            seen.add(mac, host, path, "mac-address-of-two-hosts", says, report);
         }
     }
 }
@@ -44,7 +37,7 @@ fn macs(host: &CheckedHost<'_>) -> Vec<(MacAddress, DocumentPath)> {
         };
         macs.extend(interface.mac.filter(|_| leads).map(|mac| (mac, interface.path.clone())));
     }
-    let mut told = BTreeSet::new();
-    macs.retain(|(mac, _)| told.insert(*mac));
+    let mut seen = BTreeSet::new();
+    macs.retain(|(mac, _)| seen.insert(*mac));
     macs
 }

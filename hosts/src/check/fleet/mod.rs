@@ -1,7 +1,7 @@
-//! Hosts against each other, and against what is said of their cluster. One file per subject.
+//! Checks hosts against each other and against their cluster. One file per subject.
 //!
-//! What two hosts have in common is said once, at the later one, and names both. Time grows with the number of hosts, and
-//! not with its square; where many have one thing in common, it is said of the first few.
+//! A finding about two hosts is at the later one and names both. Time grows with the number of hosts, and not with its
+//! square. If many hosts have one thing in common, only the first few get a finding.
 
 mod addresses;
 mod bmcs;
@@ -15,14 +15,15 @@ mod prefixes;
 mod tally;
 mod virtual_ips;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::CheckedHost;
 use crate::model::{Address, Interface, Kind};
 use vocabulary::host::Cluster;
-use vocabulary::report::{DocumentPath, Report, Severity};
+use vocabulary::report::{DocumentPath, Report};
 
-/// Of how many hosts with one thing in common it is said.
+/// How many hosts with one thing in common get a finding.
 const SAID: usize = 5;
 
 /// Checks hosts against each other, and against what is said of their cluster.
@@ -45,38 +46,39 @@ fn name_of(host: &CheckedHost<'_>) -> String {
     host.host.name.clone().or_else(hostname).unwrap_or_else(|| "another host".to_owned())
 }
 
-/// The first holder of a thing that each host has for itself, and how many others there are.
-struct Holders<'a, T> {
-    first: (&'a CheckedHost<'a>, T),
-    others: usize,
-}
+/// Things that each host has for itself: the first host of each, where it has it, and how many others have it as well.
+struct Holders<'a, K>(BTreeMap<K, (&'a CheckedHost<'a>, DocumentPath, usize)>);
 
-impl<'a, T> Holders<'a, T> {
-    fn new(host: &'a CheckedHost<'a>, what: T) -> Self {
-        Self { first: (host, what), others: 0 }
-    }
-
-    /// Reports that another one has it as well: `message` is told how the first is called. Of the last that is said
-    /// anything of, it is said that there are more.
-    fn shared(
+impl<'a, K: Ord> Holders<'a, K> {
+    /// Notes that a host has `thing`, and reports it if another host has it as well: `message` gets the name of the first
+    /// host, and where it has it. The last finding says that there may be more.
+    fn add(
         &mut self,
-        severity: Severity,
+        thing: K,
+        host: &'a CheckedHost<'a>,
+        path: DocumentPath,
         code: &'static str,
-        path: &DocumentPath,
-        message: impl FnOnce(&str, &T) -> String,
+        message: impl FnOnce(&str, &DocumentPath) -> String,
         report: &mut Report,
     ) {
-        self.others += 1;
-        if self.others > SAID {
+        let Some((first, first_path, others)) = self.0.get_mut(&thing) else {
+            self.0.insert(thing, (host, path, 0));
+            return;
+        };
+        // A host may have it at several places.
+        if std::ptr::eq(*first, host) {
             return;
         }
-        let mut message = message(&name_of(self.first.0), &self.first.1);
-        and_more(self.others, &mut message);
-        report.add(severity, code, path, message);
+        *others += 1;
+        if *others <= SAID {
+            let mut message = message(&name_of(first), first_path);
+            and_more(*others, &mut message);
+            report.error(code, &path, message);
+        }
     }
 }
 
-/// Says in the last finding that is made of one thing that there may be more.
+/// Adds to the last finding about one thing that there may be more.
 fn and_more(said: usize, message: &mut String) {
     if said == SAID {
         message.push_str("; if more have it, they are not listed");
@@ -84,7 +86,7 @@ fn and_more(said: usize, message: &mut String) {
 }
 
 /// The addresses of a host that others can see, each with its interface: of interfaces that come up, and lead somewhere.
-/// Those that mean something on their link only are not: each host may have the same towards its own BMC.
+/// Link-local addresses are left out: each host may have the same one towards its own BMC.
 fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface, &'a Address)> {
     let topology = host.topology;
     let seen = topology.interfaces.iter().filter(move |interface| {
@@ -97,9 +99,7 @@ fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface,
         };
         interface.active && leads
     });
-    let all = seen.flat_map(|interface| {
-        interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses).map(move |address| (interface, address))
-    });
+    let all = seen.flat_map(|interface| interface.addresses().map(move |address| (interface, address)));
     all.filter(|(_, address)| match address.network.addr() {
         IpAddr::V4(ip) => !ip.is_link_local(),
         IpAddr::V6(ip) => !ip.is_unicast_link_local(),

@@ -49,7 +49,7 @@ struct Clients<'f> {
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let facts: Vec<Facts<'_>> = hosts.iter().map(Facts::of).collect();
     let networks = networks(&facts);
-    let mut findings = Findings { facts: &facts, told: BTreeSet::new(), report };
+    let mut findings = Findings { facts: &facts, reported: BTreeSet::new(), report };
     for ((network, ..), members) in &networks {
         let group = format!("in {network}");
         let is_odd = |host: usize| is_alone_in_role(&facts, &members.hosts, host);
@@ -163,7 +163,7 @@ fn roles<'a>(
 /// What is found, each thing of a host once: a host has most things in two networks, one of each family.
 struct Findings<'r, 'f, 'a> {
     facts: &'f [Facts<'a>],
-    told: BTreeSet<(usize, &'static str, String)>,
+    reported: BTreeSet<(usize, &'static str, String)>,
     report: &'r mut Report,
 }
 
@@ -241,7 +241,7 @@ impl<'a> Findings<'_, '_, 'a> {
         message: impl FnOnce(&str) -> String,
     ) {
         if let Some(of) = self.facts.get(host)
-            && self.told.insert((host, code, what.to_owned()))
+            && self.reported.insert((host, code, what.to_owned()))
         {
             self.report.warning(code, path, message(&name_of(of.host)));
         }

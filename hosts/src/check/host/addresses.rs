@@ -5,14 +5,14 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Network, families, rules};
+use super::{Network, rules};
 use crate::check::address::{self, Unusable};
 use crate::model::{Address, Interface, Kind, Method};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     for interface in &network.topology.interfaces {
-        for ip in families(interface) {
+        for ip in interface.families() {
             for address in &ip.addresses {
                 usable(interface, address, report);
             }
@@ -116,7 +116,5 @@ fn leave_apart(network: &Network<'_>, one: &Address, other: &Address) -> bool {
 /// All addresses of interfaces that come up, but for the loopback's.
 fn addresses<'a>(network: &Network<'a>) -> impl Iterator<Item = (&'a Interface, &'a Address)> {
     let interfaces = network.active().filter(|interface| interface.kind != Kind::Loopback);
-    interfaces.flat_map(|interface| {
-        families(interface).into_iter().flat_map(|ip| &ip.addresses).map(move |address| (interface, address))
-    })
+    interfaces.flat_map(|interface| interface.addresses().map(move |address| (interface, address)))
 }

@@ -1,6 +1,6 @@
 //! Checks that a host has an address at all.
 
-use super::{Network, families};
+use super::Network;
 use crate::model::{Device, Interface, Method};
 use vocabulary::report::Report;
 
@@ -23,7 +23,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
 }
 
 fn has_address(interface: &Interface) -> bool {
-    families(interface).iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
+    interface.families().iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
 }
 
 fn is_idle(network: &Network<'_>, nic: &Interface) -> bool {

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Network, families, gateways, rules};
+use super::{Network, gateways, rules};
 use crate::check::address::{self, Unusable};
-use crate::model::{Interface, Kind, MAIN_TABLE, RouteKind};
+use crate::model::{Family, Interface, Kind, MAIN_TABLE, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -31,7 +31,7 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
         let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
         let has_family = network
             .active()
-            .flat_map(families)
+            .flat_map(Interface::families)
             .any(|ip| ip.addresses.iter().any(|own| own.network.addr().is_ipv4() == address.is_ipv4()));
         let why = match reach {
             Reach::Apart => {
@@ -109,7 +109,7 @@ fn reach(network: &Network<'_>, address: IpAddr) -> Reach {
         if !is_apart && rules::lead_to(network, table, address) { Reach::Reached } else { Reach::Apart }
     };
     let connected = network.active().filter_map(|interface| {
-        let ip = if address.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+        let ip = interface.ip(Family::of(address));
         // What the network gives may lead anywhere.
         let is_there = ip.is_automatic() || ip.addresses.iter().any(|own| own.network.contains(&address));
         is_there.then(|| looked_up(interface, ip.automatic_table))
@@ -135,8 +135,7 @@ fn unusable(network: &Network<'_>, address: IpAddr) -> Option<Unusable> {
     let around = network
         .active()
         .filter(|interface| network.vrf_of(interface).is_none())
-        .flat_map(families)
-        .flat_map(|ip| &ip.addresses)
+        .flat_map(Interface::addresses)
         .filter(|own| own.network.prefix_len() > 0 && own.network.contains(&address))
         .max_by_key(|own| own.network.prefix_len());
     let there = around.and_then(|own| IpNet::new(address, own.network.prefix_len()).ok());

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Network, families};
+use super::Network;
 use crate::check::address;
-use crate::model::{Address, Interface, Kind, Route, RouteKind};
+use crate::model::{Address, Family, Interface, Kind, Route, RouteKind};
 use vocabulary::report::Report;
 
 /// The host's own addresses, each by itself in its VRF.
@@ -16,7 +16,7 @@ type Own<'a> = BTreeMap<(Option<&'a str>, IpAddr), (&'a Interface, &'a Address)>
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
     let mut own = Own::new();
     for interface in network.active() {
-        for address in families(interface).into_iter().flat_map(|ip| &ip.addresses) {
+        for address in interface.addresses() {
             own.insert((vrf(network, interface), address.network.addr()), (interface, address));
         }
     }
@@ -61,7 +61,7 @@ fn check_one(
         off_link(network, route, gateway, interface, report);
         return;
     }
-    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let ip = interface.ip(Family::of(gateway));
     let is_given = ip.is_automatic();
     if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
         let there = IpNet::new(gateway, link.network.prefix_len()).ok();
@@ -74,10 +74,10 @@ fn check_one(
 /// A gateway that is in none of the interface's networks. NetworkManager adds a route to it even so
 /// (`nm_platform_ip_route_sync`), and whether somebody answers there is the router's affair.
 fn off_link(network: &Network<'_>, route: &Route, gateway: IpAddr, interface: &Interface, report: &mut Report) {
-    let ip = if gateway.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let ip = interface.ip(Family::of(gateway));
     let networks: Vec<String> = ip.addresses.iter().take(4).map(|own| own.network.trunc().to_string()).collect();
     let elsewhere = network.active().find_map(|other| {
-        let address = families(other).into_iter().flat_map(|ip| &ip.addresses);
+        let address = other.addresses();
         let address = address.into_iter().find(|address| address.network.contains(&gateway))?;
         Some(format!("; it is in that of {} ({})", other.name, address.path))
     });
@@ -120,7 +120,7 @@ fn without(route: &Route, interface: &Interface, report: &mut Report) {
 /// gateway is needed.
 pub(super) fn link_without_gateway<'a>(route: &Route, interface: &'a Interface) -> Option<&'a Address> {
     let is_shared = matches!(interface.kind, Kind::Ethernet | Kind::Bond(_) | Kind::Vlan(_) | Kind::LinuxBridge(_));
-    let ip = if route.destination.addr().is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+    let ip = interface.ip(route.family());
     let wide = |address: &&Address| address.network.max_prefix_len() - address.network.prefix_len() > 1;
     let widest = ip.addresses.iter().find(wide);
     widest.filter(|_| is_shared && route.is_default() && route.gateway.is_none() && interface.active)

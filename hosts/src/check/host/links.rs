@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
-use super::{Network, bonds, families};
+use super::{Network, bonds};
 use crate::model::{Device, Interface, Kind, Method};
 use crate::nmstate_document::references;
 use vocabulary::report::Report;
@@ -110,7 +110,7 @@ fn bond(network: &Network<'_>, bond: &Interface, report: &mut Report) {
         return;
     }
     let what = if ports.is_empty() { "has no ports" } else { "has no port that comes up" };
-    let needed = families(bond).iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
+    let needed = bond.families().iter().any(|ip| !matches!(ip.method, Method::Disabled | Method::LinkLocal))
         || bond.controller.is_some()
         || network.children(&bond.name).iter().any(|child| child.active);
     if needed {

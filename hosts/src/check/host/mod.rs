@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use ipnet::IpNet;
 
 use super::CheckedHost;
-use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Route, Topology};
+use crate::model::{Interface, Kind, MAIN_TABLE, Route, Topology};
 use vocabulary::host::{HostSpec, NetworkDocument};
 use vocabulary::report::Report;
 
@@ -108,7 +108,7 @@ impl<'a> Network<'a> {
     /// hosts learn routes that are in no document.
     fn announces_addresses(&self) -> bool {
         self.active().any(|interface| {
-            let mut addresses = families(interface).into_iter().flat_map(|ip| &ip.addresses);
+            let mut addresses = interface.addresses();
             let is_whole = |network: &IpNet| network.prefix_len() == network.max_prefix_len();
             match interface.kind {
                 Kind::Loopback | Kind::Dummy => addresses.next().is_some(),
@@ -121,11 +121,6 @@ impl<'a> Network<'a> {
     fn is_nmstate(&self) -> bool {
         matches!(self.host.network, NetworkDocument::Nmstate(_))
     }
-}
-
-/// Both families of an interface.
-fn families(interface: &Interface) -> [&Ip; 2] {
-    [&interface.ipv4, &interface.ipv6]
 }
 
 #[cfg(test)]

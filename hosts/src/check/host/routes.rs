@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Network;
-use crate::model::{Interface, Kind, Route, RouteKind};
+use crate::model::{Family, Interface, Kind, Route, RouteKind};
 use vocabulary::report::Report;
 
 pub(super) fn check(network: &Network<'_>, report: &mut Report) {
@@ -41,11 +41,11 @@ fn sources(network: &Network<'_>, report: &mut Report) {
         // Each interface makes its own link-local address, and what the network gives may be any.
         let is_local = source.is_loopback() || matches!(source, IpAddr::V6(ip) if ip.is_unicast_link_local());
         let has = |interface: &Interface| {
-            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            let ip = interface.ip(Family::of(source));
             ip.addresses.iter().any(|address| address.network.addr() == source)
         };
         let may_have = |interface: &Interface| {
-            let ip = if source.is_ipv4() { &interface.ipv4 } else { &interface.ipv6 };
+            let ip = interface.ip(Family::of(source));
             has(interface) || ip.is_automatic()
         };
         if is_local || network.active().any(may_have) {
@@ -113,7 +113,5 @@ fn compete(network: &Network<'_>, report: &mut Report) {
 
 /// Whether the document shares traffic out among routes.
 fn weighted(network: &Network<'_>) -> bool {
-    let value = network.host.network.as_nmstate().map(|document| &document.value);
-    let routes = value.and_then(|value| value.get("routes")?.get("config")?.as_sequence());
-    routes.is_some_and(|routes| routes.iter().any(|route| route.get("weight").is_some()))
+    network.topology.routes.iter().any(|route| route.options.weight.is_some())
 }

@@ -2,21 +2,17 @@
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
-
 use super::Network;
-use crate::model::{MAIN_TABLE, Rule};
+use crate::model::{MAIN_TABLE, RouteKind, Rule};
 
 /// Whether packets to an address that have no source yet, as what the host itself sends, are looked up in a table.
 pub(super) fn lead_to(network: &Network<'_>, table: u32, destination: IpAddr) -> bool {
     let is_for_any = |rule: &&Rule| {
         // The loopback is where what the host itself sends comes in.
-        let is_elsewhere = behind(rule, "iif").is_some_and(|interface| interface != "lo");
-        let is_marked = behind(rule, "fwmark").is_some();
-        let drops = behind(rule, "type").is_some();
-        let leads_there = behind(rule, "to").and_then(parsed).is_none_or(|to| to.contains(&destination));
-        let has_source = behind(rule, "from").and_then(parsed).is_some_and(|from| from.prefix_len() > 0);
-        leads_there && !has_source && !is_elsewhere && !is_marked && !drops
+        let is_elsewhere = rule.iif.as_ref().is_some_and(|interface| interface != "lo");
+        let leads_there = rule.to.is_none_or(|to| to.contains(&destination));
+        let is_unicast = rule.kind == RouteKind::Unicast;
+        leads_there && rule.from.is_none() && !is_elsewhere && rule.mark.is_none() && is_unicast
     };
     // The rules that every host has lead to main, default and local.
     matches!(table, 253..=255) || network.topology.rules.iter().filter(is_for_any).any(|rule| rule.table == table)
@@ -24,24 +20,9 @@ pub(super) fn lead_to(network: &Network<'_>, table: u32, destination: IpAddr) ->
 
 /// The table of its own that packets from an address are looked up in first.
 pub(super) fn table_from(network: &Network<'_>, source: IpAddr) -> Option<u32> {
-    let is_from = |rule: &&Rule| {
-        let from = behind(rule, "from").and_then(parsed);
-        from.is_some_and(|from| from.prefix_len() > 0 && from.contains(&source))
-    };
+    let is_from = |rule: &&Rule| rule.from.is_some_and(|from| from.contains(&source));
     let first = network.topology.rules.iter().filter(is_from).min_by_key(|rule| rule.priority)?;
     Some(first.table).filter(|table| *table != MAIN_TABLE)
-}
-
-/// What follows a word of a rule.
-fn behind<'a>(rule: &'a Rule, word: &str) -> Option<&'a str> {
-    let mut words = rule.selector.split_whitespace();
-    words.find(|found| *found == word)?;
-    words.next()
-}
-
-/// A network; none, where it is `all`.
-fn parsed(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 #[cfg(test)]
@@ -53,13 +34,12 @@ mod tests {
     use vocabulary::report::DocumentPath;
 
     fn with<T>(selectors: &[&str], ask: impl FnOnce(&Network<'_>) -> T) -> T {
-        let rule = |(number, selector): (u32, &&str)| Rule {
-            priority: Some(number),
-            selector: (*selector).to_owned(),
-            table: 100 + number,
-            path: DocumentPath::root(),
-        };
-        let topology = Topology { rules: (0..).zip(selectors).map(rule).collect(), ..Topology::default() };
+        let rules = (0..).zip(selectors).map(|(number, selector)| {
+            let table = 100 + number;
+            format!("routing-rule{number}=priority {number} {selector} table {table}\n")
+        });
+        let profile = format!("[connection]\nid=eth0\ntype=ethernet\n[ipv4]\n{}", rules.collect::<String>());
+        let topology = Topology::from_profiles([(DocumentPath::root(), profile.as_str())], None);
         let host = HostSpec::with_network(NmstateDocument::new(serde_yaml::Value::Null, DocumentPath::root()));
         ask(&Network::of(CheckedHost { host: &host, topology: &topology }))
     }

@@ -75,7 +75,7 @@ fn interface(name: usize, kind: usize, below: usize, controller: Option<usize>, 
     let path = DocumentPath::root();
     let kind_of = match kind {
         0 => Kind::Ethernet,
-        1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap() }),
+        1 => Kind::Vlan(Vlan { parent, id: u16::try_from(below).unwrap(), ..Vlan::default() }),
         2 => Kind::Bond(Bond::default()),
         3 => Kind::LinuxBridge(Bridge::default()),
         4 => Kind::MacVlan { parent, tap: false },

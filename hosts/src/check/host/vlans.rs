@@ -25,13 +25,15 @@ pub(super) fn check(network: &Network<'_>, report: &mut Report) {
             );
             report.warning("vlan-on-port", &interface.path, message);
         }
-        let key = (vlan.parent.as_str(), vlan.id, protocol(network, &interface.name));
+        // One identifier may be there with each protocol of tags.
+        let protocol = vlan.options.protocol.as_deref().filter(|protocol| *protocol != "802.1q");
+        let key = (vlan.parent.as_str(), vlan.id, protocol);
         if let Some(first) = seen.insert(key, interface) {
             let message = format!(
                 "is VLAN {} of {}, like {} ({}): the kernel creates only one of the two",
                 vlan.id, vlan.parent, first.name, first.path
             );
-            // dayone does not know the tags in a user's own profiles.
+            // dayone takes a user's own profiles as they are.
             if network.is_nmstate() {
                 report.error("vlan-twice", &interface.path, message);
             } else {
@@ -68,11 +70,4 @@ fn said_by(name: &str) -> Option<(Option<&str>, u16)> {
     let is_whole = (parent.is_some() || id.len() > 2) && is_number(id);
     let id: u16 = id.parse().ok().filter(|id| is_whole && (1..=4094).contains(id))?;
     Some((parent, id))
-}
-
-/// The protocol of a VLAN's tags, where the document says it: one identifier may be there with each.
-fn protocol<'a>(network: &Network<'a>, name: &str) -> Option<&'a str> {
-    let interfaces = network.host.network.as_nmstate()?.value.get("interfaces")?.as_sequence()?;
-    let entry = interfaces.iter().find(|entry| entry.get("name").and_then(|name| name.as_str()) == Some(name))?;
-    entry.get("vlan")?.get("protocol")?.as_str().filter(|protocol| *protocol != "802.1q")
 }

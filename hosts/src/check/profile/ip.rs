@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::values::{decimal, hardware_address, integer, is_address, is_network};
 use super::{Effect, Profile};
+use crate::family::Family;
 use crate::nmstate_document::quoted;
 
 /// The families: the group, and whether it is IPv6.
@@ -132,12 +133,16 @@ fn field<'t>(rest: &mut Option<&'t str>, belongs: impl Fn(char) -> bool) -> Resu
     Ok(Some(field))
 }
 
+/// The methods of a family.
+pub(crate) fn methods(family: Family) -> &'static [&'static str] {
+    match family {
+        Family::V4 => &["auto", "manual", "link-local", "shared", "disabled"],
+        Family::V6 => &["auto", "dhcp", "manual", "link-local", "shared", "ignore", "disabled"],
+    }
+}
+
 fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool, addresses: usize) {
-    let methods: &[&str] = if is_v6 {
-        &["auto", "dhcp", "manual", "link-local", "shared", "ignore", "disabled"]
-    } else {
-        &["auto", "manual", "link-local", "shared", "disabled"]
-    };
+    let methods = methods(if is_v6 { Family::V6 } else { Family::V4 });
     let Some(method) = profile.text(group, "method") else {
         return profile.refuse(group, "method", "is missing", "write auto, manual or disabled");
     };

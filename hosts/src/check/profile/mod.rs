@@ -23,7 +23,7 @@ mod values;
 
 use std::borrow::Cow;
 
-pub(crate) use ip::is_profile_address;
+pub(crate) use ip::{is_profile_address, methods};
 use properties::{Kind, property};
 
 use self::groups::canonical;

@@ -28,14 +28,19 @@ pub(super) fn read(section: &Section<'_, '_>, family: Family, kind: &Kind, has_i
     }
     let automatic = matches!(method, Method::Dhcp | Method::RouterAdvertisements);
     let kept = |key| !section.flag(key).unwrap_or(false);
+    let sends_hostname = automatic && section.flag("dhcp-send-hostname").unwrap_or(true);
+    let dhcp_hostname = section.text("dhcp-hostname").or_else(|| section.text("dhcp-fqdn"));
     Ip {
         method,
         addresses: addresses(section, family).filter(|address| !is_own_of_loopback(kind, address)).collect(),
         automatic_dns: automatic && kept("ignore-auto-dns"),
         automatic_routes: automatic && kept("ignore-auto-routes"),
         automatic_gateway: automatic && kept("never-default"),
-        automatic_metric: section.parsed("route-metric").filter(|_| automatic),
+        metric: section.parsed("route-metric"),
         automatic_table: table(section).filter(|_| automatic).unwrap_or(MAIN_TABLE),
+        sends_hostname,
+        dhcp_hostname: dhcp_hostname.filter(|_| sends_hostname),
+        token: section.parsed("token").filter(|_| automatic && family == Family::V6),
         path,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Names;
 use super::profile::Profile;
-use crate::model::{Bond, Bridge, Kind, Vlan};
+use super::section::Section;
+use crate::model::{Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions};
 
 /// The modes of bonds by their numbers (`Documentation/networking/bonding.rst`); the first is the default.
 const BOND_MODES: [&str; 7] =
@@ -27,9 +28,16 @@ pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {
                 max_age: bridge.parsed("max-age"),
                 priority: bridge.parsed("priority"),
                 vlan_filtering: bridge.flag("vlan-filtering").unwrap_or(false),
+                options: BridgeOptions {
+                    ageing_time: bridge.parsed("ageing-time"),
+                    group_forward_mask: bridge.parsed("group-forward-mask"),
+                    multicast_snooping: bridge.flag("multicast-snooping"),
+                    multicast_querier: bridge.flag("multicast-querier"),
+                    vlan_protocol: bridge.text("vlan-protocol").map(|protocol| protocol.to_ascii_lowercase()),
+                },
             }))
         }
-        "vlan" => (|| Some(Kind::Vlan(Vlan { parent: parent("vlan")?, id: section("vlan").parsed("id")? })))(),
+        "vlan" => parent("vlan").and_then(|parent| vlan(parent, &section("vlan"))).map(Kind::Vlan),
         "vrf" => section("vrf").parsed("table").map(Kind::Vrf),
         "vxlan" => section("vxlan").parsed("id").map(|id| Kind::Vxlan { id, parent: parent("vxlan") }),
         "macvlan" => parent("macvlan")
@@ -51,4 +59,35 @@ fn bond(profile: &Profile<'_>) -> Bond {
     let number = mode.as_ref().map_or(Some(0), |mode| mode.parse::<usize>().ok());
     let by_number = number.and_then(|number| BOND_MODES.get(number)).map(|mode| (*mode).to_owned());
     Bond { mode: by_number.or(mode).unwrap_or_default(), options }
+}
+
+fn vlan(parent: String, section: &Section<'_, '_>) -> Option<Vlan> {
+    // The bits of `NMVlanFlags`.
+    let flags: Option<u32> = section.parsed("flags");
+    let flag = |bit: u32| flags.map(|flags| flags & bit != 0);
+    let priorities = |key: &str| {
+        let maps = section.list(key);
+        let number = |text: &str| text.trim().parse().ok();
+        let map = |map: &String| {
+            let (from, to) = map.split_once(':')?;
+            Some(PriorityMap { from: number(from)?, to: number(to)? })
+        };
+        maps.iter().filter_map(map).collect()
+    };
+    Some(Vlan {
+        parent,
+        id: section.parsed("id")?,
+        options: VlanOptions {
+            protocol: section.text("protocol").map(|protocol| protocol.to_ascii_lowercase()),
+            registration: match (flag(2), flag(8)) {
+                (Some(true), _) => Some(Registration::Gvrp),
+                (_, Some(true)) => Some(Registration::Mvrp),
+                _ => None,
+            },
+            loose_binding: flag(4),
+            reorder_headers: flag(1),
+            ingress_priorities: priorities("ingress-priority-map"),
+            egress_priorities: priorities("egress-priority-map"),
+        },
+    })
 }

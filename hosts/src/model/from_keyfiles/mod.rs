@@ -13,7 +13,7 @@ mod section;
 
 use std::collections::BTreeMap;
 
-use super::{Interface, Kind, Port, Topology};
+use super::{BridgePort, Interface, InterfaceOptions, Kind, Port, Topology, WaitIp};
 use crate::family::Family;
 use dns::Resolver;
 use profile::Profile;
@@ -96,6 +96,7 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
     let kind = kind::read(profile, names);
     let has_ip = profile.has_ip(&kind);
     let hardware = profile.hardware();
+    let port = profile.section("bridge-port");
     Interface {
         name: profile.name.clone(),
         label: profile.name.clone(),
@@ -104,11 +105,33 @@ fn interface(profile: &Profile<'_>, names: &Names) -> Interface {
         active: profile.active,
         mac: hardware.parsed("cloned-mac-address").or_else(|| profile.section("bridge").parsed("mac-address")),
         mtu: hardware.parsed("mtu").filter(|mtu| *mtu != 0),
+        options: InterfaceOptions {
+            description: profile.section("user").text("nmstate.interface.description"),
+            promiscuous: hardware.flag("accept-all-mac-addresses"),
+            lldp: profile.section("connection").flag("lldp"),
+            wait_ip: wait_ip(profile).filter(|_| has_ip),
+            bridge_port: BridgePort {
+                path_cost: port.parsed("path-cost"),
+                priority: port.parsed("priority"),
+                hairpin: port.flag("hairpin-mode"),
+            },
+        },
         controller: profile.controller.as_deref().map(|controller| names.resolve(controller)),
         ports: Vec::new(),
         ipv4: ip::read(&profile.section("ipv4"), Family::V4, &kind, has_ip),
         ipv6: ip::read(&profile.section("ipv6"), Family::V6, &kind, has_ip),
         kind,
+    }
+}
+
+/// Which addresses NetworkManager waits for before it says that the interface is up.
+fn wait_ip(profile: &Profile<'_>) -> Option<WaitIp> {
+    match ["ipv4", "ipv6"].map(|family| profile.section(family).flag("may-fail")) {
+        [None, None] => None,
+        [Some(false), Some(false)] => Some(WaitIp::Both),
+        [Some(false), _] => Some(WaitIp::V4),
+        [_, Some(false)] => Some(WaitIp::V6),
+        _ => Some(WaitIp::Any),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Routes and routing rules of a profile.
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-
 use super::ip;
 use super::profile::Profile;
 use super::section::Section;
 use crate::family::Family;
-use crate::model::{Kind, MAIN_TABLE, Route, RouteKind, Rule, Topology};
+use crate::model::{Kind, MAIN_TABLE, Route, RouteKind, RouteOptions, Rule, Topology};
+use vocabulary::report::DocumentPath;
 
 /// Adds a profile's routes and rules.
 pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) {
@@ -16,7 +15,8 @@ pub(super) fn read(profile: &Profile<'_>, kind: &Kind, topology: &mut Topology) 
     for family in Family::BOTH {
         let section = profile.section(family.key());
         // Rules are the host's: NetworkManager sets them whether the interface has any of the family or not.
-        topology.rules.extend(rules(&section));
+        let rules = section.numbered(&["routing-rule"]).into_iter();
+        topology.rules.extend(rules.map(|(key, value)| rule(&value, family, section.at(key))));
         if section.text("method").as_deref() == Some("disabled") {
             continue;
         }
@@ -47,12 +47,8 @@ fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>,
         Some(gateway) => ("gateway".to_owned(), gateway),
         None => ip::gateway_of_address(section, family)?,
     };
-    let destination = match family {
-        Family::V4 => IpNet::V4(Ipv4Net::default()),
-        Family::V6 => IpNet::V6(Ipv6Net::default()),
-    };
     Some(Route {
-        destination,
+        destination: family.whole(),
         kind: RouteKind::Unicast,
         interface,
         gateway: Some(gateway),
@@ -60,6 +56,7 @@ fn gateway(section: &Section<'_, '_>, family: Family, interface: Option<String>,
         source: None,
         metric: stated(unsaid.metric),
         table: unsaid.table,
+        options: RouteOptions::default(),
         path: section.at(&key),
     })
 }
@@ -74,24 +71,30 @@ fn routes(section: &Section<'_, '_>, family: Family, interface: Option<&String>,
         let metric = fields.next().and_then(|metric| metric.parse().ok()).unwrap_or(unsaid.metric);
         let options = section.text(&format!("{key}_options")).unwrap_or_default();
         let option = |name: &str| {
-            ip::fields(&options).find_map(|option| option.split_once('=').filter(|(key, _)| key.trim() == name))
+            let pairs = ip::fields(&options).filter_map(|option| option.split_once('='));
+            pairs.map(|(key, value)| (key.trim(), value.trim())).find_map(|(key, value)| (key == name).then_some(value))
         };
-        let own_table = option("table").and_then(|(_, table)| table.trim().parse().ok());
+        let number = |name| option(name).and_then(|value| value.parse().ok());
+        let flag = |name| option(name).map(|value| value == "true");
         Some(Route {
             destination: destination.trunc(),
-            kind: match option("type").map(|(_, kind)| kind.trim()) {
-                None | Some("unicast") => RouteKind::Unicast,
-                Some("blackhole") => RouteKind::Blackhole,
-                Some("unreachable") => RouteKind::Unreachable,
-                Some("prohibit") => RouteKind::Prohibit,
-                Some(_) => return None,
-            },
+            kind: route_kind(option("type").unwrap_or("unicast"))?,
             interface: interface.cloned(),
             gateway,
             gateway_path: section.at(key),
-            source: option("src").and_then(|(_, source)| source.trim().parse().ok()),
+            source: option("src").and_then(|source| ip::address(source, family)),
             metric: stated(metric),
-            table: own_table.filter(|table| *table != 0).unwrap_or(unsaid.table),
+            table: number("table").filter(|table| *table != 0).unwrap_or(unsaid.table),
+            options: RouteOptions {
+                mtu: number("mtu"),
+                lock_mtu: flag("lock-mtu"),
+                advmss: number("advmss"),
+                cwnd: number("cwnd"),
+                initcwnd: number("initcwnd"),
+                initrwnd: number("initrwnd"),
+                quickack: flag("quickack"),
+                weight: number("weight"),
+            },
             path: section.at(key),
         })
     };
@@ -103,30 +106,39 @@ fn stated(metric: u32) -> Option<u32> {
     (metric != 0).then_some(metric)
 }
 
-fn rules(section: &Section<'_, '_>) -> Vec<Rule> {
-    let rules = section.numbered(&["routing-rule"]).into_iter();
-    rules
-        .map(|(key, value)| {
-            let mut rule = Rule { priority: None, selector: String::new(), table: MAIN_TABLE, path: section.at(key) };
-            let mut selector = Vec::new();
-            let mut words = value.split_whitespace();
-            while let Some(word) = words.next() {
-                match word {
-                    "priority" | "order" | "pref" | "preference" => {
-                        rule.priority = words.next().and_then(|number| number.parse().ok());
-                    }
-                    "table" | "lookup" => rule.table = words.next().and_then(table).unwrap_or(MAIN_TABLE),
-                    "fwmark" => {
-                        selector.push(word.to_owned());
-                        selector.extend(words.next().map(hexadecimal));
-                    }
-                    _ => selector.push(word.to_owned()),
-                }
+/// What happens to packets, by the word of `ip route`.
+fn route_kind(word: &str) -> Option<RouteKind> {
+    use RouteKind::{Blackhole, Prohibit, Unicast, Unreachable};
+    [Unicast, Blackhole, Unreachable, Prohibit].into_iter().find(|kind| kind.name() == word)
+}
+
+/// A rule, such as `priority 5 from 192.0.2.0/24 table 100`.
+fn rule(text: &str, family: Family, path: DocumentPath) -> Rule {
+    let mut rule = Rule::of_all(family, path);
+    let mut words = text.split_whitespace();
+    // Every network has addresses; `all` is no network.
+    let network = |text: &str| ip::network(text, || Some(family.length()), family).filter(|net| net.prefix_len() > 0);
+    while let Some(word) = words.next() {
+        match word {
+            "priority" | "order" | "pref" | "preference" => {
+                rule.priority = words.next().and_then(|number| number.parse().ok());
             }
-            rule.selector = selector.join(" ");
-            rule
-        })
-        .collect()
+            "table" | "lookup" => rule.table = words.next().and_then(table).unwrap_or(MAIN_TABLE),
+            "from" => rule.from = words.next().and_then(network),
+            "to" => rule.to = words.next().and_then(network),
+            "iif" => rule.iif = words.next().map(str::to_owned),
+            "suppress_prefixlength" => {
+                rule.suppress_prefix_length = words.next().and_then(|length| length.parse().ok());
+            }
+            "type" => rule.kind = words.next().and_then(route_kind).unwrap_or(RouteKind::Unicast),
+            "fwmark" => {
+                let (mark, mask) = words.next().map(|mark| mark.split_once('/').unwrap_or((mark, ""))).unzip();
+                (rule.mark, rule.mask) = (mark.and_then(number), mask.and_then(number));
+            }
+            other => rule.others.push(other.to_owned()),
+        }
+    }
+    rule
 }
 
 /// The number of a table (`/etc/iproute2/rt_tables`).
@@ -139,12 +151,10 @@ fn table(text: &str) -> Option<u32> {
     }
 }
 
-/// A mark and its mask, as `ip rule` shows them.
-fn hexadecimal(mark: &str) -> String {
-    let number = |text: &str| match text.strip_prefix("0x") {
+/// A number, in decimal or hexadecimal digits.
+fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
-    };
-    let parts: Option<Vec<String>> = mark.split('/').map(|part| number(part).map(|n| format!("{n:#x}"))).collect();
-    parts.map_or_else(|| mark.to_owned(), |parts| parts.join("/"))
+    }
 }

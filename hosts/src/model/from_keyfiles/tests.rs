@@ -8,7 +8,7 @@ fn topology(profiles: &[(&str, &str)]) -> Topology {
 }
 
 fn addresses(interface: &Interface) -> Vec<String> {
-    let all = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+    let all = interface.addresses();
     all.map(|address| format!("{} {}", address.path, address.network)).collect()
 }
 
@@ -37,7 +37,7 @@ fn profiles_of_a_user_are_read_as_networkmanager_reads_them() {
     assert_eq!(bond.kind, Kind::Bond(Bond { mode: "802.3ad".to_owned(), options }));
     assert_eq!((bond.mtu, bond.mac), (Some(9000), "52:54:00:00:00:99".parse().ok()));
     assert_eq!((&bond.device, bond.ipv4.method, bond.ipv6.method), (&Device::Name, Method::Static, Method::LinkLocal));
-    assert_eq!(vlan.kind, Kind::Vlan(Vlan { parent: "bond0".to_owned(), id: 20 }));
+    assert_eq!(vlan.kind, Kind::Vlan(Vlan { parent: "bond0".to_owned(), id: 20, ..Vlan::default() }));
     assert!(nic.active && !vlan.active);
     assert_eq!(
         addresses(vlan),
@@ -81,13 +81,13 @@ fn routes_and_rules_have_the_tables_and_kinds_that_they_say() {
             ("::/0".to_owned(), RouteKind::Unicast, via("2001:db8::1"), None, 254),
         ]
     );
-    let rules: Vec<_> = topology.rules.iter().map(|rule| (rule.priority, rule.selector.as_str(), rule.table)).collect();
+    let rules: Vec<_> = topology.rules.iter().map(|rule| (rule.priority, rule.selector(), rule.table)).collect();
     assert_eq!(
         rules,
         [
-            (None, "from all iif eth0", 254),
-            (Some(5), "from 192.0.2.0/24 fwmark 0x10/0xff", 100),
-            (Some(6), "from 198.51.100.0/24", 7)
+            (None, "from 0.0.0.0/0 iif eth0".to_owned(), 254),
+            (Some(5), "from 192.0.2.0/24 fwmark 0x10/0xff".to_owned(), 100),
+            (Some(6), "from 198.51.100.0/24".to_owned(), 7)
         ]
     );
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::super::{Bond, Bridge, Kind, Vlan};
+use super::super::{Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions};
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
 use crate::nmstate_document::other_names::Names;
-use crate::nmstate_document::{elements, is_true, mapping, number, text};
+use crate::nmstate_document::{elements, flag, mapping, number, small, text};
 use vocabulary::report::DocumentPath;
 
 /// The modes of bonds by name, in the order of the kernel's numbers.
@@ -21,18 +21,13 @@ pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
         let base = section(key).and_then(|section| text(section, "base-iface")).filter(|base| !base.is_empty());
         base.map(|base| names.name(base).to_owned())
     };
-    let tunnel = |section: Option<&Mapping>, key| {
-        section.and_then(|section| number(section.get(key))).and_then(|number| u32::try_from(number).ok())
-    };
+    let tunnel = |name, key| section(name).and_then(|section| small(section, key)).unwrap_or_default();
     match entry.kind {
         "bond" => Kind::Bond(section("link-aggregation").map(bond).unwrap_or_default()),
-        "vlan" => {
-            let id = section("vlan").and_then(|vlan| number(get(vlan, "id"))).and_then(|id| u16::try_from(id).ok());
-            Kind::Vlan(Vlan { parent: base("vlan").unwrap_or_default(), id: id.unwrap_or_default() })
-        }
-        "linux-bridge" => Kind::LinuxBridge(bridge(section("bridge"))),
-        "vrf" => Kind::Vrf(tunnel(section("vrf"), "route-table-id").unwrap_or_default()),
-        "vxlan" => Kind::Vxlan { id: tunnel(section("vxlan"), "id").unwrap_or_default(), parent: base("vxlan") },
+        "vlan" => Kind::Vlan(vlan(base("vlan").unwrap_or_default(), section("vlan").unwrap_or(&Mapping::new()))),
+        "linux-bridge" => Kind::LinuxBridge(bridge(section("bridge").unwrap_or(&Mapping::new()))),
+        "vrf" => Kind::Vrf(tunnel("vrf", "route-table-id")),
+        "vxlan" => Kind::Vxlan { id: tunnel("vxlan", "id"), parent: base("vxlan") },
         kind @ ("mac-vlan" | "mac-vtap") => {
             Kind::MacVlan { parent: base(kind).unwrap_or_default(), tap: kind == "mac-vtap" }
         }
@@ -92,20 +87,59 @@ fn value(value: &Value) -> String {
     }
 }
 
-fn bridge(section: Option<&Mapping>) -> Bridge {
-    let Some(section) = section else { return Bridge { stp: true, ..Bridge::default() } };
-    let stp = mapping(section, "options").and_then(|options| mapping(options, "stp"));
-    let amount = |key| stp.and_then(|stp| number(get(stp, key))).and_then(|number| u32::try_from(number).ok());
-    let enabled = stp.and_then(|stp| get(stp, "enabled")).filter(|enabled| !enabled.is_null());
+fn bridge(section: &Mapping) -> Bridge {
+    let none = Mapping::new();
+    let options = mapping(section, "options").unwrap_or(&none);
+    let stp = mapping(options, "stp").unwrap_or(&none);
     let mut settings =
         elements(section, &["port"]).iter().filter_map(|port| port.get("vlan").and_then(Value::as_mapping));
     Bridge {
         // NetworkManager has it on unless told otherwise.
-        stp: enabled.is_none_or(|enabled| is_true(Some(enabled))),
-        forward_delay: amount("forward-delay"),
-        hello_time: amount("hello-time"),
-        max_age: amount("max-age"),
-        priority: amount("priority"),
+        stp: flag(stp, "enabled") != Some(false),
+        forward_delay: small(stp, "forward-delay"),
+        hello_time: small(stp, "hello-time"),
+        max_age: small(stp, "max-age"),
+        priority: small(stp, "priority"),
         vlan_filtering: settings.any(|settings| settings.values().any(|setting| !setting.is_null())),
+        options: BridgeOptions {
+            ageing_time: small(options, "mac-ageing-time"),
+            group_forward_mask: small(options, "group-fwd-mask").or_else(|| small(options, "group-forward-mask")),
+            multicast_snooping: flag(options, "multicast-snooping"),
+            multicast_querier: flag(options, "multicast-querier"),
+            vlan_protocol: text(options, "vlan-protocol").map(str::to_owned),
+        },
+    }
+}
+
+/// The settings of a port of a bridge, which stand in the bridge's list of ports.
+pub(super) fn bridge_port(bridge: &Mapping, name: &str) -> BridgePort {
+    let mut ports = elements(bridge, &["bridge", "port"]).iter().filter_map(Value::as_mapping);
+    ports.find(|port| text(port, "name") == Some(name)).map_or_else(BridgePort::default, |port| BridgePort {
+        path_cost: small(port, "stp-path-cost"),
+        priority: small(port, "stp-priority"),
+        hairpin: flag(port, "stp-hairpin-mode"),
+    })
+}
+
+fn vlan(parent: String, section: &Mapping) -> Vlan {
+    let priorities = |key| {
+        let maps = elements(section, &[key]).iter().filter_map(Value::as_mapping);
+        maps.filter_map(|map| Some(PriorityMap { from: small(map, "from")?, to: small(map, "to")? })).collect()
+    };
+    Vlan {
+        parent,
+        id: small(section, "id").unwrap_or_default(),
+        options: VlanOptions {
+            protocol: text(section, "protocol").map(str::to_owned),
+            registration: match text(section, "registration-protocol") {
+                Some("gvrp") => Some(Registration::Gvrp),
+                Some("mvrp") => Some(Registration::Mvrp),
+                _ => None,
+            },
+            loose_binding: flag(section, "loose-binding"),
+            reorder_headers: flag(section, "reorder-headers"),
+            ingress_priorities: priorities("ingress-qos-map"),
+            egress_priorities: priorities("egress-qos-map"),
+        },
     }
 }

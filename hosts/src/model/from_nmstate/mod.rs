@@ -1,7 +1,7 @@
-//! The network of a checked NMState document, as the keyfiles that the nmstate crate makes of it have it.
+//! Reads the network of a checked NMState document: the same network as in the keyfiles that the nmstate crate makes.
 //!
-//! What the crate adds or assumes is here, too: ports without an entry are NICs, and a family that nobody mentions is
-//! off. Only the loopback's profile is not, where it is there for routes that lead nowhere.
+//! That includes what the crate adds or assumes: ports without an entry are NICs, and a family that the document does not
+//! mention is off. It does not include a loopback whose profile only holds routes that lead nowhere.
 
 mod ip;
 mod kind;
@@ -14,11 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
-use super::{Device, Interface, Ip, Kind, Port, Topology};
-use crate::members::get;
+use super::{BridgePort, Device, Family, Interface, InterfaceOptions, Ip, Kind, Port, Topology, WaitIp};
 use crate::nmstate_document::interfaces::{Identifier, Interface as Entry};
 use crate::nmstate_document::other_names::Names;
-use crate::nmstate_document::{elements, number, ports, text};
+use crate::nmstate_document::{elements, flag, mapping, ports, small, text};
 use routes::Routes;
 use vocabulary::host::HostName;
 use vocabulary::report::DocumentPath;
@@ -53,6 +52,10 @@ pub(crate) fn read(
     for entry in entries {
         for (port, path) in ports::with_places(entry.map, &entry.path) {
             join(names.name(port), names.name(entry.name), path, &mut interfaces);
+            // Names of ports are those of their entries by now.
+            if let Some(interface) = interfaces.get_mut(names.name(port)) {
+                interface.options.bridge_port = kind::bridge_port(entry.map, port);
+            }
         }
     }
     for entry in entries {
@@ -96,13 +99,14 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
             .or_else(|| text(entry.map, "mac-address"))
             .and_then(|mac| mac.parse().ok()),
     };
-    let ip = |family, is_v4| match kind {
+    let ip = |family| match kind {
         Kind::Loopback => ip::of_loopback(entry, family),
-        _ => ip::read(entry, family, routes.reach(&name, is_v4)),
+        _ => ip::read(entry, family, routes.reach(&name, family)),
     };
+    let has_link = !matches!(kind, Kind::Loopback | Kind::Infiniband(_));
     Interface {
-        ipv4: ip("ipv4", true),
-        ipv6: ip("ipv6", false),
+        ipv4: ip(Family::V4),
+        ipv6: ip(Family::V6),
         path: entry.path.clone(),
         device: match entry.identifier {
             Identifier::Name => Device::Name,
@@ -111,7 +115,20 @@ fn interface(entry: &Entry<'_>, entries: &[Entry<'_>], names: &Names<'_>, routes
         },
         active: is_active(entry),
         mac,
-        mtu: number(get(entry.map, "mtu")).filter(|_| kind != Kind::Loopback).and_then(|mtu| u32::try_from(mtu).ok()),
+        mtu: small(entry.map, "mtu").filter(|_| kind != Kind::Loopback),
+        options: InterfaceOptions {
+            description: text(entry.map, "description").filter(|text| !text.is_empty()).map(str::to_owned),
+            promiscuous: flag(entry.map, "accept-all-mac-addresses").filter(|_| has_link),
+            lldp: mapping(entry.map, "lldp").and_then(|lldp| flag(lldp, "enabled")),
+            wait_ip: match text(entry.map, "wait-ip") {
+                Some("any") => Some(WaitIp::Any),
+                Some("ipv4") => Some(WaitIp::V4),
+                Some("ipv6") => Some(WaitIp::V6),
+                Some("ipv4+ipv6") => Some(WaitIp::Both),
+                _ => None,
+            },
+            bridge_port: BridgePort::default(),
+        },
         controller: None,
         ports: Vec::new(),
         label: entry.name.to_owned(),
@@ -141,5 +158,6 @@ fn join(name: &str, controller: &str, path: DocumentPath, interfaces: &mut BTree
     if !of_vrf {
         port.ipv4 = Ip::disabled(port.ipv4.path.clone());
         port.ipv6 = Ip::disabled(port.ipv6.path.clone());
+        port.options.wait_ip = None;
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use serde_yaml::{Mapping, Value};
 
-use super::super::{Dns, MAIN_TABLE, NameServer, Route, RouteKind, Rule};
-use crate::members::get;
+use super::super::{Dns, Family, MAIN_TABLE, NameServer, Route, RouteKind, RouteOptions, Rule};
 use crate::nmstate_document::interfaces::Interface as Entry;
 use crate::nmstate_document::other_names::Names;
 use crate::nmstate_document::routes::{self, RouteKey};
-use crate::nmstate_document::{elements, number, text};
+use crate::nmstate_document::{elements, flag, small, text};
 use vocabulary::report::DocumentPath;
 
 /// The priority that nmstate gives to the first rule that has none.
@@ -19,8 +19,8 @@ const USUAL_PRIORITY: u32 = 30_000;
 /// The routes of a document.
 pub(super) struct Routes {
     pub(super) all: Vec<Route>,
-    /// The interfaces that have routes, with whether these are of IPv4.
-    reach: BTreeSet<(String, bool)>,
+    /// The interfaces that have routes, with the families of these.
+    reach: BTreeSet<(String, Family)>,
 }
 
 impl Routes {
@@ -36,42 +36,56 @@ impl Routes {
             let Some(route) = read(map, entries, names, path.index(index)) else { continue };
             let key = RouteKey::of(map, entries, names);
             if seen.insert(key) {
-                let reach = route.interface.clone().map(|name| (name, route.destination.addr().is_ipv4()));
-                routes.reach.extend(reach);
+                routes.reach.extend(route.interface.clone().map(|name| (name, route.family())));
                 routes.all.push(route);
             }
         }
         routes
     }
 
-    /// Whether an interface has routes of IPv4, or of IPv6.
-    pub(super) fn reach(&self, interface: &str, is_v4: bool) -> bool {
-        self.reach.contains(&(interface.to_owned(), is_v4))
+    /// Whether an interface has routes of a family.
+    pub(super) fn reach(&self, interface: &str, family: Family) -> bool {
+        self.reach.contains(&(interface.to_owned(), family))
     }
 }
 
 fn read(route: &Mapping, entries: &[Entry<'_>], names: &Names<'_>, path: DocumentPath) -> Option<Route> {
     let destination = routes::destination(route)?;
-    let kind = match text(route, "route-type") {
-        Some("blackhole") => RouteKind::Blackhole,
-        Some("unreachable") => RouteKind::Unreachable,
-        Some("prohibit") => RouteKind::Prohibit,
-        _ => RouteKind::Unicast,
-    };
+    let kind = kind(text(route, "route-type"));
     let interface = text(route, "next-hop-interface").filter(|_| kind == RouteKind::Unicast);
-    let gateway: Option<IpAddr> = text(route, "next-hop-address").and_then(|gateway| gateway.parse().ok());
+    // `0.0.0.0` and `::` stand for none.
+    let address = |key| text(route, key)?.parse().ok().filter(|address: &IpAddr| !address.is_unspecified());
     let of_vrf = routes::vrf_table(route, entries).and_then(|table| u32::try_from(table).ok());
     Some(Route {
         destination,
         kind,
         interface: interface.map(|name| names.name(name).to_owned()),
-        gateway: gateway.filter(|gateway| !gateway.is_unspecified()),
+        gateway: address("next-hop-address"),
         gateway_path: path.key("next-hop-address"),
-        source: text(route, "source").and_then(|source| source.parse().ok()),
-        metric: small(get(route, "metric")),
-        table: of_vrf.unwrap_or_else(|| table(get(route, "table-id"))),
+        source: address("source"),
+        metric: small(route, "metric"),
+        table: of_vrf.unwrap_or_else(|| table(route, "table-id")),
+        options: RouteOptions {
+            mtu: small(route, "mtu"),
+            lock_mtu: flag(route, "lock-mtu"),
+            advmss: small(route, "advmss"),
+            cwnd: small(route, "cwnd"),
+            initcwnd: small(route, "initcwnd"),
+            initrwnd: small(route, "initrwnd"),
+            quickack: flag(route, "quickack"),
+            weight: small(route, "weight"),
+        },
         path,
     })
+}
+
+fn kind(word: Option<&str>) -> RouteKind {
+    match word {
+        Some("blackhole") => RouteKind::Blackhole,
+        Some("unreachable") => RouteKind::Unreachable,
+        Some("prohibit") => RouteKind::Prohibit,
+        _ => RouteKind::Unicast,
+    }
 }
 
 /// The routing rules.
@@ -80,44 +94,38 @@ pub(super) fn rules(document: &Mapping, path: &DocumentPath) -> Vec<Rule> {
     let rules = elements(document, &["route-rules", "config"]).iter().enumerate();
     let rules = rules.filter_map(|(index, rule)| Some((index, rule.as_mapping()?)));
     let rules: Vec<_> = rules.filter(|(_, rule)| text(rule, "state") != Some("absent")).collect();
-    let greatest = rules.iter().filter_map(|(_, rule)| small(get(rule, "priority"))).max().unwrap_or_default();
+    let greatest: u32 = rules.iter().filter_map(|(_, rule)| small(rule, "priority")).max().unwrap_or_default();
     let mut next = greatest.saturating_add(1).max(USUAL_PRIORITY);
     let mut read = Vec::with_capacity(rules.len());
     for (index, rule) in rules {
-        let priority = small(get(rule, "priority")).unwrap_or_else(|| {
+        let priority = small(rule, "priority").unwrap_or_else(|| {
             next = next.saturating_add(1);
             next.saturating_sub(1)
         });
+        let network = |key| text(rule, key).and_then(routes::network).map(|network| network.trunc());
+        let [from, to] = ["ip-from", "ip-to"].map(network);
+        let is_v6 = |network: Option<IpNet>| network.is_some_and(|network| network.addr().is_ipv6());
         read.push(Rule {
             priority: Some(priority),
-            selector: selector(rule),
-            table: table(get(rule, "route-table")),
+            family: if text(rule, "family") == Some("ipv6") || is_v6(from) || is_v6(to) {
+                Family::V6
+            } else {
+                Family::V4
+            },
+            from: from.filter(|network| network.prefix_len() > 0),
+            to: to.filter(|network| network.prefix_len() > 0),
+            iif: text(rule, "iif").filter(|name| !name.is_empty()).map(str::to_owned),
+            mark: small(rule, "fwmark"),
+            mask: small(rule, "fwmask"),
+            suppress_prefix_length: small(rule, "suppress-prefix-length"),
+            others: Vec::new(),
+            kind: kind(text(rule, "action")),
+            table: table(rule, "route-table"),
             path: path.index(index),
         });
     }
     read.sort_by_key(|rule| rule.priority);
     read
-}
-
-/// What a rule is about, in the order in which nmstate writes it.
-fn selector(rule: &Mapping) -> String {
-    let mut words = Vec::new();
-    for (key, word) in [("ip-to", "to"), ("ip-from", "from")] {
-        let network = text(rule, key).and_then(routes::network);
-        words.extend(network.map(|network| format!("{word} {}", network.trunc())));
-    }
-    if words.is_empty() {
-        let all = if text(rule, "family") == Some("ipv6") { "::/0" } else { "0.0.0.0/0" };
-        words.push(format!("from {all}"));
-    }
-    words.extend(text(rule, "iif").map(|name| format!("iif {name}")));
-    words.extend(number(get(rule, "suppress-prefix-length")).map(|length| format!("suppress_prefixlength {length}")));
-    words.extend(text(rule, "action").map(|action| format!("type {action}")));
-    words.extend(number(get(rule, "fwmark")).map(|mark| match number(get(rule, "fwmask")) {
-        Some(mask) => format!("fwmark {mark:#x}/{mask:#x}"),
-        None => format!("fwmark {mark:#x}"),
-    }));
-    words.join(" ")
 }
 
 /// Whom the document asks for names.
@@ -139,10 +147,6 @@ pub(super) fn dns(document: &Mapping, path: &DocumentPath) -> Dns {
     }
 }
 
-fn small(value: Option<&Value>) -> Option<u32> {
-    number(value).and_then(|number| u32::try_from(number).ok())
-}
-
-fn table(value: Option<&Value>) -> u32 {
-    small(value).filter(|table| *table != 0).unwrap_or(MAIN_TABLE)
+fn table(map: &Mapping, key: &str) -> u32 {
+    small(map, key).filter(|table| *table != 0).unwrap_or(MAIN_TABLE)
 }

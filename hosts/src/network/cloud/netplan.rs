@@ -7,7 +7,7 @@ use super::object::Object;
 use crate::model::{Bond, Bridge, Device as FoundBy, Interface, Ip, Kind, Method, Route, Vlan};
 use crate::network::form::Findings;
 
-/// Writes the whole document, as far as it can be said.
+/// Writes the whole document, as far as the format can express it.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
     for Device { interface, .. } in &network.devices {
         if !interface.label.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -25,15 +25,28 @@ pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> Strin
             .collect();
         document.set_some(section, (!members.is_empty()).then_some(members));
     }
-    // Texts, numbers and mappings: there is nothing that YAML could not say.
+    // Texts, numbers and mappings: YAML can express all of them.
     serde_yaml::to_string(&Value::from(document)).unwrap_or_default()
 }
 
 fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
     let Device { interface, routes, servers } = device;
-    // The document says what it is called, and the list of what can be said what of the others there is.
-    let Interface { name: _, label: _, path: _, device, kind, active: _, mac, mtu, controller: _, ports, ipv4, ipv6 } =
-        interface.as_ref();
+    // The key of the device is its name. The list of keys that can be expressed allows only the defaults of the others.
+    let Interface {
+        name: _,
+        label: _,
+        path: _,
+        device,
+        kind,
+        active: _,
+        mac,
+        mtu,
+        options: _,
+        controller: _,
+        ports,
+        ipv4,
+        ipv6,
+    } = interface.as_ref();
     let mut written = Object::default();
     if let FoundBy::Mac(mac) = device {
         written.set("match", json!({"macaddress": mac.to_string()}));
@@ -48,7 +61,7 @@ fn device_of(device: &Device<'_>, network: &Network<'_>) -> Object {
             written.set("interfaces", ports());
             written.set("parameters", bridge(options));
         }
-        Kind::Vlan(Vlan { parent, id }) => {
+        Kind::Vlan(Vlan { parent, id, options: _ }) => {
             written.set("id", *id);
             written.set("link", network.label(parent));
         }
@@ -96,8 +109,8 @@ fn bond(bond: &Bond, network: &Network<'_>) -> Object {
 }
 
 fn bridge(bridge: &Bridge) -> Object {
-    // Without settings of a port's VLANs, which are refused, nothing keeps VLANs apart.
-    let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _ } = bridge;
+    // The list of keys that can be expressed has none of the others.
+    let Bridge { stp, forward_delay, hello_time, max_age, priority, vlan_filtering: _, options: _ } = bridge;
     let mut parameters = Object::default();
     parameters.set("stp", *stp);
     parameters.set_some("forward-delay", *forward_delay);

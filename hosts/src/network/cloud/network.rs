@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use crate::model::{Device as FoundBy, Dns, Interface, Ip, Kind, Method, NameServer, Route, Topology, Vlan};
+use crate::model::{Device as FoundBy, Dns, Family, Interface, Ip, Kind, Method, NameServer, Route, Topology, Vlan};
 use crate::network::form::Findings;
 use crate::nmstate_document::quoted;
 use vocabulary::report::DocumentPath;
@@ -35,10 +35,6 @@ impl<'a> Device<'a> {
             _ => self.interface.ports.iter().map(|port| (port.name.as_str(), port.path.clone())).collect(),
         }
     }
-
-    fn ip(&self, address: IpAddr) -> &Ip {
-        if address.is_ipv4() { &self.interface.ipv4 } else { &self.interface.ipv6 }
-    }
 }
 
 impl<'a> Network<'a> {
@@ -60,7 +56,7 @@ impl<'a> Network<'a> {
             network.add_route(route, findings);
         }
         for server in servers {
-            network.add_server(server, findings);
+            network.add_server(server, topology, findings);
         }
         for (index, domain) in search.iter().enumerate() {
             if domain.is_empty() || domain.contains(char::is_whitespace) {
@@ -107,8 +103,12 @@ impl<'a> Network<'a> {
                     automatic_dns,
                     automatic_routes,
                     automatic_gateway,
-                    automatic_metric: _,
+                    // The list of keys that can be expressed has none of these.
+                    metric: _,
                     automatic_table: _,
+                    sends_hostname: _,
+                    dhcp_hostname: _,
+                    token: _,
                     path,
                 } = ip;
                 // What the network says is used, all of it.
@@ -142,27 +142,38 @@ impl<'a> Network<'a> {
     }
 
     fn add_route(&mut self, route: &'a Route, findings: &mut Findings<'_>) {
-        let Route { destination: _, kind: _, interface, gateway, gateway_path, source: _, metric: _, table: _, path } =
-            route;
+        let Route {
+            destination: _,
+            kind: _,
+            interface,
+            gateway,
+            gateway_path,
+            source: _,
+            metric: _,
+            table: _,
+            options: _,
+            path,
+        } = route;
         let mut devices = self.devices.iter_mut();
         let Some(device) = devices.find(|device| Some(&device.interface.name) == interface.as_ref()) else {
             findings.refuse(&path.key("next-hop-interface"), "there is no interface with this name there");
             return;
         };
-        if gateway.is_some_and(|gateway| !is_on_link(device.ip(gateway), gateway)) {
+        if gateway.is_some_and(|gateway| !device.interface.ip(Family::of(gateway)).finds_on_link(gateway)) {
             findings.refuse(gateway_path, "no address of the interface is in its network");
         }
         device.routes.push(route);
     }
 
     /// Gives a name server to the interface that leads to it.
-    fn add_server(&mut self, server: &NameServer, findings: &mut Findings<'_>) {
+    fn add_server(&mut self, server: &NameServer, topology: &Topology, findings: &mut Findings<'_>) {
         let NameServer { address, interface, path } = server;
         if interface.is_some() {
             findings.refuse(path, "it is not an IP address, or names an interface");
             return;
         }
-        match holder(&mut self.devices, *address) {
+        let interfaces: Vec<&Interface> = self.devices.iter().map(|device| device.interface.as_ref()).collect();
+        match topology.leading_to(*address, &interfaces).and_then(|index| self.devices.get_mut(index)) {
             Some(device) => device.servers.push(*address),
             None => findings.refuse(path, "no interface of the document has a route to it"),
         }
@@ -178,26 +189,4 @@ pub(super) fn section_of(kind: &Kind) -> Option<&'static str> {
         Kind::Vlan(_) => Some("vlans"),
         _ => None,
     }
-}
-
-/// Whether the kernel finds a gateway on the link by itself.
-fn is_on_link(ip: &Ip, gateway: IpAddr) -> bool {
-    let local = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
-    local || ip.is_automatic() || ip.addresses.iter().any(|address| address.network.contains(&gateway))
-}
-
-/// The interface by which an address is reached: the longest prefix, then the least metric, then the first.
-fn holder<'n, 'a>(devices: &'n mut [Device<'a>], address: IpAddr) -> Option<&'n mut Device<'a>> {
-    let routed = |device: &Device<'_>| {
-        let ip = device.ip(address);
-        let connected = ip.addresses.iter().filter(|own| own.network.contains(&address));
-        let connected = connected.map(|own| (own.network.prefix_len(), 0));
-        let through = device.routes.iter().filter(|route| route.destination.contains(&address));
-        let through = through.map(|route| (route.destination.prefix_len(), u64::from(route.metric.unwrap_or(0))));
-        // What the network says has no say against what the document says.
-        let automatic = ip.is_automatic().then_some((0, u64::MAX));
-        connected.chain(through).chain(automatic).map(|(length, metric)| (u8::MAX - length, metric)).min()
-    };
-    let best = devices.iter().enumerate().filter_map(|(index, device)| Some((routed(device)?, index))).min();
-    devices.get_mut(best?.1)
 }

@@ -10,7 +10,7 @@ use crate::network::form::Findings;
 use vocabulary::host::MacAddress;
 use vocabulary::report::DocumentPath;
 
-/// Writes the whole document, as far as it can be said.
+/// Writes the whole document, as far as the format can express it.
 pub(super) fn write(network: &Network<'_>, findings: &mut Findings<'_>) -> String {
     let mut networks = Vec::new();
     let mut services = Vec::new();
@@ -38,7 +38,7 @@ fn depth(device: &Device<'_>, network: &Network<'_>) -> usize {
 
 fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>) -> Option<Value> {
     let mac = mac_of(written, network);
-    // Its addresses are networks, and the list of what can be said has what of the others there is.
+    // Its addresses are networks. The list of keys that can be expressed allows only the defaults of the others.
     let Interface {
         name: _,
         label,
@@ -48,6 +48,7 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
         active: _,
         mac: _,
         mtu,
+        options: _,
         controller: _,
         ports,
         ipv4: _,
@@ -57,7 +58,7 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
     link.set("id", label.as_str());
     match kind {
         Kind::Ethernet => {
-            // One that the NIC is to be given finds nothing.
+            // Readers cannot find a NIC by an address that it only gets later.
             link.set("type", "phy");
             if let FoundBy::Mac(mac) = device {
                 link.set("ethernet_mac_address", mac.to_string());
@@ -72,7 +73,7 @@ fn link(written: &Device<'_>, network: &Network<'_>, findings: &mut Findings<'_>
             link.set("bond_links", ports.iter().map(|port| network.label(&port.name)).collect::<Value>());
             set_bond(&mut link, bond, path, findings);
         }
-        Kind::Vlan(Vlan { parent, id }) => {
+        Kind::Vlan(Vlan { parent, id, options: _ }) => {
             if mac.is_none() {
                 let reason = "a VLAN needs the MAC address of its base interface, which is not known";
                 findings.refuse(path, reason);

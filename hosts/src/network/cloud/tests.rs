@@ -2,23 +2,24 @@ use serde_json::{Value, json};
 
 use super::*;
 use vocabulary::host::{NamedNic, NmstateDocument};
+use vocabulary::report::DocumentPath;
 
 fn host(yaml: &str) -> HostSpec {
     HostSpec::with_network(NmstateDocument::new(serde_yaml::from_str(yaml).unwrap(), DocumentPath::root()))
 }
 
-type Convert = fn(&HostSpec) -> (Option<CloudNetwork>, Report);
+type Convert = fn(&HostSpec) -> (Attempt<ConvertedNetwork>, Report);
 
 fn value(convert: Convert, yaml: &str) -> Value {
     let (network, report) = convert(&host(yaml));
-    let network = network.unwrap_or_else(|| panic!("{:?}", report.findings()));
-    serde_yaml::from_str(&network.content).unwrap()
+    let network = network.unwrap_or_else(|_| panic!("{:?}", report.findings()));
+    serde_yaml::from_str(&network.network_data.unwrap()).unwrap()
 }
 
 /// The findings that refuse a document, as paths and messages.
 fn refused(convert: Convert, yaml: &str) -> Vec<String> {
     let (network, report) = convert(&host(yaml));
-    assert!(network.is_none(), "{yaml}: {network:?}");
+    assert!(network.is_err(), "{yaml}: {network:?}");
     report.findings().iter().filter(|finding| finding.code.starts_with("not-in-")).map(ToString::to_string).collect()
 }
 
@@ -146,7 +147,7 @@ fn what_cannot_be_said_is_refused_with_its_place() {
             "interfaces[0].type",
         ),
     ] {
-        assert!(network_config(&host(&yaml)).0.is_some(), "{yaml}");
+        assert!(network_config(&host(&yaml)).0.is_ok(), "{yaml}");
         let found = refused(network_data, &yaml);
         assert!(found.iter().any(|finding| finding.contains(place)), "{place}: {found:?}");
     }
@@ -190,7 +191,7 @@ fn nics_are_found_by_the_addresses_that_are_listed_beside_the_network() {
     for convert in [network_config as Convert, network_data] {
         let by_hand = convert(&host(BOND)).0.unwrap();
         let by_list = convert(&HostSpec { nics: nics.to_vec(), ..host(&listed) }).0.unwrap();
-        assert_eq!(by_list.content, by_hand.content);
+        assert_eq!(by_list.network_data, by_hand.network_data);
     }
 }
 
@@ -206,7 +207,7 @@ fn an_interface_with_two_mac_addresses_is_refused() {
         assert!(refused.iter().any(|line| line.contains("copy-mac-from") && line.contains("ambiguous")), "{refused:?}");
     }
     let same = document.replace(":02'", ":01'");
-    assert!(network_config(&host(&same)).0.is_some());
+    assert!(network_config(&host(&same)).0.is_ok());
 }
 
 /// As NetworkManager's profiles have it, a port may name its controller, and its controller not the port.

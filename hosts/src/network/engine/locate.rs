@@ -1,6 +1,6 @@
 //! The place of an error that nmstate gives without one.
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
 
 use super::attempt::{Refusal, generate};
 use crate::nmstate_document::Step;
@@ -95,39 +95,31 @@ pub(super) fn at<'a>(document: &'a Value, steps: &[Step<'_>]) -> Option<&'a Valu
     })
 }
 
+/// What stands at the end of `steps`, to be changed.
+fn at_mut<'a>(document: &'a mut Value, steps: &[Step<'_>]) -> Option<&'a mut Value> {
+    steps.iter().try_fold(document, |value, step| match (step, value) {
+        (Step::Key(key), Value::Mapping(map)) => map.get_mut(*key),
+        (Step::Index(index), Value::Sequence(list)) => list.get_mut(*index),
+        _ => None,
+    })
+}
+
 /// The document without the part at `steps`.
 pub(super) fn without(document: &Value, steps: &[Step<'_>]) -> Value {
-    let Some((step, rest)) = steps.split_first() else { return Value::Null };
-    match (step, document) {
-        (Step::Key(key), Value::Mapping(map)) => map
-            .iter()
-            .filter(|(name, _)| !(rest.is_empty() && name.as_str() == Some(key)))
-            .map(|(name, value)| {
-                let value = if name.as_str() == Some(key) { without(value, rest) } else { value.clone() };
-                (name.clone(), value)
-            })
-            .collect::<Mapping>()
-            .into(),
-        (Step::Index(index), Value::Sequence(list)) => list
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !(rest.is_empty() && i == index))
-            .map(|(i, value)| if i == *index { without(value, rest) } else { value.clone() })
-            .collect::<Vec<_>>()
-            .into(),
-        _ => document.clone(),
+    let Some((last, way)) = steps.split_last() else { return Value::Null };
+    let mut rest = document.clone();
+    match (last, at_mut(&mut rest, way)) {
+        (Step::Key(key), Some(Value::Mapping(map))) => drop(map.shift_remove(*key)),
+        (Step::Index(index), Some(Value::Sequence(list))) if *index < list.len() => drop(list.remove(*index)),
+        _ => {}
     }
+    rest
 }
 
 /// The document with `member` added to the mapping at `steps`.
 pub(super) fn with(document: &Value, steps: &[Step<'_>], member: (&str, &Value)) -> Option<Value> {
     let mut changed = document.clone();
-    let place = steps.iter().try_fold(&mut changed, |value, step| match (step, value) {
-        (Step::Key(key), Value::Mapping(map)) => map.get_mut(*key),
-        (Step::Index(index), Value::Sequence(list)) => list.get_mut(*index),
-        _ => None,
-    })?;
-    let map = place.as_mapping_mut().filter(|map| !map.contains_key(member.0))?;
+    let map = at_mut(&mut changed, steps)?.as_mapping_mut().filter(|map| !map.contains_key(member.0))?;
     map.insert(member.0.into(), member.1.clone());
     Some(changed)
 }

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde_yaml::Value;
 
-use super::plan::{Attachment, Plan};
+use super::plan::Plan;
 use super::unit::yes;
 use crate::model::{Bond, Interface};
 use crate::network::form::Findings;
@@ -44,7 +44,6 @@ pub(super) fn write<'a>(
 ) {
     let at = interface.path.key("link-aggregation").key("options");
     let Some(node) = plan.nodes.get_mut(index) else { return };
-    let name = node.name;
     let netdev = &mut node.netdev;
     netdev.set("NetDev", "Kind", "bond");
     netdev.set("Bond", "Mode", bond.mode.as_str());
@@ -82,16 +81,17 @@ pub(super) fn write<'a>(
         netdev.set("Bond", "GratuitousARP", number.to_string());
     }
     let primary = bond.option("primary");
-    let is_primary =
-        |plan: &Plan<'_>, port: &str| primary.is_some() && (primary == Some(port) || primary == plan.label(port));
+    let is_primary = |plan: &Plan<'_>, port: &str| {
+        primary.is_some_and(|primary| primary == port || plan.label(port) == Some(primary))
+    };
     if primary.is_some() && !interface.ports.iter().any(|port| is_primary(plan, &port.name)) {
         findings.refuse(&at.key("primary"), "it is not one of the ports");
     }
     for port in &interface.ports {
-        let mut settings = vec![("Network", ("Bond", name.to_owned()))];
-        if is_primary(plan, &port.name) {
-            settings.push(("Network", ("PrimarySlave", "yes".to_owned())));
+        let is_primary = is_primary(plan, &port.name);
+        let node = plan.attach(&port.name, "Bond", &interface.label, &port.path, findings);
+        if let Some(node) = node.filter(|_| is_primary) {
+            node.network.set("Network", "PrimarySlave", "yes");
         }
-        plan.attach(&port.name, name, Attachment::Port, settings, &port.path, findings);
     }
 }

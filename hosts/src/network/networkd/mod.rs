@@ -1,11 +1,11 @@
-//! From NMState to the units of systemd-networkd, for systems that run it and have no NetworkManager: there keyfiles
-//! have no effect.
+//! Converts NMState to units of systemd-networkd, for systems that run it and have no NetworkManager: keyfiles have no
+//! effect there.
 //!
-//! What a unit cannot say exactly is refused, with its place in the document: `sayable` lists the keys that units can
-//! say, and a setting of which they cannot say every value is refused by who writes it. The checks of [`super::convert`] come
-//! first, nmstate's own engine among them, so a document that is good here is good there. Where NMState leaves
-//! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit says
-//! what NetworkManager does with nmstate's keyfile.
+//! dayone refuses what units cannot express exactly, at its place in the document: `supported` lists the keys that units
+//! can express, and the writers refuse the values that they cannot. The checks of [`super::convert`] come first, the
+//! nmstate crate among them, so dayone makes keyfiles from every document from which it makes units. Where NMState leaves
+//! something open that decides whether a host is reachable (metrics, link monitoring, spanning tree), a unit does what
+//! NetworkManager does with nmstate's keyfile.
 //!
 //! The units are those of systemd 252 (systemd.network(5), systemd.netdev(5), systemd.link(5)) and later. No `.link`
 //! is written for a NIC: udev takes the first that matches, and ours would take the place of the system's own, by
@@ -18,79 +18,59 @@ mod interface;
 mod ip;
 mod plan;
 mod routes;
-mod sayable;
 mod stacked;
+mod supported;
 mod unit;
 
-use serde_yaml::Mapping;
-
 use self::plan::Plan;
-use self::sayable::UNITS;
-use super::fields::Fields;
+use self::supported::UNITS;
 use super::form::Findings;
-use super::{Attempt, Checked, NetworkdUnit};
+use super::{Attempt, ConvertedNetwork, NetworkdUnit};
 use crate::model::Topology;
-use crate::nmstate_document::interfaces::Interface;
-use vocabulary::host::{HostName, HostSpec};
+use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
 
-/// A host's network in units of systemd-networkd.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostUnits {
-    /// The files of `/etc/systemd/network`, none with a secret in it: sorted by name, no two of one name (in whatever
-    /// case), never none.
-    pub units: Vec<NetworkdUnit>,
-    /// The host name, as in [`super::HostNetwork`].
-    pub hostname: Option<HostName>,
-}
-
-/// Converts a host's NMState document to units of systemd-networkd.
-///
-/// There are units exactly when the report has no errors. The same host gives the same result, on every machine and in
-/// every run.
-pub fn convert(host: &HostSpec) -> (Option<HostUnits>, Report) {
-    let (units, report) = attempt(host);
-    (units.ok().map(|(units, _)| units), report)
-}
-
-/// [`convert`], with the topology.
-pub(super) fn attempt(host: &HostSpec) -> (Attempt<(HostUnits, Topology)>, Report) {
-    let (units, mut report) =
-        super::from_nmstate(host, UNITS.name, |checked, path, report| Some(convert_into(checked, path, report)));
-    // There is none. What units cannot say either is refused.
+/// Converts a host's NMState document to units of systemd-networkd. With `no_auto_default`, they leave NICs alone that the
+/// document does not mention.
+pub(super) fn attempt(host: &HostSpec, no_auto_default: bool) -> (Attempt<ConvertedNetwork>, Report) {
+    let (units, mut report) = super::from_nmstate(host, UNITS.name, |checked, path, report| {
+        let interfaces = checked.interfaces(path);
+        let topology = checked.topology(&interfaces, path);
+        let mut findings = Findings::new(report, &UNITS);
+        findings.refuse_unsupported(&checked.document, path);
+        findings.refuse_two_macs(&interfaces, &topology);
+        let unmentioned = no_auto_default.then(unmentioned).flatten();
+        let networkd_units = write(&topology, path, &mut findings).into_iter().chain(unmentioned).collect();
+        Some(ConvertedNetwork { networkd_units, ..ConvertedNetwork::default() })
+    });
+    // There is no NetworkManager. dayone refuses what units cannot express either.
     report.forget("needs-newer-networkmanager");
     (units, report)
 }
 
-fn convert_into(checked: &Checked<'_>, path: &DocumentPath, report: &mut Report) -> HostUnits {
-    let interfaces = checked.interfaces(path);
-    let topology = checked.topology(&interfaces, path);
-    let units = write(&checked.document, &topology, &interfaces, path, &mut Findings::new(report, &UNITS));
-    HostUnits { units, hostname: topology.hostname }
-}
-
-fn write<'a>(
-    document: &'a Mapping,
-    topology: &'a Topology,
-    interfaces: &'a [Interface<'a>],
-    path: &DocumentPath,
-    findings: &mut Findings<'_>,
-) -> Vec<NetworkdUnit> {
-    findings.refuse_what_is_unsayable(document, path);
-    findings.refuse_two_macs(interfaces, topology);
-    let mut plan = Plan::new();
-    interface::write_all(&mut plan, topology, interfaces, findings);
-    let ways = routes::read(&mut plan, &Fields::of(document, path.clone()), findings);
-    routes::read_rules(&mut plan, document, path, interfaces, findings);
-    dns::write(&mut plan, &ways, &topology.dns, path, findings);
-    plan.units(path, findings)
+/// The units of the network that the document at `path` describes.
+fn write(topology: &Topology, path: &DocumentPath, findings: &mut Findings<'_>) -> Vec<NetworkdUnit> {
+    let Topology { hostname: _, interfaces: _, routes, rules, dns: _ } = topology;
+    let entries = topology.entries(path);
+    let mut plan = Plan::new(topology, &entries);
+    for (index, interface) in entries.iter().enumerate() {
+        interface::write(&mut plan, index, interface, findings);
+    }
+    for route in routes {
+        routes::write(&mut plan, route, findings);
+    }
+    for rule in rules {
+        routes::write_rule(&mut plan, rule, topology, findings);
+    }
+    dns::write(&mut plan, topology, path, findings);
+    plan.units(findings)
 }
 
 /// A unit by which networkd leaves every NIC alone that the host's document does not mention, as `no-auto-default=*`
 /// does in NetworkManager.
 ///
 /// Images often carry a unit that starts DHCP on every NIC (`zz-default.network`). Units are taken in the order of their
-/// names, and the first that matches wins: this one comes after those of [`convert`], which begin with `10-`, and before
+/// names, and the first that matches wins: this one comes after those of a host, which begin with `10-`, and before
 /// the images' own. Only what networkd takes for a real NIC is meant: a device of type `ether` that no driver of
 /// virtual devices made, so containers' interfaces are as free as before.
 pub fn unmentioned() -> Option<NetworkdUnit> {

@@ -1,13 +1,13 @@
 //! The interfaces of a host as networkd sees them: one `.network` each, and a `.netdev` for those that it makes.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
-use super::ip::Ip;
-use super::unit::{Content, Setting, yes};
+use super::unit::{Content, yes};
+use crate::model::{Device, Interface, Kind, Method, Topology};
 use crate::network::NetworkdUnit;
 use crate::network::form::Findings;
 use crate::network::names::Stems;
-use crate::nmstate_document::interfaces::{Identifier, Interface, kernel_name_problem};
+use crate::nmstate_document::interfaces::kernel_name_problem;
 use crate::nmstate_document::quoted;
 use vocabulary::report::DocumentPath;
 
@@ -16,68 +16,47 @@ const PREFIX: &str = "10-";
 /// The longest stem that leaves room for the prefix and the longest suffix within 255 bytes.
 const MAX_STEM: usize = 255 - PREFIX.len() - ".network".len();
 
-/// How an interface is attached to one that is made of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attachment {
-    /// As a port without addresses: of a bond or a bridge.
-    Port,
-    /// As a port with addresses: of a VRF.
-    Routed,
-    /// As the one below: of a VLAN.
-    Lower,
-}
-
 /// One interface.
 pub(super) struct Node<'a> {
-    pub(super) name: &'a str,
-    /// How the document finds it; None where the document only mentions it.
-    pub(super) interface: Option<&'a Interface<'a>>,
+    pub(super) interface: Cow<'a, Interface>,
+    /// Where the documents name it.
+    name_path: DocumentPath,
+    /// Whether the document has an entry for it.
+    is_described: bool,
     pub(super) network: Content,
     pub(super) netdev: Content,
     pub(super) link: Content,
-    pub(super) ip: Ip,
-    /// The interface of which it is a port.
-    pub(super) controller: Option<(&'a str, Attachment)>,
-    /// Whether it is down: nothing configures it, and nothing may need it.
-    pub(super) down: bool,
+    /// Whether it is a port of a VRF.
+    pub(super) is_in_vrf: bool,
 }
 
-impl Node<'_> {
-    pub(super) fn in_vrf(&self) -> bool {
-        self.controller.is_some_and(|(_, how)| how == Attachment::Routed)
+impl<'a> Node<'a> {
+    fn of(interface: Cow<'a, Interface>, name_path: DocumentPath, is_described: bool) -> Self {
+        let [network, netdev, link] = [(); 3].map(|()| Content::default());
+        Self { interface, name_path, is_described, network, netdev, link, is_in_vrf: false }
     }
 }
 
 /// All interfaces.
 pub(super) struct Plan<'a> {
     pub(super) nodes: Vec<Node<'a>>,
-    /// By its name and by that of its profile.
-    names: BTreeMap<&'a str, usize>,
+    topology: &'a Topology,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), names: BTreeMap::new() }
+    /// The interfaces that the document has entries for.
+    pub(super) fn new(topology: &'a Topology, entries: &[&'a Interface]) -> Self {
+        let nodes = entries.iter().map(|entry| Node::of(Cow::Borrowed(entry), entry.path.key("name"), true));
+        Self { nodes: nodes.collect(), topology }
     }
 
-    /// Adds an interface under all its names.
-    pub(super) fn add(&mut self, name: &'a str, also: Option<&'a str>, interface: Option<&'a Interface<'a>>) -> usize {
-        let index = self.nodes.len();
-        self.nodes.push(Node {
-            name,
-            interface,
-            network: Content::default(),
-            netdev: Content::default(),
-            link: Content::default(),
-            ip: Ip::default(),
-            controller: None,
-            down: false,
-        });
-        self.names.insert(name, index);
-        if let Some(also) = also {
-            self.names.entry(also).or_insert(index);
-        }
-        index
+    /// The interfaces that the document has entries for.
+    pub(super) fn described(&self) -> impl Iterator<Item = &Interface> {
+        self.nodes.iter().filter(|node| node.is_described).map(|node| node.interface.as_ref())
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.interface.name == name)
     }
 
     /// The interface of this name, which something at `path` needs.
@@ -87,66 +66,60 @@ impl<'a> Plan<'a> {
         path: &DocumentPath,
         findings: &mut Findings<'_>,
     ) -> Option<&mut Node<'a>> {
-        let node = self.names.get(name).and_then(|index| self.nodes.get_mut(*index));
-        match node {
-            Some(node) if node.down => {
-                findings
-                    .refuse(path, &format!("{} is down, and interfaces on it cannot come up before it", quoted(name)));
-                None
-            }
-            Some(node) => Some(node),
-            None => {
-                findings.refuse(path, &format!("the document does not describe {}", quoted(name)));
-                None
-            }
+        let Some(node) = self.position(name).and_then(|index| self.nodes.get_mut(index)) else {
+            findings.refuse(path, &format!("the document does not describe {}", quoted(name)));
+            return None;
+        };
+        if !node.interface.active {
+            findings.refuse(path, &format!("{} is down, and interfaces on it cannot come up before it", quoted(name)));
+            return None;
         }
+        Some(node)
     }
 
     /// What units call the interface of this name.
-    pub(super) fn label(&self, name: &str) -> Option<&'a str> {
-        self.names.get(name).and_then(|index| self.nodes.get(*index)).map(|node| node.name)
+    pub(super) fn label(&self, name: &str) -> Option<&str> {
+        self.nodes.get(self.position(name)?).map(|node| node.interface.label.as_str())
     }
 
     /// The loopback, which is the document's only where routes lead nowhere.
     pub(super) fn loopback(&mut self) -> Option<&mut Node<'a>> {
-        let index = match self.names.get("lo") {
-            Some(index) => *index,
-            None => self.add("lo", None, None),
-        };
+        let index = self.position("lo").unwrap_or_else(|| {
+            let path = DocumentPath::root();
+            self.nodes.push(Node::of(Cow::Owned(Interface::bare("lo", Kind::Loopback, path.clone())), path, false));
+            self.nodes.len().saturating_sub(1)
+        });
         self.nodes.get_mut(index)
     }
 
-    /// Attaches `name`, which becomes an interface if it is none yet, to the interface `to`.
+    /// Attaches `name`, which becomes a NIC if it is no interface yet, to the interface `to`: `key` is the setting.
     pub(super) fn attach(
         &mut self,
-        name: &'a str,
-        to: &'a str,
-        how: Attachment,
-        settings: Vec<(&'static str, Setting)>,
+        name: &str,
+        key: &'static str,
+        to: &str,
         path: &DocumentPath,
         findings: &mut Findings<'_>,
-    ) {
-        if !self.names.contains_key(name) {
-            self.add(name, None, None);
+    ) -> Option<&mut Node<'a>> {
+        if self.position(name).is_none() {
+            let interface = self.topology.interface(name).map(Cow::Borrowed);
+            let bare = || Cow::Owned(Interface::bare(name, Kind::Ethernet, path.clone()));
+            self.nodes.push(Node::of(interface.unwrap_or_else(bare), path.clone(), false));
         }
-        if let Some(node) = self.needed(name, path, findings) {
-            for (section, (key, value)) in settings {
-                node.network.set(section, key, value);
-            }
-            if how != Attachment::Lower {
-                node.controller = Some((to, how));
-            }
-        }
+        let node = self.needed(name, path, findings)?;
+        node.network.set("Network", key, to);
+        node.is_in_vrf |= key == "VRF";
+        Some(node)
     }
 
     /// The units of all interfaces.
-    pub(super) fn units(self, path: &DocumentPath, findings: &mut Findings<'_>) -> Vec<NetworkdUnit> {
+    pub(super) fn units(self, findings: &mut Findings<'_>) -> Vec<NetworkdUnit> {
         let mut stems = Stems::default();
         let mut units = Vec::new();
         for mut node in self.nodes {
-            node.set_match(path, findings);
+            node.set_match(findings);
             node.set_addressing();
-            let stem = stems.take(node.name, MAX_STEM);
+            let stem = stems.take(&node.interface.label, MAX_STEM);
             let contents = [(".link", node.link), (".netdev", node.netdev), (".network", node.network)];
             for (suffix, content) in contents.into_iter().filter(|(_, content)| !content.is_empty()) {
                 let name = format!("{PREFIX}{stem}{suffix}").parse().ok();
@@ -159,25 +132,25 @@ impl<'a> Plan<'a> {
 }
 
 impl Node<'_> {
-    fn set_match(&mut self, path: &DocumentPath, findings: &mut Findings<'_>) {
-        let identifier = self.interface.map_or(Identifier::Name, |interface| interface.identifier);
-        match identifier {
-            Identifier::Mac(mac) => {
+    fn set_match(&mut self, findings: &mut Findings<'_>) {
+        match &self.interface.device {
+            Device::Mac(mac) => {
                 self.network.set("Match", "PermanentMACAddress", mac.to_string());
                 // VLANs have their NIC's permanent address as well.
                 self.network.set("Match", "Type", "ether");
                 self.network.set("Match", "Kind", "!*");
             }
-            // The interface's own reading sets the match.
-            Identifier::Pci => {}
-            Identifier::Name => {
-                if let Some(problem) = name_problem(self.name) {
-                    let path = self.interface.map_or_else(|| path.clone(), |i| i.path.key("name"));
-                    findings.refuse(&path, &format!("networkd cannot match the name {}: {problem}", quoted(self.name)));
+            // The writer of interfaces sets the match. Profiles that take any device are keyfiles.
+            Device::Pci(_) | Device::Any => {}
+            Device::Name => {
+                let name = &self.interface.label;
+                if let Some(problem) = name_problem(name) {
+                    let reason = format!("networkd cannot match the name {}: {problem}", quoted(name));
+                    findings.refuse(&self.name_path, &reason);
                 }
-                self.network.set("Match", "Name", self.name);
+                self.network.set("Match", "Name", name.as_str());
                 for content in [&mut self.netdev, &mut self.link].into_iter().filter(|content| !content.is_empty()) {
-                    content.name(self.name);
+                    content.name(name);
                 }
             }
         }
@@ -185,21 +158,23 @@ impl Node<'_> {
 
     /// What has no address must say so, and nobody waits for it.
     fn set_addressing(&mut self) {
-        if self.down {
+        let Interface { active, kind, ipv4, ipv6, .. } = self.interface.as_ref();
+        if !active {
             self.network.set("Link", "Unmanaged", "yes");
             return;
         }
-        if self.name == "lo" {
+        if *kind == Kind::Loopback {
             return;
         }
-        if !self.ip.v4.enabled && !self.ip.v6.enabled {
+        let has_ipv4 = ipv4.is_automatic() || !ipv4.addresses.is_empty();
+        let has_ipv6 = ipv6.method != Method::Disabled;
+        if !has_ipv4 && !has_ipv6 {
             self.network.set("Link", "RequiredForOnline", "no");
         }
-        if !self.ip.v6.enabled {
+        if !has_ipv6 {
             self.network.set("Network", "LinkLocalAddressing", "no");
         }
-        let routers = self.ip.v6.routers;
-        self.network.set("Network", "IPv6AcceptRA", yes(routers));
+        self.network.set("Network", "IPv6AcceptRA", yes(ipv6.method == Method::RouterAdvertisements));
     }
 }
 

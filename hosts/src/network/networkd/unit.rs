@@ -40,6 +40,13 @@ impl Content {
         }
     }
 
+    /// Adds a setting if it has a value.
+    pub(super) fn set_some(&mut self, section: &'static str, key: &'static str, value: Option<impl Into<String>>) {
+        if let Some(value) = value {
+            self.set(section, key, value);
+        }
+    }
+
     /// Adds one more section of this name.
     pub(super) fn add(&mut self, section: &'static str, settings: Vec<Setting>) {
         self.0.push((section, settings));

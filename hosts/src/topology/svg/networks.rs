@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use super::card::{Card, Shape};
 use super::colours;
 use super::graph::{Graph, MOST};
-use crate::model::{Interface, Kind, MAIN_TABLE, Route, RouteKind, Topology};
+use crate::model::{Interface, MAIN_TABLE, Route, RouteKind, Topology};
 
 const ACCENT: &str = "#2f6f44";
 
@@ -25,19 +25,20 @@ struct Network {
 
 /// Adds networks, and what is offered on others, as the last column.
 pub(super) fn add(topology: &Topology, graph: &mut Graph) {
+    let vrf = |interface: &Interface| topology.vrf_of(interface).map(|vrf| vrf.name.as_str());
     let mut networks: BTreeMap<Key<'_>, Network> = BTreeMap::new();
     for interface in &topology.interfaces {
         let Some(node) = graph.by_name.get(&interface.name).copied() else { continue };
-        let addresses = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
+        let addresses = interface.addresses();
         for network in addresses.map(|address| address.network.trunc()).filter(is_network) {
-            networks.entry((vrf(topology, interface), network)).or_default().from.insert(node);
+            networks.entry((vrf(interface), network)).or_default().from.insert(node);
         }
     }
     let mut elsewhere: BTreeMap<Elsewhere, Network> = BTreeMap::new();
     for route in topology.routes.iter().filter(|route| route.kind == RouteKind::Unicast) {
         let Some(interface) = route.interface.as_deref().and_then(|name| topology.interface(name)) else { continue };
         let Some(node) = graph.by_name.get(&interface.name).copied() else { continue };
-        let vrf = vrf(topology, interface);
+        let vrf = vrf(interface);
         let on = |gateway: &IpAddr| {
             let same = networks
                 .iter()
@@ -146,12 +147,6 @@ fn offered(interface: &Interface) -> Option<Card> {
         }
     }
     card
-}
-
-/// The VRF that an interface is in.
-fn vrf<'a>(topology: &'a Topology, interface: &'a Interface) -> Option<&'a str> {
-    let controller = topology.interface(interface.controller.as_deref()?)?;
-    matches!(controller.kind, Kind::Vrf(_)).then_some(controller.name.as_str())
 }
 
 /// Whether others can be on it: it is no single address, and leads beyond the link.

@@ -1,7 +1,7 @@
 //! What is not an interface's: the BMC, name servers, rules, and what is dropped.
 
+use super::Picture;
 use super::card::{Card, Shape, boots_from};
-use super::picture::Picture;
 use crate::model::{MAIN_TABLE, RouteKind};
 
 const BMC: &str = "#8c2f2f";
@@ -57,7 +57,7 @@ fn rules(picture: &Picture<'_>) -> Option<Card> {
     for rule in rules {
         let priority = rule.priority.map(|priority| format!("{priority}: ")).unwrap_or_default();
         let table = if rule.table == MAIN_TABLE { "main".to_owned() } else { rule.table.to_string() };
-        card.address(&format!("{priority}{} → {table}", rule.selector));
+        card.address(&format!("{priority}{} → {table}", rule.selector()));
     }
     Some(card)
 }

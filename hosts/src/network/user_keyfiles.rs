@@ -1,6 +1,6 @@
-//! Keyfiles that the user has already: they go into the image as they are, byte by byte.
+//! Users' own keyfiles, which go into the image unchanged, byte by byte.
 //!
-//! Checked is what is certain: what NetworkManager refuses, and what it ignores with a line in a log that nobody reads.
+//! dayone checks what is certain: what NetworkManager refuses, and what it ignores with a line in a log that nobody reads.
 //! Sources: `nm-settings-keyfile(5)`, `nm-settings(5)`; and libnm 1.42, which the acceptance tests ask about each rule.
 
 #[cfg(test)]
@@ -14,8 +14,8 @@ use crate::model::Topology;
 use vocabulary::host::{HostSpec, KeyfileDocument};
 use vocabulary::report::{LineColumn, Report};
 
-/// The user's keyfiles as the host's network. There is one exactly when the report has no errors; in place of one that the
-/// checks of the network refuse, there is its topology.
+/// Takes the user's keyfiles as the host's network. There is one exactly when the report has no errors; otherwise there is
+/// the topology, if dayone could read it.
 pub(super) fn convert(
     host: &HostSpec,
     documents: &[KeyfileDocument],

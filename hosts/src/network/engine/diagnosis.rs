@@ -1,4 +1,4 @@
-//! A document shown to nmstate part by part, so that all that is wrong with it is found and not only the first.
+//! Shows a document to nmstate part by part, so that findings name all mistakes and not only the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ const MISTAKES: usize = 16;
 /// What keeps the interface of a rule, or of name servers, that is looked at by itself.
 const HOLDER: &str = "eth0";
 
-/// A document, taken apart.
-pub(super) struct Apart<'a, 'n> {
+/// A document, and its interfaces by name.
+pub(super) struct Diagnosis<'a, 'n> {
     document: &'a Value,
     path: &'n DocumentPath,
     attempts: &'n mut Attempts,
@@ -30,7 +30,7 @@ pub(super) struct Apart<'a, 'n> {
     in_controller: BTreeSet<&'a str>,
 }
 
-impl<'a, 'n> Apart<'a, 'n> {
+impl<'a, 'n> Diagnosis<'a, 'n> {
     pub(super) fn of(document: &'a Value, path: &'n DocumentPath, attempts: &'n mut Attempts) -> Self {
         let map = document.as_mapping();
         let interfaces = map.map_or(&[][..], |map| elements(map, &["interfaces"]));

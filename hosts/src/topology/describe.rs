@@ -75,7 +75,7 @@ impl Interface {
 
     /// Where the routes go that the network offers, if not where they usually go: `metric 50, table 100`.
     pub(super) fn describe_automatic(ip: &Ip) -> Option<String> {
-        let metric = ip.automatic_metric.map(|metric| format!("metric {metric}"));
+        let metric = ip.metric.map(|metric| format!("metric {metric}"));
         let table = Some(ip.automatic_table).filter(|table| *table != MAIN_TABLE).map(|table| format!("table {table}"));
         let said: Vec<String> = metric.into_iter().chain(table).collect();
         (!said.is_empty()).then(|| said.join(", "))

@@ -1,4 +1,4 @@
-//! The keys of NMState that both forms can say, and why they cannot say others.
+//! The keys of NMState that both formats can express, and why they cannot express others.
 
 use serde_yaml::Mapping;
 
@@ -17,7 +17,7 @@ pub(super) const OPENSTACK: Form = Form {
     takes,
 };
 
-/// Of some settings both say the one value that is what happens anyway.
+/// Of some settings, both formats can express only the value that is the default.
 const SECTIONS: &[Section] = &[
     // The host name stands in a file of its own.
     Section::new("", "hostname interfaces routes dns-resolver", &[]),

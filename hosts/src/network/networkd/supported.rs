@@ -1,4 +1,4 @@
-//! The keys of NMState that units can say, and why they cannot say others.
+//! The keys of NMState that units can express, and why they cannot express others.
 
 use serde_yaml::Mapping;
 
@@ -112,25 +112,20 @@ const SECTIONS: &[Section] = &[
     Section::new("route-rules", "config", &[]),
     Section::new(
         "route-rules.config.*",
-        "state ip-from ip-to family action route-table fwmark fwmask iif suppress-prefix-length \
-         suppress_prefixlength",
+        "state ip-from ip-to family action route-table fwmark fwmask iif suppress-prefix-length",
         &[("priority", NUMBER)],
     ),
     Section::new("dns-resolver", "config", &[]),
     Section::new("dns-resolver.config", "server search", &[]),
 ];
 
-const LIFETIMES: &[(&str, Values)] = &[
-    ("valid-life-time", Words(&["forever"])),
-    ("valid-left", Words(&["forever"])),
-    ("valid-lft", Words(&["forever"])),
-];
+const LIFETIMES: &[(&str, Values)] = &[("valid-life-time", Words(&["forever"]))];
 
 /// The keys of an interface that is down: what it is, and how it would be found.
 const OF_DOWN: [&str; 10] =
     ["name", "type", "state", "identifier", "profile-name", "controller", "description", "pci-address", "ipv4", "ipv6"];
 
-/// Whether an interface has settings that units could say.
+/// Whether an interface has settings that units can express.
 fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) -> bool {
     let kind = text(interface, "type").unwrap_or("ethernet");
     if let Some(problem) = problem_of(kind) {
@@ -162,7 +157,7 @@ fn takes(interface: &Mapping, path: &DocumentPath, findings: &mut Findings<'_>) 
 }
 
 /// Why there are no units for interfaces of a type.
-pub(super) fn problem_of(kind: &str) -> Option<&'static str> {
+fn problem_of(kind: &str) -> Option<&'static str> {
     match kind {
         "ethernet" | "bond" | "linux-bridge" | "vlan" | "vrf" | "dummy" => None,
         "macsec" => Some("its key would be a secret in a file that everyone can read"),

@@ -3,7 +3,7 @@ SHELL := /bin/bash
 DAYONE_CACHE ?= $(HOME)/.cache/dayone
 export DAYONE_CACHE
 export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
-FUZZ_SECONDS ?= 40
+FUZZ_SECONDS ?= 20
 # Always of the whole workspace: what is built then is the same whichever tests run, and the program is never an old one.
 NEXTEST := cargo nextest run --locked --workspace
 
@@ -39,6 +39,7 @@ fuzz:                   ## Every fuzz target for FUZZ_SECONDS
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 bench:                  ## Ratios against peers, written to docs/benchmarks.md
+	scripts/setup-peers.sh bench
 	cargo build --locked --release -p dayone
 	scripts/bench.sh
 

@@ -3,8 +3,11 @@
 # environment with sushy-tools, cargo-installed peers, a kernel. Idempotent: a second run takes a second. What is slow
 # to build is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
 #
-#   setup-peers.sh [demo]      demo: only what the demo needs, nothing that has to be compiled
+#   setup-peers.sh [demo|bench]    demo: only what the demo needs, nothing that has to be compiled
+#                                  bench: the programs that `make bench` measures, optimised
 set -euo pipefail
+
+mode="${1:-test}"
 
 cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
 mkdir -p "$cache"
@@ -80,14 +83,15 @@ install_qemu() {
     qemu-system-x86 qemu-utils qemu-block-extra >/dev/null
 }
 
-# cargo_peer CRATE VERSION [cargo install options]: one directory per version, so that raising a version
-# never meets an old binary.
+# cargo_peer PROFILE CRATE VERSION [cargo install options]: one directory per version and profile, so that another
+# version never meets an old binary. Profile dev takes half the time of release, and tests do not need more.
 cargo_peer() {
-  local crate="$1" version="$2" root="$cache/$1-$2"
-  shift 2
+  local profile="$1" crate="$2" version="$3" root="$cache/$2-$3-$1"
+  shift 3
   if [ ! -x "$root/bin/$crate" ]; then
     echo "setup: building $crate $version (once; kept in $root)"
-    cargo install "$crate" --version "$version" --locked --quiet --root "$root.part" "$@"
+    CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR="$cache/peers-target" \
+      cargo install "$crate" --version "$version" --locked --quiet --profile "$profile" --root "$root.part" "$@"
     rm -rf "$root" && mv "$root.part" "$root"
   fi
   ln -sfn "$root/bin/$crate" "$cache/bin/$crate"
@@ -389,7 +393,7 @@ mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
 sushy_venv
-[ "${1:-test}" = demo ] && exit 0
+[ "$mode" = demo ] && exit 0
 
 # The firmware and the boot loaders of UEFI machines.
 install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed systemd-boot-efi grub-pc-bin grub-common grub-emu
@@ -407,24 +411,49 @@ install_packages systemd
 install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
 # ISOs of other makers, as they are.
 install_packages ipxe grub-rescue-pc memtest86+
-boot_kernel
-networkd_root
-networkmanager_root
-debian_installer
-nginx_binary
-kubernetes_api_server
-kustomize_binary
-libnm_releases
-pycdlib_venv
-ansible_venv
-schemathesis_venv
-ironic_venv
-nmstate_documents
-cargo_peer nmstatectl 2.2.62 --no-default-features --features gen_conf
-cargo_peer coreos-installer 0.27.0
-coreos_fixtures
-# Whichever release there is already.
-cargo nextest --version >/dev/null 2>&1 || cargo_peer cargo-nextest 0.9.143
-cargo_peer cargo-fuzz 0.13.2
-cargo_peer cargo-deny 0.20.2
+
+# side_by_side FUNCTION...: runs them at the same time. Much of the work waits for the network.
+side_by_side() {
+  local function pid pids=() failed=0
+  for function in "$@"; do
+    "$function" &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+  return "$failed"
+}
+
+unpacked_packages() {
+  boot_kernel
+  networkd_root
+  networkmanager_root
+  debian_installer
+  nginx_binary
+  kustomize_binary
+  libnm_releases
+}
+
+python_environments() {
+  pycdlib_venv
+  ansible_venv
+  schemathesis_venv
+  ironic_venv
+  nmstate_documents
+}
+
+cargo_peers() {
+  # What is measured is optimised.
+  local profile=dev
+  [ "$mode" = bench ] && profile=release
+  cargo_peer "$profile" coreos-installer 0.27.0
+  coreos_fixtures
+  cargo_peer "$profile" nmstatectl 2.2.62 --no-default-features --features gen_conf
+  # Any release that is already installed will do.
+  cargo nextest --version >/dev/null 2>&1 || cargo_peer dev cargo-nextest 0.9.143
+  cargo_peer dev cargo-fuzz 0.13.2
+  cargo_peer dev cargo-deny 0.20.2
+  rm -rf "$cache/peers-target"
+}
+
+side_by_side unpacked_packages python_environments kubernetes_api_server cargo_peers
 echo "setup: complete"

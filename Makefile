@@ -6,6 +6,8 @@ export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
 FUZZ_SECONDS ?= 20
 # Always of the whole workspace: what is built then is the same whichever tests run, and the program is never an old one.
 NEXTEST := cargo nextest run --locked --workspace
+# Prints how long each part took.
+TIMED := scripts/timed.sh
 
 .PHONY: demo test unit peers vms matrix lint fuzz bench setup setup-demo
 
@@ -13,10 +15,13 @@ demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
 	scripts/demo.sh
 
-test: setup lint        ## Everything that CI checks
-	$(NEXTEST)
-	cargo test --locked --workspace --doc
-	scripts/fuzz.sh $(FUZZ_SECONDS)
+test:                   ## Everything that CI checks
+	$(TIMED) set-up scripts/setup-peers.sh
+	$(TIMED) lint $(MAKE) --no-print-directory lint
+	$(TIMED) "building the tests" $(NEXTEST) --no-run
+	$(TIMED) tests $(NEXTEST)
+	$(TIMED) "examples in doc comments" cargo test --locked --workspace --doc
+	$(TIMED) fuzzing scripts/fuzz.sh $(FUZZ_SECONDS)
 
 unit:                   ## The tests that need nothing but this repository
 	$(NEXTEST) -E 'not package(acceptance)'

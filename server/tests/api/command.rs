@@ -50,7 +50,7 @@ fn wrong_settings_end_with_2_and_say_what_to_do() {
     let with_url = |arguments: &[&'static str]| [&url[..], arguments].concat();
     for (arguments, reason) in [
         (vec![], "--media-url"),
-        (vec!["--media-url", "http://user:hunter2@192.0.2.1"], "user name or password"),
+        (vec!["--media-url", "http://user:hunter2@192.0.2.1"], "user name or a password"),
         (vec!["--media-url", "http://192.0.2.1/my-media"], "my-media"),
         (with_url(&["--api-listen", "0.0.0.0:0"]), "--api-token-file"),
         (with_url(&["--api-token-file", "short"]), "shorter than 16"),

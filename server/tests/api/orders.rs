@@ -167,6 +167,11 @@ async fn bad_requests_say_what_is_bad() {
             "Ignition",
         ),
         (
+            json!({"base": "coreos", "documents": NMSTATE, "ignition": deep_config(125)}),
+            "documents-refused",
+            "more than 125 levels",
+        ),
+        (
             json!({"base": "coreos", "documents": NMSTATE, "kernel_arguments": {"append": [long]}}),
             "does-not-fit",
             "accept at most",
@@ -190,6 +195,12 @@ async fn bad_requests_say_what_is_bad() {
     let problem = problem.problem("malformed-request");
     assert!(problem["detail"].as_str().unwrap().contains("line 2, column 2"), "{problem}");
     assert!(dayone.place.records().is_empty());
+}
+
+/// A config with lists in lists, one level more than these.
+fn deep_config(lists: usize) -> Value {
+    let nested = (0..lists).fold(json!(1), |inner, _| json!([inner]));
+    json!({"ignition": {"version": "3.2.0"}, "x": nested})
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ fn the_first_start_refuses_bases_that_do_not_work() {
     let error = refusal(format!("other={}", place.path("kernel").display()));
     assert!(error.contains(&place.path("kernel").display().to_string()), "{error}");
     let swapped = format!("other=kernel:{0}/initrd,initrd:{0}/kernel", place.path("").display());
-    assert!(refusal(swapped).contains("mixed up"));
+    assert!(refusal(swapped).contains("did you swap kernel and initrd?"));
     let twice = place.open_with(vec![place.base("a"), place.base("b"), place.base("a")]).unwrap_err();
     assert!(matches!(&twice, OpenError::Definition(_)) && twice.to_string().contains("'a'"), "{twice}");
     // And it started nothing: a good configuration works.

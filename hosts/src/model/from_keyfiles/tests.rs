@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Bond, Bridge, Device, Method, RouteKind, Vlan};
+use crate::model::{Bond, Bridge, Device, Method, RouteKind, Vlan, VlanOptions};
 
 fn topology(profiles: &[(&str, &str)]) -> Topology {
     Topology::from_profiles(profiles.iter().map(|(name, content)| (DocumentPath::document(name), *content)), None)
@@ -37,7 +37,9 @@ fn profiles_of_a_user_are_read_as_networkmanager_reads_them() {
     assert_eq!(bond.kind, Kind::Bond(Bond { mode: "802.3ad".to_owned(), options }));
     assert_eq!((bond.mtu, bond.mac), (Some(9000), "52:54:00:00:00:99".parse().ok()));
     assert_eq!((&bond.device, bond.ipv4.method, bond.ipv6.method), (&Device::Name, Method::Static, Method::LinkLocal));
-    assert_eq!(vlan.kind, Kind::Vlan(Vlan { parent: "bond0".to_owned(), id: 20, ..Vlan::default() }));
+    // The flags are a whole: what they leave out is off.
+    let options = VlanOptions { loose_binding: Some(false), reorder_headers: Some(true), ..VlanOptions::default() };
+    assert_eq!(vlan.kind, Kind::Vlan(Vlan { parent: "bond0".to_owned(), id: 20, options }));
     assert!(nic.active && !vlan.active);
     assert_eq!(
         addresses(vlan),

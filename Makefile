@@ -35,9 +35,10 @@ vms:                    ## The tests that boot virtual machines
 matrix:                 ## Boots beyond those of `make test`: every base in every way, and bases as they are
 	$(NEXTEST) -E 'binary(machines)' --run-ignored only
 
-lint:                   ## Formatting, clippy, licences
+lint:                   ## Formatting, clippy, circles of modules, licences
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	python3 scripts/module-circles.py
 	cargo deny --locked check licenses bans sources
 
 fuzz:                   ## Every fuzz target for FUZZ_SECONDS

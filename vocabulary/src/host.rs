@@ -9,9 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checked_text;
 use crate::report::DocumentPath;
-use crate::text::text_as_serde;
+use crate::{checked_text, text_as_serde};
 
 pub use bmc::{BmcCredentials, BmcSpec, BootMode, HostBmc, NoCredentials};
 pub use cluster::{Cluster, VirtualIp, VirtualIpRole};

@@ -42,14 +42,18 @@ macro_rules! checked_text {
     };
 }
 
-/// `Display` and `FromStr` of an enum whose variants are words, with the words that serde reads and writes.
+/// `Display` of an enum whose variants are words, with the words that serde writes. With an error, also `FromStr`.
+#[macro_export]
 macro_rules! text_as_serde {
-    ($name:ident, $error:ident :: $variant:ident) => {
+    ($name:ident) => {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 serde::Serialize::serialize(self, f)
             }
         }
+    };
+    ($name:ident, $error:ident $(:: $variant:ident)?) => {
+        $crate::text_as_serde!($name);
 
         impl std::str::FromStr for $name {
             type Err = $error;
@@ -57,10 +61,8 @@ macro_rules! text_as_serde {
             fn from_str(text: &str) -> Result<Self, $error> {
                 use serde::de::{Deserialize, IntoDeserializer, value};
                 let read: Result<Self, value::Error> = Self::deserialize(text.into_deserializer());
-                read.map_err(|_| $error::$variant(text.to_owned()))
+                read.map_err(|_| $error$(::$variant)?(text.to_owned()))
             }
         }
     };
 }
-
-pub(crate) use text_as_serde;

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::clients::{Clients, Request};
 use super::ranges::Ranges;
 use super::rate::Rate;
 use super::recent::Recent;
+use super::time::Time;
 
 /// The record of what was read from a file, and by whom. It costs 0.1 µs for each piece of up to 64 KiB.
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ impl FileReading {
     pub fn request(self: &Arc<Self>, request: &Request<'_>) -> Recorder {
         let begun = Instant::now();
         let mut state = self.lock();
-        state.clients.request(request, begun);
+        state.clients.request(request, Time(SystemTime::now()));
         state.open += 1;
         drop(state);
         Recorder { file: Arc::clone(self), peer: request.peer, begun }
@@ -76,7 +77,7 @@ impl Recorder {
         state.last = Some(now);
         state.latest_request = state.latest_request.max(Some(self.begun));
         if let Some(peer) = self.peer {
-            state.clients.sent(peer, bytes, now);
+            state.clients.sent(peer, bytes, Time(SystemTime::now()));
         }
     }
 }

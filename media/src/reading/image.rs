@@ -53,7 +53,7 @@ impl ImageReading {
         let (now, time) = (Instant::now(), SystemTime::now());
         let files = files.into_iter().map(|(name, size)| {
             let state = record.files.get(name).map(|file| file.state()).unwrap_or_default();
-            FileSnapshot::of(name, size, state, now, time)
+            FileSnapshot::of(name, size, &state, now, time)
         });
         ReadingSnapshot { since: record.since, taken: time, files: files.collect() }
     }

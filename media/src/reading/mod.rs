@@ -17,11 +17,12 @@ mod ranges;
 mod rate;
 mod recent;
 mod snapshot;
-mod summary;
+mod time;
+mod units;
 
-pub use clients::Request;
+pub use clients::{Client, Request};
 pub use file::{FileReading, Recorder};
 pub use image::{ImageReading, Since};
 pub use progress::{FileProgress, Progress};
-pub use ranges::Ranges;
-pub use snapshot::{ClientSnapshot, FileSnapshot, ReadingSnapshot};
+pub use snapshot::{FileSnapshot, ReadingSnapshot};
+pub use time::Time;

@@ -8,7 +8,7 @@ const MAX_RANGES: usize = 512;
 /// Ranges in ascending order that neither overlap nor touch. If there are too many, the two closest ones are merged, as
 /// if the bytes between them had been read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ranges {
+pub(super) struct Ranges {
     ranges: Vec<Range<u64>>,
     /// How many bytes count as read only because ranges were merged.
     guessed: u64,
@@ -54,17 +54,17 @@ impl Ranges {
     }
 
     /// The ranges.
-    pub fn as_slice(&self) -> &[Range<u64>] {
+    pub(super) fn as_slice(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
     /// How many bytes are in them.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
 
     /// Whether some of the bytes were not read, because ranges had to be merged.
-    pub fn are_approximate(&self) -> bool {
+    pub(super) fn are_approximate(&self) -> bool {
         self.guessed > 0
     }
 }

@@ -1,12 +1,14 @@
 //! A snapshot of what was read from an image.
 
-use std::net::IpAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::clients::Client;
 use super::file::State;
-use super::ranges::Ranges;
+use super::time::Time;
 
 /// What was read from an image until one moment, and by whom.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,56 +21,64 @@ pub struct ReadingSnapshot {
     pub files: Vec<FileSnapshot>,
 }
 
-/// What was read from a file of an image.
-#[derive(Debug, Clone, PartialEq)]
+/// Which bytes of a file of an image were read.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = FileReading)]
 pub struct FileSnapshot {
-    /// The file's name, such as `boot.iso`.
+    /// Its name.
+    #[schema(example = "boot.iso")]
     pub name: &'static str,
-    /// The file's size in bytes.
+    /// Length in bytes.
     pub size: u64,
-    /// Which bytes were read.
-    pub ranges: Ranges,
-    /// The last runs of bytes that were read.
-    pub recent: Vec<Range<u64>>,
-    /// How many bytes were sent. Bytes that were read twice count twice.
+    /// How many of its bytes were read at least once.
+    pub read: u64,
+    /// How many bytes the server has sent; bytes that it sent twice count twice.
     pub sent: u64,
-    /// How many answers are being sent.
-    pub open: u32,
+    /// How many answers the server is sending at the moment.
+    pub active: u32,
+    /// When the server sent the first byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first_read: Option<Time>,
+    /// When the server sent the last byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_read: Option<Time>,
+    /// Which bytes were read.
+    #[schema(value_type = Vec<ReadRange>)]
+    pub ranges: Vec<Range<u64>>,
+    /// Whether the server has merged close ranges, as if the bytes between them had been read, because there were too many.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approximate: bool,
+    /// The clients that requested it: the last 16 addresses.
+    pub clients: Vec<Client>,
+    /// How many more addresses requested it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_clients: u64,
+    /// The last runs of bytes that were read.
+    #[serde(skip)]
+    pub recent: Vec<Range<u64>>,
     /// Bytes sent per second, over the last ten seconds.
+    #[serde(skip)]
     pub rate: u64,
-    /// When the first byte was sent.
-    pub first: Option<SystemTime>,
-    /// When the last byte was sent.
-    pub last: Option<SystemTime>,
-    /// The time since then.
+    /// The time since the last byte was sent.
+    #[serde(skip)]
     pub idle: Option<Duration>,
-    /// The clients that requested it.
-    pub clients: Vec<ClientSnapshot>,
-    /// How many other clients there were.
-    pub clients_forgotten: u64,
 }
 
-/// A client, by its IP address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientSnapshot {
-    /// The client's address.
-    pub address: IpAddr,
-    /// The `User-Agent` header of its last request.
-    pub user_agent: Option<String>,
-    /// The version of TLS: `1.2`, `1.3` or `other`. `None` on plain HTTP.
-    pub tls: Option<&'static str>,
-    /// The number of GET requests.
-    pub gets: u64,
-    /// The number of HEAD requests.
-    pub heads: u64,
-    /// The number of requests with a `Range` header.
-    pub ranges: u64,
-    /// How many bytes were sent to it.
-    pub bytes: u64,
-    /// When its first request arrived.
-    pub first: SystemTime,
-    /// When its last request arrived, or the last byte was sent to it.
-    pub last: SystemTime,
+/// A range of bytes in a file.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents how serde writes a range")]
+struct ReadRange {
+    /// The offset of the first byte.
+    start: u64,
+    /// The offset after the last byte.
+    end: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl ReadingSnapshot {
@@ -84,33 +94,24 @@ impl ReadingSnapshot {
 }
 
 impl FileSnapshot {
-    pub(super) fn of(name: &'static str, size: u64, state: State, now: Instant, time: SystemTime) -> Self {
+    pub(super) fn of(name: &'static str, size: u64, state: &State, now: Instant, time: SystemTime) -> Self {
         let ago = |then: Instant| now.saturating_duration_since(then);
-        let when = |then: Instant| time.checked_sub(ago(then)).unwrap_or(time);
-        let client = |client: &Client| ClientSnapshot {
-            address: client.address,
-            user_agent: client.user_agent.clone(),
-            tls: client.tls,
-            gets: client.gets,
-            heads: client.heads,
-            ranges: client.ranges,
-            bytes: client.bytes,
-            first: when(client.first),
-            last: when(client.last),
-        };
+        let when = |then: Instant| Time(time.checked_sub(ago(then)).unwrap_or(time));
         Self {
             name,
             size,
-            recent: state.recent.runs().to_vec(),
+            read: state.ranges.bytes(),
             sent: state.sent,
-            open: state.open,
+            active: state.open,
+            first_read: state.first.map(when),
+            last_read: state.last.map(when),
+            ranges: state.ranges.as_slice().to_vec(),
+            approximate: state.ranges.are_approximate(),
+            clients: state.clients.known().to_vec(),
+            more_clients: state.clients.forgotten(),
+            recent: state.recent.runs().to_vec(),
             rate: state.rate.per_second(now),
-            first: state.first.map(when),
-            last: state.last.map(when),
             idle: state.last.map(ago),
-            clients: state.clients.known().iter().map(client).collect(),
-            clients_forgotten: state.clients.forgotten(),
-            ranges: state.ranges,
         }
     }
 

@@ -1,9 +1,7 @@
 //! The signs that show that a host has booted.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use vocabulary::text_as_serde;
 
 /// A kind of sign that a host's own system runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,29 +22,4 @@ pub enum Evidence {
 #[error("{0:?} is none of: call-home, boot-progress, reachable, reading")]
 pub struct NotEvidence(String);
 
-impl Evidence {
-    /// The name in the API and in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CallHome => "call-home",
-            Self::BootProgress => "boot-progress",
-            Self::Reachable => "reachable",
-            Self::Reading => "reading",
-        }
-    }
-}
-
-impl FromStr for Evidence {
-    type Err = NotEvidence;
-
-    fn from_str(text: &str) -> Result<Self, NotEvidence> {
-        let all = [Self::CallHome, Self::BootProgress, Self::Reachable, Self::Reading];
-        all.into_iter().find(|evidence| evidence.as_str() == text).ok_or_else(|| NotEvidence(text.to_owned()))
-    }
-}
-
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+text_as_serde!(Evidence, NotEvidence);

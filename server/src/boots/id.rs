@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use data_encoding::{BASE32HEX_NOPAD, Encoding};
 use serde::{Deserialize, Serialize};
+use vocabulary::serde_as_text;
 
 use super::time::Timestamp;
 
@@ -59,19 +60,7 @@ impl fmt::Display for BootId {
     }
 }
 
-impl TryFrom<String> for BootId {
-    type Error = NotABootId;
-
-    fn try_from(text: String) -> Result<Self, NotABootId> {
-        text.parse()
-    }
-}
-
-impl From<BootId> for String {
-    fn from(id: BootId) -> Self {
-        id.as_str().to_owned()
-    }
-}
+serde_as_text!(BootId, NotABootId);
 
 #[cfg(test)]
 mod tests {

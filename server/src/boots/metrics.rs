@@ -15,13 +15,13 @@ const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Outcome {
-    outcome: &'static str,
+    outcome: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StepLabel {
-    step: &'static str,
-    state: &'static str,
+    step: String,
+    state: String,
 }
 
 /// Metrics of boots. Clones share their values.
@@ -64,7 +64,7 @@ impl BootMetrics {
         let ended =
             matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
         if old.state != new.state && ended {
-            self.outcomes.get_or_create(&Outcome { outcome: new.state.as_str() }).inc();
+            self.outcomes.get_or_create(&Outcome { outcome: new.state.to_string() }).inc();
         }
     }
 
@@ -80,7 +80,7 @@ impl BootMetrics {
         let ended = matches!(record.state, StepState::Done | StepState::Failed | StepState::Unknown);
         // The image is published before the boot exists.
         if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
-            let label = StepLabel { step: record.step.as_str(), state: record.state.as_str() };
+            let label = StepLabel { step: record.step.to_string(), state: record.state.to_string() };
             self.steps.get_or_create(&label).observe(started.until(end).as_secs_f64());
         }
     }

@@ -33,16 +33,16 @@ pub(super) fn reads(image: &Arc<StoredImage>, record: &BootRecord, started: Opti
     // A BMC that still receives what it requested before the host was switched on does not read for the host.
     let copied = record.at_bmc.as_ref().is_some_and(|at_bmc| at_bmc.copied) || since == Since::SentOn;
     Reads {
-        text: progress.to_string(),
+        text: progress.summary.clone(),
         in_progress: progress.idle.is_some_and(|idle| idle < AT_REST),
         never_requested: !progress.asked_for && !copied,
         copied,
-        since_start: (since == Since::Asked).then(|| progress.to_string()),
+        since_start: (since == Since::Asked).then_some(progress.summary),
     }
 }
 
 /// Whether the whole file was read. Some BMCs copy it, and the host then reads the copy.
 pub(super) fn is_copied(image: &StoredImage, file: &str) -> bool {
     let snapshot = image.reading();
-    snapshot.files.iter().any(|read| read.name == file && read.size > 0 && read.ranges.bytes() >= read.size)
+    snapshot.files.iter().any(|read| read.name == file && read.size > 0 && read.read >= read.size)
 }

@@ -7,6 +7,7 @@ use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use serde::{Deserialize, Serialize};
 use vocabulary::host::BootMode;
+use vocabulary::text_as_serde;
 
 use super::credentials::CredentialsSource;
 use super::evidence::Evidence;
@@ -56,20 +57,7 @@ pub enum BootState {
     Ejected,
 }
 
-impl BootState {
-    /// The name in the API and in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Booted => "booted",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-            Self::Ejecting => "ejecting",
-            Self::Ejected => "ejected",
-        }
-    }
-}
+text_as_serde!(BootState);
 
 /// When to eject the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -82,6 +70,13 @@ pub enum EjectWhen {
     #[serde(rename = "when-booted")]
     Booted,
 }
+
+/// A text does not say when to eject the medium.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither when-deleted nor when-booted")]
+pub struct NotEjectWhen(String);
+
+text_as_serde!(EjectWhen, NotEjectWhen);
 
 /// The BMC of a boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

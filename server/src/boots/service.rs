@@ -69,7 +69,7 @@ impl Boots {
         for record in found {
             let boot = Arc::new(Boot::new(record, true));
             if !boot.record().is_ended() {
-                info!(boot = %boot.id(), state = boot.record().state.as_str(), "continuing a boot");
+                info!(boot = %boot.id(), state = %boot.record().state, "continuing a boot");
             }
             boots.add(boot);
         }

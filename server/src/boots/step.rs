@@ -1,8 +1,7 @@
 //! The steps of a boot, in their order.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use vocabulary::text_as_serde;
 
 use super::time::Timestamp;
 
@@ -30,26 +29,9 @@ impl Step {
     /// All steps, in their order.
     pub const ALL: [Self; 7] =
         [Self::Image, Self::Insert, Self::BootOverride, Self::Power, Self::Reading, Self::Booted, Self::Ejected];
-
-    /// The name in the API and in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Insert => "insert",
-            Self::BootOverride => "boot-override",
-            Self::Power => "power",
-            Self::Reading => "reading",
-            Self::Booted => "booted",
-            Self::Ejected => "ejected",
-        }
-    }
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+text_as_serde!(Step);
 
 /// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,19 +51,7 @@ pub enum StepState {
     Unknown,
 }
 
-impl StepState {
-    /// The name in the API and in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Unknown => "unknown",
-        }
-    }
-}
+text_as_serde!(StepState);
 
 /// The record of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

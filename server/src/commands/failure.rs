@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::process::ExitCode;
 
-use super::terminal;
 use crate::error_chain::chain;
 
 /// Why a command failed.
@@ -33,22 +31,6 @@ impl Failure {
     /// Reading or writing failed; `what` names the action that failed.
     pub(super) fn system(what: &str, error: &dyn Error) -> Self {
         Self::System(format!("{what}: {}", chain(error)))
-    }
-
-    /// Prints why the command failed, and returns the exit code.
-    pub(super) fn report(&self) -> ExitCode {
-        match self {
-            Self::Findings | Self::Unknown => {}
-            Self::Input(message) | Self::Bmc(message) | Self::System(message) => terminal::complain(message),
-            Self::Interrupted(consequence) => terminal::complain(&format!("interrupted; {consequence}")),
-        }
-        ExitCode::from(match self {
-            Self::Findings | Self::Input(_) | Self::Bmc(_) => 1,
-            Self::System(_) => 2,
-            Self::Unknown => 3,
-            // The exit code that shells give to a program that SIGINT has ended.
-            Self::Interrupted(_) => 130,
-        })
     }
 }
 

@@ -48,5 +48,5 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
     };
-    result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+    result.map_or_else(|failure| terminal::report(&failure), |()| ExitCode::SUCCESS)
 }

@@ -54,7 +54,7 @@ pub(super) fn run<S, E: Error>(
         }
     });
     exit_code.and_then(|outcome| outcome).unwrap_or_else(|failure: Failure| {
-        failure.report();
+        terminal::report(&failure);
         ExitCode::from(FAILED)
     })
 }

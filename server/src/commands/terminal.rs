@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -36,6 +37,22 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints why a command failed, and returns the exit code.
+pub(super) fn report(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Findings | Failure::Unknown => {}
+        Failure::Input(message) | Failure::Bmc(message) | Failure::System(message) => complain(message),
+        Failure::Interrupted(consequence) => complain(&format!("interrupted; {consequence}")),
+    }
+    ExitCode::from(match failure {
+        Failure::Findings | Failure::Input(_) | Failure::Bmc(_) => 1,
+        Failure::System(_) => 2,
+        Failure::Unknown => 3,
+        // The exit code that shells give to a program that SIGINT has ended.
+        Failure::Interrupted(_) => 130,
+    })
 }
 
 /// Prints to standard error why dayone fails.

@@ -43,11 +43,8 @@ mod stored_image;
 mod watch;
 
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 
-use imagelib::digest::Digest;
-use imagelib::image::FileName;
 use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::Mutex;
@@ -151,11 +148,6 @@ impl Store {
     /// Why the last use of the data directory failed; `None` if it succeeded.
     pub fn storage_trouble(&self) -> Option<StorageTrouble> {
         self.persistence.directory().ok()?.trouble()
-    }
-
-    /// The SHA-256 of a file of an image. Reads the base from the first changed byte on, and remembers the result.
-    pub fn digest(&self, image: &StoredImage, file: FileName) -> io::Result<Digest> {
-        image.digest(file)
     }
 }
 

@@ -265,8 +265,8 @@ impl StoredImage {
         }
     }
 
-    /// See [`Store::digest`](super::Store::digest).
-    pub(super) fn digest(&self, file: FileName) -> io::Result<Digest> {
+    /// The SHA-256 of a file of the image. Reads the base from the first changed byte on, and remembers the result.
+    pub fn digest(&self, file: FileName) -> io::Result<Digest> {
         // The lock is held while reading, so that other callers wait instead of reading the same.
         let mut digests = self.digests.lock();
         if let Some(known) = digests.get(&file) {

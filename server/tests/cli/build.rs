@@ -233,7 +233,11 @@ fn force_replaces_the_output_and_what_a_base_carries() {
     assert_eq!(run(&[&forced[..], &["--karg-append", "a=b"]].concat()).code, 0);
     let refused = run(&["build", "--host", &host(), "--base", &second, "-o", &place.argument("third.iso")]);
     assert_eq!(refused.code, 1);
-    assert!(refused.err.contains("already carries a configuration") && refused.err.ends_with(" (--force)\n"), "{}", refused.err);
+    assert!(
+        refused.err.contains("already carries a configuration") && refused.err.ends_with(" (--force)\n"),
+        "{}",
+        refused.err
+    );
     let third = place.write("third.iso", "something else");
     assert_eq!(run(&["build", "--force", "--host", &host(), "--base", &second, "-o", &third]).code, 0);
     assert!(place.read("third.iso") == place.read("first.iso"));

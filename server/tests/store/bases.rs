@@ -61,7 +61,7 @@ fn a_base_that_is_missing_at_a_later_start_takes_only_its_own_images_out_of_serv
     let error = store.publish(NAME, image.recipe().clone().seal(), None).unwrap_err();
     assert!(matches!(error, StoreError::BaseUnavailable { .. }));
     assert!(!error.to_string().contains("rootfs"), "{error}");
-    assert!(store.digest(&store.image(&image.id()).unwrap(), imagelib::image::FileName::Initrd).is_err());
+    assert!(store.image(&image.id()).unwrap().digest(imagelib::image::FileName::Initrd).is_err());
 
     fs::rename(place.path("moved"), place.path("rootfs")).unwrap();
     store.recheck();

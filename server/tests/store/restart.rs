@@ -52,7 +52,7 @@ fn an_iso_is_one_file_that_a_restart_does_not_change_either() {
     let before = see(&store, &image, "boot.iso");
     let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
     assert!(bytes.len() == iso.len() && *bytes != iso);
-    assert_eq!(store.digest(&image, FileName::BootIso).unwrap(), Digest::of(bytes));
+    assert_eq!(image.digest(FileName::BootIso).unwrap(), Digest::of(bytes));
     for file in ["boot.ipxe", "initrd.img"] {
         assert_eq!(see(&store, &image, file), Seen::NotFound, "{file}");
     }
@@ -174,10 +174,10 @@ fn the_digest_is_that_of_the_bytes() {
     {
         let Seen::File { bytes, .. } = see(&store, &image, name) else { panic!("not served") };
         for _ in 0..2 {
-            assert_eq!(store.digest(&image, file).unwrap(), Digest::of(&bytes), "{name}");
+            assert_eq!(image.digest(file).unwrap(), Digest::of(&bytes), "{name}");
         }
     }
-    let error = store.digest(&image, FileName::BootIso).unwrap_err();
+    let error = image.digest(FileName::BootIso).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }
 
@@ -292,7 +292,7 @@ fn a_data_image_needs_no_base_to_come_back() {
     assert_eq!((publication, image.base_name()), (Publication::Created, None));
     let before = see(&store, &image, "data.iso");
     let Seen::File { bytes, .. } = &before else { panic!("{before:?}") };
-    assert_eq!(store.digest(&image, FileName::DataIso).unwrap(), Digest::of(bytes));
+    assert_eq!(image.digest(FileName::DataIso).unwrap(), Digest::of(bytes));
     // Neither a drive without a purpose nor another image gets by without a base.
     for recipe in [nothing.clone(), Recipe { format: Format::Initrd, ..nothing }] {
         assert!(matches!(store.publish_data(recipe.seal(), None), Err(StoreError::Image(_))));

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::HostError;
-use crate::text::text_as_serde;
+use crate::text_as_serde;
 
 /// How a host's firmware boots, named as Metal3 names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

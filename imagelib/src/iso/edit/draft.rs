@@ -7,8 +7,6 @@ mod finish;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use add::NewDirectory;
-
 use super::changes::{Change, ChangeKind};
 use super::checksums::Hashes;
 use super::error::{EditError, NotEditable};
@@ -21,6 +19,15 @@ use crate::source::Role;
 
 /// The largest file that one record describes: what is longer, others split into several extents.
 const LARGEST_FILE: u64 = (1 << 32) - BLOCK;
+
+/// A directory that is not in the image.
+#[derive(Debug)]
+struct NewDirectory {
+    tree: usize,
+    parent: DirectoryId,
+    /// The name as the tree has it.
+    raw_name: Vec<u8>,
+}
 
 /// An image that is being edited.
 pub(super) struct Draft<'a> {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::api::images::{ImageRequest, Order, OrderQuery};
 use crate::api::json;
 use crate::api::parameters::{Parameters, QueryParameters, query_parameters};
-use crate::api::problem::{Problem, ProblemKind};
+use crate::api::problem::Problem;
 use crate::api::request::DocumentRequest;
 use crate::api::user_documents::UserDocuments;
 use crate::boots::{CredentialsName, EjectWhen, Evidence};
@@ -89,25 +89,16 @@ query_parameters! {
         /// How long the host may take to shut down before dayone switches it off, in seconds; 0 if absent.
         shutdown_within: Option<u64>,
         /// When to eject the medium: `when-deleted` (the default) or `when-booted`.
-        eject: Option<String>,
+        #[param(value_type = Option<String>)]
+        eject: Option<EjectWhen>,
         /// `true`: switch the host off before ejecting the medium.
         power_off: Option<bool>,
     }
 }
 
-impl TryFrom<BootQuery> for BootSettings {
-    type Error = Problem;
-
-    fn try_from(query: BootQuery) -> Result<Self, Problem> {
-        let eject = match query.eject.as_deref() {
-            None | Some("when-deleted") => EjectWhen::Deleted,
-            Some("when-booted") => EjectWhen::Booted,
-            Some(other) => {
-                let detail = format!("eject: {other:?} is neither when-deleted nor when-booted");
-                return Err(Problem::new(ProblemKind::WrongParameter, detail));
-            }
-        };
-        Ok(Self {
+impl From<BootQuery> for BootSettings {
+    fn from(query: BootQuery) -> Self {
+        Self {
             image: query.image,
             bmc: Some(Bmc {
                 address: query.bmc_address.map(|address| address.to_string()),
@@ -117,9 +108,9 @@ impl TryFrom<BootQuery> for BootSettings {
             wait_for: Some(query.wait_for).filter(|wait_for| !wait_for.is_empty()),
             booted_within: query.booted_within,
             shutdown_within: query.shutdown_within,
-            eject: Some(eject),
+            eject: query.eject,
             power_off: query.power_off.unwrap_or_default(),
-        })
+        }
     }
 }
 
@@ -169,7 +160,7 @@ impl DocumentRequest for BootOrder {
     }
 
     fn from_query(query: BootOrderQuery, documents: UserDocuments) -> Result<Self, Problem> {
-        let settings = BootSettings::try_from(query.boot)?;
+        let settings = BootSettings::from(query.boot);
         let source = match settings.image {
             None => Source::Order(Box::new(Order::from_query(query.image, documents)?)),
             Some(id) => Source::Image { id, documents: Some(documents), host: query.image.host },

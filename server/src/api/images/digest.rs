@@ -77,11 +77,10 @@ pub(super) async fn digest(
     })?;
 
     let permit = Arc::clone(&api.digests).acquire_owned().await.map_err(Problem::internal)?;
-    let store = Arc::clone(&api.store);
     let computing = async move {
         // Holds the permit until the digest is computed, even if the client does not wait for it.
         let _permit = permit;
-        let mut computing = pin!(blocking(move || store.digest(&image, name)));
+        let mut computing = pin!(blocking(move || image.digest(name)));
         loop {
             match timeout(CHECK_INTERVAL, &mut computing).await {
                 Ok(digest) => return digest?.map_err(|error| super::unavailable(&error.to_string())),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use imagelib::base::Format;
 use media::MediaUrl;
+use media::reading::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
-use crate::api::timestamp::rfc3339;
 use crate::findings::{FindingBody, findings};
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 
@@ -104,7 +104,7 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
         base: image.base_name().map(ToString::to_string),
         format: image.recipe().format,
         label: image.label().map(ToOwned::to_owned),
-        created: rfc3339(image.created()),
+        created: Time(image.created()).to_string(),
         available: planned.is_some(),
         reason: state.as_ref().err().cloned(),
         size,

@@ -144,13 +144,18 @@ async fn restore_continuous(shared: &Arc<Shared>, boot: &Arc<Boot>) {
 }
 
 fn progress(record: &BootRecord, reads: &Reads, waited: Duration, limit: Duration) -> String {
-    let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
     let late = if waited >= limit {
         format!("; past the limit of {}, but the image is still being read", duration(limit))
     } else {
         String::new()
     };
-    format!("{}; waiting for {} for {}{late}", reads.text, waits.join(" or "), duration(waited))
+    format!("{}; waiting for {} for {}{late}", reads.text, signs(record), duration(waited))
+}
+
+/// The signs that the boot waits for, as text.
+fn signs(record: &BootRecord) -> String {
+    let signs: Vec<String> = record.options.wait_for.iter().map(ToString::to_string).collect();
+    signs.join(" or ")
 }
 
 /// Why dayone cannot tell whether the host has booted, and what to do.
@@ -169,7 +174,6 @@ fn unknown(record: &BootRecord, reads: &Reads, reasons: &[String]) -> String {
 }
 
 fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
-    let waits: Vec<&str> = record.options.wait_for.iter().map(|evidence| evidence.as_str()).collect();
     let hint = if reads.since_start.is_some() {
         "the host has read the image, so its firmware boots from it: look at its console for errors of its system"
     } else if reads.never_requested {
@@ -183,7 +187,7 @@ fn too_late(record: &BootRecord, reads: &Reads, waited: Duration) -> String {
         "the host has not booted within {} of being switched on (waited for {}); {}; {hint}. The medium is still \
          inserted; DELETE /v1/boots/{} ejects it",
         duration(waited),
-        waits.join(" or "),
+        signs(record),
         reads.text,
         record.id
     )

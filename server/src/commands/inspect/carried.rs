@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 
 use imagelib::cpio::FileKind;
 use imagelib::digest::Digest;
-use imagelib::initramfs::{self, ReadOutcome, InitramfsError, Walk};
+use imagelib::initramfs::{self, InitramfsError, ReadOutcome, Walk};
 use imagelib::source::Source;
 use serde::Serialize;
 use serde_json::Value;

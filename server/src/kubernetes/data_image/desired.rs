@@ -3,6 +3,7 @@
 use imagelib::data_image::{DataKind, FileSystem};
 
 use super::DataImage;
+use super::resource::{META_DATA, NETWORK_DATA, USER_DATA};
 use crate::kubernetes::decide::{Failure, is_object_name};
 use crate::kubernetes::kind::Kind as _;
 
@@ -10,14 +11,6 @@ use crate::kubernetes::kind::Kind as _;
 const KIND: &str = "dayone.metal3.io/data-image";
 /// `iso` or `vfat`.
 const FILE_SYSTEM: &str = "dayone.metal3.io/file-system";
-/// The Secret with the host's network.
-const NETWORK_DATA: &str = "dayone.metal3.io/network-data";
-/// The Secret with the user data.
-const USER_DATA: &str = "dayone.metal3.io/user-data";
-/// The Secret with the meta data.
-const META_DATA: &str = "dayone.metal3.io/meta-data";
-/// The annotations that name Secrets.
-pub(super) const SECRETS: [&str; 3] = [NETWORK_DATA, USER_DATA, META_DATA];
 /// dayone does not change objects that have this annotation, with any value.
 const PAUSED: &str = "baremetalhost.metal3.io/paused";
 

@@ -5,10 +5,18 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::desired::SECRETS;
 use super::memory::Drives;
 use crate::kubernetes::kind::{Kind, metal3_resource};
 use crate::kubernetes::metrics::KubernetesMetrics;
+
+/// The Secret with the host's network.
+pub(super) const NETWORK_DATA: &str = "dayone.metal3.io/network-data";
+/// The Secret with the user data.
+pub(super) const USER_DATA: &str = "dayone.metal3.io/user-data";
+/// The Secret with the meta data.
+pub(super) const META_DATA: &str = "dayone.metal3.io/meta-data";
+/// The annotations that name Secrets.
+const SECRETS: [&str; 3] = [NETWORK_DATA, USER_DATA, META_DATA];
 
 /// A drive for the host of the same name.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -1,6 +1,6 @@
 //! New files and directories: a record in every tree.
 
-use super::Draft;
+use super::{Draft, NewDirectory};
 use crate::iso::edit::changes::{Change, ChangeKind};
 use crate::iso::edit::error::{EditError, NotEditable};
 use crate::iso::edit::layout::{DraftDirectory, DraftRecord, Origin};
@@ -17,15 +17,6 @@ const FILE: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 /// File serial numbers of new files: far from those that mastering programs count up to.
 const FIRST_NUMBER: u32 = 0x8000_0000;
-
-/// A directory that is not in the image.
-#[derive(Debug)]
-pub(super) struct NewDirectory {
-    pub(super) tree: usize,
-    pub(super) parent: DirectoryId,
-    /// The name as the tree has it.
-    pub(super) raw_name: Vec<u8>,
-}
 
 /// What is added.
 #[derive(Clone, Copy)]

@@ -24,6 +24,8 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
+use form::{Findings, Form};
+
 pub(crate) use files::attempt;
 pub use files::{ConvertedNetwork, Target, convert_network};
 pub use vocabulary::network_files::{
@@ -167,15 +169,22 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
     checks.append(found.at_origins(origins));
 }
 
-/// [`reported`], for a form that dayone makes only from NMState. `form` is its name.
+/// [`reported`], for a form that dayone makes only from NMState, and that can express less.
 fn from_nmstate(
     host: &HostSpec,
-    form: &str,
-    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<ConvertedNetwork>,
+    form: &'static Form,
+    convert: impl FnOnce(&Topology, &DocumentPath, &mut Findings<'_>) -> Option<ConvertedNetwork>,
 ) -> (Attempt<ConvertedNetwork>, Report) {
     let documents = match &host.network {
         NetworkDocument::Nmstate(document) => {
-            let (converted, report) = reported(host, document, Release::of(None), convert);
+            let (converted, report) = reported(host, document, Release::of(None), |checked, path, report| {
+                let interfaces = checked.interfaces(path);
+                let topology = checked.topology(&interfaces, path);
+                let mut findings = Findings::new(report, form);
+                findings.refuse_unsupported(&checked.document, path);
+                findings.refuse_two_macs(&interfaces, &topology);
+                convert(&topology, path, &mut findings)
+            });
             // The keyfiles are not used: nmstate's engine is the check that a document is one.
             let converted = converted.map(|(HostNetwork { keyfiles: _, hostname, topology }, converted)| {
                 ConvertedNetwork { hostname, topology, ..converted }
@@ -184,6 +193,7 @@ fn from_nmstate(
         }
         NetworkDocument::Keyfiles(documents) => documents,
     };
+    let form = form.name;
     let mut report = Report::new();
     let message =
         format!("is a NetworkManager keyfile, and the system needs {form}, which dayone makes only from NMState");

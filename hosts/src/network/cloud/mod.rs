@@ -38,12 +38,10 @@ fn attempt(
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
 ) -> (Attempt<ConvertedNetwork>, Report) {
-    super::from_nmstate(host, form, |topology, path, findings| {
+    super::from_nmstate(host, form, |topology, path, converted, findings| {
         let network = Network::of(topology, path, findings);
-        if findings.has_errors() {
-            return None;
+        if !findings.has_errors() {
+            converted.network_data = Some(write(&network, findings));
         }
-        let network_data = Some(write(&network, findings));
-        Some(ConvertedNetwork { network_data, ..ConvertedNetwork::default() })
     })
 }

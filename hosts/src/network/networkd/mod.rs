@@ -33,10 +33,9 @@ use vocabulary::report::{DocumentPath, Report};
 /// Converts a host's NMState document to units of systemd-networkd. With `no_auto_default`, they leave NICs alone that the
 /// document does not mention.
 pub(super) fn attempt(host: &HostSpec, no_auto_default: bool) -> (Attempt<ConvertedNetwork>, Report) {
-    let (units, mut report) = super::from_nmstate(host, &UNITS, |topology, path, findings| {
+    let (units, mut report) = super::from_nmstate(host, &UNITS, |topology, path, network, findings| {
         let unmentioned = no_auto_default.then(unmentioned).flatten();
-        let networkd_units = write(topology, path, findings).into_iter().chain(unmentioned).collect();
-        Some(ConvertedNetwork { networkd_units, ..ConvertedNetwork::default() })
+        network.networkd_units = write(topology, path, findings).into_iter().chain(unmentioned).collect();
     });
     // There is no NetworkManager. dayone refuses what units cannot express either.
     report.forget("needs-newer-networkmanager");

@@ -1,8 +1,6 @@
 //! A host's network, in the form that a system takes.
 
-use super::{
-    Attempt, HostNetwork, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, cloud, keyfiles, networkd,
-};
+use super::{Attempt, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, cloud, keyfiles, networkd};
 use crate::model::Topology;
 use vocabulary::host::{HostName, HostSpec};
 use vocabulary::report::Report;
@@ -10,15 +8,15 @@ use vocabulary::report::Report;
 /// A host's network as files, in one form or the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConvertedNetwork {
-    /// NetworkManager's profiles.
+    /// NetworkManager's profiles, sorted by name, no two of one name (in whatever case).
     pub keyfiles: Vec<Keyfile>,
     /// Units of systemd-networkd.
     pub networkd_units: Vec<NetworkdUnit>,
     /// `network_data.json` or `network-config`.
     pub network_data: Option<String>,
-    /// The host name.
+    /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
     pub hostname: Option<HostName>,
-    /// What the files make of the host.
+    /// What the files make of the host, with the places in the user's documents.
     pub topology: Topology,
 }
 
@@ -59,16 +57,7 @@ pub fn convert_network(host: &HostSpec, target: Target) -> (Option<ConvertedNetw
 /// [`convert_network`], without the findings about the system.
 pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetwork>, Report) {
     match target.files {
-        NetworkFiles::Keyfiles => {
-            let (network, report) = keyfiles(host, target.release);
-            let converted = |HostNetwork { keyfiles, hostname, topology }| ConvertedNetwork {
-                keyfiles,
-                hostname,
-                topology,
-                ..ConvertedNetwork::default()
-            };
-            (network.map(converted), report)
-        }
+        NetworkFiles::Keyfiles => keyfiles(host, target.release),
         NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
         NetworkFiles::NetworkData => cloud::network_data(host),
         NetworkFiles::NetworkConfig => cloud::network_config(host),

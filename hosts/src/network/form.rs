@@ -100,6 +100,10 @@ impl<'r> Findings<'r> {
         self.report.error(self.form.code, path, message);
     }
 
+    pub(super) fn has_errors(&self) -> bool {
+        self.report.has_errors()
+    }
+
     pub(super) fn warn(&mut self, code: &'static str, path: &DocumentPath, message: &str) {
         self.report.warning(code, path, message);
     }

@@ -24,6 +24,8 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
+use form::{Findings, Form};
+
 pub(crate) use files::attempt;
 pub use files::{ConvertedNetwork, Target, convert_network};
 pub use vocabulary::network_files::{
@@ -45,17 +47,6 @@ use vocabulary::report::{DocumentPath, Report, Severity};
 /// keyfiles.
 pub const NMSTATE_VERSION: &str = "2.2.62";
 
-/// A host's network as it goes into an image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostNetwork {
-    /// The profiles: sorted by name, no two of one name (in whatever case), never none.
-    pub keyfiles: Vec<Keyfile>,
-    /// The host name: `hostname.config` of the NMState document where it says one, else [`HostSpec::hostname`].
-    pub hostname: Option<HostName>,
-    /// What these profiles make of the host, with the places in the user's documents.
-    pub topology: Topology,
-}
-
 /// The result of checking and converting a host. For a refused host it is the topology, if dayone could read that: a
 /// mistake in one host must not hide conflicts between hosts.
 pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
@@ -66,25 +57,22 @@ pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
 /// and in every run. Time and memory are bounded by the document's size, which is bounded itself.
 ///
 /// [`convert_for`] converts for a known release of NetworkManager.
-pub fn convert(host: &HostSpec) -> (Option<HostNetwork>, Report) {
+pub fn convert(host: &HostSpec) -> (Option<ConvertedNetwork>, Report) {
     convert_for(host, None)
 }
 
 /// [`convert`], for a release of NetworkManager, if it is known. The keyfiles are the same; the findings say what that
 /// release lacks. [`release_findings`] reports a release older than [`NetworkManagerVersion::OLDEST_KNOWN`].
-pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<HostNetwork>, Report) {
+pub fn convert_for(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Option<ConvertedNetwork>, Report) {
     let (network, report) = keyfiles(host, release);
     (network.ok(), report)
 }
 
 /// [`convert_for`], as an attempt.
-fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt<HostNetwork>, Report) {
+fn keyfiles(host: &HostSpec, release: Option<NetworkManagerVersion>) -> (Attempt<ConvertedNetwork>, Report) {
     let release = Release::of(release);
     match &host.network {
-        NetworkDocument::Nmstate(document) => {
-            let (converted, report) = reported(host, document, release, |_, _, _| Some(()));
-            (converted.map(|(network, ())| network), report)
-        }
+        NetworkDocument::Nmstate(document) => reported(host, document, release, |_, _, _, _| true),
         NetworkDocument::Keyfiles(keyfiles) => user_keyfiles::convert(host, keyfiles, release),
     }
 }
@@ -96,15 +84,16 @@ pub fn release_findings(release: Option<NetworkManagerVersion>) -> Report {
     report
 }
 
-/// Checks the NMState of a host and converts it to keyfiles, and with `convert` to another form. There is a result exactly
-/// when the report has no errors; otherwise there is the topology, if dayone could read it. Each finding is at the place
-/// that its part of the document comes from. Findings about the network come before those about the form.
-fn reported<T>(
+/// Checks the NMState of a host and converts it to keyfiles; `convert` may change that to another form, and says whether it
+/// could. There is a result exactly when the report has no errors; otherwise there is the topology, if dayone could read it.
+/// Each finding is at the place that its part of the document comes from. Findings about the network come before those about
+/// the form.
+fn reported(
     host: &HostSpec,
     document: &NmstateDocument,
     release: Release,
-    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<T>,
-) -> (Attempt<(HostNetwork, T)>, Report) {
+    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut ConvertedNetwork, &mut Report) -> bool,
+) -> (Attempt<ConvertedNetwork>, Report) {
     let mut report = Report::new();
     let document = aliases::resolve(document);
     let document = nics::identify(&document, &host.nics, &mut report);
@@ -126,12 +115,9 @@ fn reported<T>(
     let refused = report.has_errors() || checks.has_errors();
     let about_network = report.findings().len();
     let converted = match network {
-        Some((checked, network)) => {
-            let converted = if refused { None } else { convert(&checked, path, &mut report) };
-            match converted {
-                Some(converted) if !report.has_errors() => Ok((network, converted)),
-                _ => Err(Some(Box::new(network.topology))),
-            }
+        Some((checked, mut network)) => {
+            let is_converted = !refused && convert(&checked, path, &mut network, &mut report);
+            if is_converted { Ok(network) } else { Err(Some(Box::new(network.topology))) }
         }
         None => Err(None),
     };
@@ -167,23 +153,29 @@ fn check_the_rest(host: &HostSpec, document: &NmstateDocument, report: &Report, 
     checks.append(found.at_origins(origins));
 }
 
-/// [`reported`], for a form that dayone makes only from NMState. `form` is its name.
+/// [`reported`], for a form that dayone makes only from NMState, and that can express less.
 fn from_nmstate(
     host: &HostSpec,
-    form: &str,
-    convert: impl FnOnce(&Checked<'_>, &DocumentPath, &mut Report) -> Option<ConvertedNetwork>,
+    form: &'static Form,
+    convert: impl FnOnce(&Topology, &DocumentPath, &mut ConvertedNetwork, &mut Findings<'_>),
 ) -> (Attempt<ConvertedNetwork>, Report) {
     let documents = match &host.network {
         NetworkDocument::Nmstate(document) => {
-            let (converted, report) = reported(host, document, Release::of(None), convert);
-            // The keyfiles are not used: nmstate's engine is the check that a document is one.
-            let converted = converted.map(|(HostNetwork { keyfiles: _, hostname, topology }, converted)| {
-                ConvertedNetwork { hostname, topology, ..converted }
+            return reported(host, document, Release::of(None), |checked, path, network, report| {
+                let interfaces = checked.interfaces(path);
+                let topology = checked.topology(&interfaces, path);
+                let mut findings = Findings::new(report, form);
+                findings.refuse_unsupported(&checked.document, path);
+                findings.refuse_two_macs(&interfaces, &topology);
+                // nmstate's engine is the check that a document is one.
+                network.keyfiles.clear();
+                convert(&topology, path, network, &mut findings);
+                !findings.has_errors()
             });
-            return (converted, report);
         }
         NetworkDocument::Keyfiles(documents) => documents,
     };
+    let form = form.name;
     let mut report = Report::new();
     let message =
         format!("is a NetworkManager keyfile, and the system needs {form}, which dayone makes only from NMState");
@@ -278,7 +270,7 @@ impl Checked<'_> {
         interfaces: &[interfaces::Interface<'_>],
         path: &DocumentPath,
         report: &mut Report,
-    ) -> Option<HostNetwork> {
+    ) -> Option<ConvertedNetwork> {
         let mut prepared = self.document.clone().into_owned();
         let holders = rules::assign(&mut prepared, interfaces, path, report);
         if report.has_errors() {
@@ -301,7 +293,7 @@ impl Checked<'_> {
             report.error("no-keyfiles", path, "yields no profile at all: the host would come up without a network");
             return None;
         }
-        Some(HostNetwork { keyfiles, hostname: self.hostname.clone(), topology: Topology::default() })
+        Some(ConvertedNetwork { keyfiles, hostname: self.hostname.clone(), ..ConvertedNetwork::default() })
     }
 }
 

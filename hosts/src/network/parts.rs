@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
+use crate::members;
 use crate::nmstate_document::{elements, mapping, number, ports, text};
 use vocabulary::host::MacAddress;
 use vocabulary::report::{DocumentPath, Origins, Report, Severity};
@@ -137,19 +138,19 @@ pub(super) fn stub(entry: &Mapping, in_controller: &BTreeSet<&str>) -> Mapping {
         kind if CONTROLLERS.contains(&kind) => {
             set("type", kind.into());
             let names: Vec<&str> = ports::names(entry).collect();
-            let plain: Value = names.iter().map(|name| Value::from(*name)).collect::<Vec<_>>().into();
+            let ports: Value = names.iter().map(|name| Value::from(*name)).collect::<Vec<_>>().into();
             let (key, members) = match kind {
-                "bond" => ("link-aggregation", vec![("mode", "active-backup".into()), ("port", plain)]),
+                "bond" => ("link-aggregation", members::mapping([("mode", "active-backup".into()), ("port", ports)])),
                 "vrf" => {
                     let table = mapping(entry, "vrf").and_then(|vrf| number(vrf.get("route-table-id"))).unwrap_or(1000);
-                    ("vrf", vec![("route-table-id", table.into()), ("port", plain)])
+                    ("vrf", members::mapping([("route-table-id", table.into()), ("port", ports)]))
                 }
                 _ => {
-                    let port = |name: &&str| Value::Mapping(Mapping::from_iter([("name".into(), (*name).into())]));
-                    ("bridge", vec![("port", names.iter().map(port).collect::<Vec<_>>().into())])
+                    let port = |name: &&str| Value::Mapping(members::mapping([("name", (*name).into())]));
+                    ("bridge", members::mapping([("port", names.iter().map(port).collect::<Vec<_>>().into())]))
                 }
             };
-            set(key, Value::Mapping(members.into_iter().map(|(key, value)| (key.into(), value)).collect()));
+            set(key, members.into());
         }
         "vlan" => {
             let vlan = mapping(entry, "vlan");
@@ -157,8 +158,7 @@ pub(super) fn stub(entry: &Mapping, in_controller: &BTreeSet<&str>) -> Mapping {
             let id = vlan.and_then(|vlan| number(vlan.get("id"))).filter(|id| *id <= 4094);
             if let (Some(base), Some(id)) = (base, id) {
                 set("type", "vlan".into());
-                let members = [("base-iface".into(), base.into()), ("id".into(), id.into())];
-                set("vlan", Value::Mapping(Mapping::from_iter(members)));
+                set("vlan", members::mapping([("base-iface", base.into()), ("id", id.into())]).into());
             } else {
                 set("type", "dummy".into());
             }
@@ -175,11 +175,9 @@ pub(super) fn stub(entry: &Mapping, in_controller: &BTreeSet<&str>) -> Mapping {
         _ => set("type", "dummy".into()),
     }
     if !in_controller.contains(name) {
-        let automatic = |keys: &[&str]| {
-            Value::Mapping(keys.iter().map(|key| (Value::from(*key), Value::from(true))).collect::<Mapping>())
-        };
-        set("ipv4", automatic(&["enabled", "dhcp"]));
-        set("ipv6", automatic(&["enabled", "dhcp", "autoconf"]));
+        let on = || Value::from(true);
+        set("ipv4", members::mapping([("enabled", on()), ("dhcp", on())]).into());
+        set("ipv6", members::mapping([("enabled", on()), ("dhcp", on()), ("autoconf", on())]).into());
     }
     stub
 }

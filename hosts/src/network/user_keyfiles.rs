@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{HostNetwork, Keyfile};
+use super::{Attempt, ConvertedNetwork, Keyfile};
 use crate::check::release::Release;
 use crate::check::{self, CheckedHost, keyfiles};
 use crate::keyfile_format::GroupedKeys;
@@ -20,7 +20,7 @@ pub(super) fn convert(
     host: &HostSpec,
     documents: &[KeyfileDocument],
     release: Release,
-) -> (Result<HostNetwork, Option<Box<Topology>>>, Report) {
+) -> (Attempt<ConvertedNetwork>, Report) {
     let mut report = Report::new();
     let mut named = Vec::with_capacity(documents.len());
     let mut profiles = Vec::with_capacity(documents.len());
@@ -55,5 +55,6 @@ pub(super) fn convert(
     if report.has_errors() {
         return (Err(Some(Box::new(topology))), report);
     }
-    (Ok(HostNetwork { keyfiles: named, hostname: host.hostname.clone(), topology }), report)
+    let hostname = host.hostname.clone();
+    (Ok(ConvertedNetwork { keyfiles: named, hostname, topology, ..ConvertedNetwork::default() }), report)
 }

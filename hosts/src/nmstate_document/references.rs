@@ -129,19 +129,8 @@ fn unknown(name: &str, reason: &str) -> String {
     format!("is {}, which the document does not describe, so it would be a NIC: {reason}", quoted(name))
 }
 
-/// Where the document uses an interface: no port of another is one that stands here.
-const USES: &[Pattern] = &[
-    &["interfaces", "*", "link-aggregation", "port", "*"],
-    &["interfaces", "*", "bridge", "port", "*", "name"],
-    &["interfaces", "*", "vrf", "port", "*"],
-    &["interfaces", "*", "vlan", "base-iface"],
-    &["interfaces", "*", "vxlan", "base-iface"],
-    &["interfaces", "*", "mac-vlan", "base-iface"],
-    &["interfaces", "*", "mac-vtap", "base-iface"],
-    &["interfaces", "*", "macsec", "base-iface"],
-    &["interfaces", "*", "infiniband", "base-iface"],
-    &["routes", "config", "*", "next-hop-interface"],
-];
+/// Where the document uses an interface beside [`REFERENCES`].
+const NEXT_HOP: Pattern = &["routes", "config", "*", "next-hop-interface"];
 
 /// What the document's interfaces are there for.
 struct Uses<'a> {
@@ -153,14 +142,12 @@ struct Uses<'a> {
 
 impl<'a> Uses<'a> {
     fn of(document: &Searched<'a>, interfaces: &[Interface<'a>], known: &BTreeSet<&str>) -> Self {
-        let named = |patterns: &[Pattern]| {
-            let mut names = BTreeSet::new();
-            for at in patterns {
-                document.each(at, &mut |_, value| names.extend(value.as_str()));
-            }
-            names
-        };
-        let (made, used) = (named(&[&["interfaces", "*", "veth", "peer"]]), named(USES));
+        let (mut made, mut used) = (BTreeSet::new(), BTreeSet::new());
+        document.each(&["interfaces", "*", "veth", "peer"], &mut |_, value| made.extend(value.as_str()));
+        // The controller of a port is not used by it.
+        for at in REFERENCES.iter().filter(|at| at.last() != Some(&"controller")).chain([&NEXT_HOP]) {
+            document.each(at, &mut |_, value| used.extend(value.as_str()));
+        }
         let is_used = |interface: &Interface<'_>| {
             let has = |family| mapping(interface.map, family).is_some_and(|family| is_true(family.get("enabled")));
             let controller = interface.map.get("controller").and_then(Value::as_str);

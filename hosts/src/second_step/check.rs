@@ -8,7 +8,7 @@ use super::bridge;
 use super::compare::{self, SecondNetwork};
 use super::{SecondStepDocument, ShortName, Target};
 use crate::model::{Topology, from_nmstate};
-use crate::network::{self, HostNetwork, engine};
+use crate::network::{self, ConvertedNetwork, engine};
 use crate::nmstate_document::{self as document, aliases, interfaces};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::{DocumentPath, Report, Severity};
@@ -80,7 +80,7 @@ fn missing(hosts: &[&HostSpec], report: &mut Report) {
 }
 
 /// Converts the network of the first step and reports its errors. `dayone check` reports the warnings.
-pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<HostNetwork> {
+pub(super) fn first_network(host: &HostSpec, report: &mut Report) -> Option<ConvertedNetwork> {
     let (network, findings) = network::convert(host);
     for finding in findings.findings().iter().filter(|finding| finding.severity == Severity::Error) {
         report.error(finding.code, &finding.path, finding.message.clone());

@@ -6,7 +6,7 @@ use super::BRIDGE;
 use super::bridge::Uplink;
 use crate::family::Family;
 use crate::model::{Device, Interface, Ip, MAIN_TABLE, Method, Route, Topology};
-use crate::network::HostNetwork;
+use crate::network::ConvertedNetwork;
 use vocabulary::host::HostSpec;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -25,7 +25,7 @@ const MADE_LATER: &[&str] =
     &[BRIDGE, "br-ex-br", "br-ex-if", "br-ex-port", "ovs-if-br-ex", "ovs-if-phys0", "ovs-port-br-ex", "ovs-port-phys0"];
 
 /// Compares the second step of a host with its first one.
-pub(super) fn check(host: &HostSpec, first: &HostNetwork, second: &SecondNetwork, report: &mut Report) {
+pub(super) fn check(host: &HostSpec, first: &ConvertedNetwork, second: &SecondNetwork, report: &mut Report) {
     check_names(host, first, report);
     let Some(bridge) = second.topology.interface(BRIDGE) else { return };
     let first = &first.topology;
@@ -88,7 +88,7 @@ fn is_dynamic(ip: &Ip) -> bool {
     matches!(ip.method, Method::Dhcp | Method::RouterAdvertisements)
 }
 
-fn check_names(host: &HostSpec, first: &HostNetwork, report: &mut Report) {
+fn check_names(host: &HostSpec, first: &ConvertedNetwork, report: &mut Report) {
     let profiles = first.keyfiles.iter().filter_map(|keyfile| keyfile.name.as_str().strip_suffix(".nmconnection"));
     let interfaces = first.topology.interfaces.iter().map(|interface| interface.name.as_str());
     let mut names: Vec<&str> = interfaces.chain(profiles).filter(|name| MADE_LATER.contains(name)).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hosts::input::{self, Text};
-use hosts::network::{HostNetwork, convert};
+use hosts::network::{ConvertedNetwork, convert};
 use vocabulary::report::Report;
 
 fn fixtures(path: &str) -> PathBuf {
@@ -25,7 +25,7 @@ fn read(files: &[(String, Vec<u8>)]) -> input::Input {
     input::read_all(files.iter().map(|(name, text)| Text { name: Some(name), text }))
 }
 
-fn network(input: &input::Input) -> (HostNetwork, Report) {
+fn network(input: &input::Input) -> (ConvertedNetwork, Report) {
     let [host] = input.hosts.as_slice() else { panic!("{:?}", input.report.findings()) };
     let (network, report) = convert(host);
     (network.unwrap_or_else(|| panic!("{:?}", report.findings())), report)

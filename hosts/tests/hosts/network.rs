@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hosts::network::{HostNetwork, convert};
+use hosts::network::{ConvertedNetwork, convert};
 use serde::Deserialize;
 use serde_yaml::Value;
 use vocabulary::host::{HostSpec, NmstateDocument};
@@ -55,7 +55,7 @@ fn lines(report: &Report) -> String {
     })
 }
 
-fn contents(network: &HostNetwork) -> BTreeMap<String, String> {
+fn contents(network: &ConvertedNetwork) -> BTreeMap<String, String> {
     network.keyfiles.iter().map(|keyfile| (keyfile.name.to_string(), keyfile.content.clone())).collect()
 }
 

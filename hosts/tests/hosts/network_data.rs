@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use hosts::input;
-use hosts::network::{HostNetwork, Keyfile, NetworkFiles, Target, convert, convert_network};
+use hosts::network::{ConvertedNetwork, Keyfile, NetworkFiles, Target, convert, convert_network};
 use serde_yaml::{Mapping, Value};
 use vocabulary::host::{HostSpec, NmstateDocument};
 use vocabulary::report::DocumentPath;
@@ -69,7 +69,7 @@ fn give_bonds_addresses(document: &mut Value) {
 
 fn keyfiles(host: &HostSpec) -> Vec<Keyfile> {
     let (network, report) = convert(host);
-    let HostNetwork { keyfiles, .. } = network.unwrap_or_else(|| panic!("{:#?}", report.findings()));
+    let ConvertedNetwork { keyfiles, .. } = network.unwrap_or_else(|| panic!("{:#?}", report.findings()));
     keyfiles
 }
 

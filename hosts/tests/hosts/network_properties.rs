@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hosts::network::{HostNetwork, convert};
+use hosts::network::{ConvertedNetwork, convert};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_yaml::{Mapping, Value};
@@ -71,7 +71,7 @@ fn problem_of(content: &str) -> Option<String> {
     groups.is_empty().then(|| "no groups".to_owned())
 }
 
-fn check(value: Value) -> Result<(Option<HostNetwork>, Report), TestCaseError> {
+fn check(value: Value) -> Result<(Option<ConvertedNetwork>, Report), TestCaseError> {
     let host = host(value);
     let (network, report) = convert(&host);
     prop_assert_eq!(network.is_some(), !report.has_errors());

@@ -9,7 +9,7 @@ use acceptance::bases::fixtures;
 use acceptance::network_manager::{Host, bring_up};
 use acceptance::report::Report;
 use acceptance::state::{all_differences, topology_differences};
-use hosts::network::{HostNetwork, convert};
+use hosts::network::{ConvertedNetwork, convert};
 use serde_json::{Value, json};
 use vocabulary::host::{HostSpec, NamedNic, NetworkDocument, NmstateDocument};
 use vocabulary::report::DocumentPath;
@@ -137,7 +137,7 @@ struct Case {
     name: String,
     boot_mac: Option<String>,
     document: Value,
-    network: HostNetwork,
+    network: ConvertedNetwork,
 }
 
 impl Case {

@@ -7,7 +7,7 @@ use acceptance::documents::documents;
 use acceptance::golden::{cases, host};
 use acceptance::libnm::{libnm, problems};
 use acceptance::peers::{peer, run_text};
-use hosts::network::{HostNetwork, NMSTATE_VERSION, convert};
+use hosts::network::{ConvertedNetwork, NMSTATE_VERSION, convert};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use vocabulary::host::{HostSpec, NmstateDocument};
@@ -36,7 +36,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nmstate")
 }
 
-fn network(case: &Path) -> HostNetwork {
+fn network(case: &Path) -> ConvertedNetwork {
     convert(&host(case)).0.unwrap()
 }
 

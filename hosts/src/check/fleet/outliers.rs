@@ -21,9 +21,9 @@ use vocabulary::report::{DocumentPath, Report};
 /// A network on one link, as far as documents tell: with the VRF, and the routers of those who do not leave by this link.
 type Place<'a> = (IpNet, Option<&'a str>, BTreeSet<IpAddr>);
 
-/// The hosts that have an address in a network.
+/// Hosts that should be alike: those with an address in a network, or those of a role. What is not compared is empty.
 #[derive(Default)]
-struct Members<'f, 'a> {
+struct Group<'f, 'a> {
     hosts: Vec<usize>,
     mtus: Tally<u32, &'a Interface>,
     vlans: Tally<u16, &'a Interface>,
@@ -31,19 +31,22 @@ struct Members<'f, 'a> {
     servers: Tally<&'f [IpAddr], ()>,
 }
 
-/// The hosts of a role, by the interface by which they leave.
-#[derive(Default)]
-struct Peers<'a> {
-    hosts: Vec<usize>,
-    mtus: Tally<u32, &'a Interface>,
-    vlans: Tally<u16, &'a Interface>,
-}
+impl<'f, 'a> Group<'f, 'a> {
+    /// Adds a host by the interface that it is in the group with.
+    fn add_interface(&mut self, number: usize, of: &Facts<'a>, interface: &'a Interface) {
+        if let Some(mtu) = mtu(of.host.topology, interface) {
+            self.mtus.add(mtu, number, interface);
+        }
+        if let Some(vlan) = vlan(interface) {
+            self.vlans.add(vlan, number, interface);
+        }
+    }
 
-/// The hosts of a role that have name servers.
-#[derive(Default)]
-struct Clients<'f> {
-    hosts: Vec<usize>,
-    servers: Tally<&'f [IpAddr], ()>,
+    fn add_servers(&mut self, number: usize, of: &'f Facts<'a>) {
+        if !of.servers.is_empty() {
+            self.servers.add(&of.servers, number, ());
+        }
+    }
 }
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
@@ -51,27 +54,15 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let networks = networks(&facts);
     let mut findings = Findings { facts: &facts, reported: BTreeSet::new(), report };
     for ((network, ..), members) in &networks {
-        let group = format!("in {network}");
-        let is_odd = |host: usize| is_alone_in_role(&facts, &members.hosts, host);
-        if let Some(odd) = members.mtus.outlier().filter(|odd| !is_odd(odd.host)) {
-            findings.mtu(&odd, &group);
-        }
-        if let Some(odd) = members.vlans.outlier().filter(|odd| !is_odd(odd.host)) {
-            findings.vlan(&odd, &group);
-        }
-        if let Some(odd) = members.gateways.outlier().filter(|odd| !is_odd(odd.host)) {
-            findings.gateways(&odd, &group);
-        }
-        if let Some(odd) = members.servers.outlier().filter(|odd| !is_odd(odd.host)) {
-            findings.servers(&odd, &group);
-        }
+        let is_comparable = |host: usize| !is_alone_in_role(&facts, &members.hosts, host);
+        findings.outliers(members, &format!("in {network}"), is_comparable);
     }
     roles(&facts, &networks, &mut findings);
 }
 
 /// The members of each network.
-fn networks<'f, 'a>(facts: &'f [Facts<'a>]) -> BTreeMap<Place<'a>, Members<'f, 'a>> {
-    let mut networks: BTreeMap<Place<'a>, Members<'f, 'a>> = BTreeMap::new();
+fn networks<'f, 'a>(facts: &'f [Facts<'a>]) -> BTreeMap<Place<'a>, Group<'f, 'a>> {
+    let mut networks: BTreeMap<Place<'a>, Group<'f, 'a>> = BTreeMap::new();
     for (number, of) in facts.iter().enumerate() {
         let mut seen: Vec<Place<'a>> = Vec::new();
         for (interface, address) in addresses(of.host) {
@@ -88,18 +79,11 @@ fn networks<'f, 'a>(facts: &'f [Facts<'a>]) -> BTreeMap<Place<'a>, Members<'f, '
             let members = networks.entry(place.clone()).or_default();
             seen.push(place);
             members.hosts.push(number);
-            if let Some(mtu) = mtu(of.host.topology, interface) {
-                members.mtus.add(mtu, number, interface);
-            }
-            if let Some(vlan) = vlan(interface) {
-                members.vlans.add(vlan, number, interface);
-            }
+            members.add_interface(number, of, interface);
             if let Some((gateways, route)) = of.gateways(|gateway| network.contains(gateway)) {
                 members.gateways.add(gateways, number, route);
             }
-            if !of.servers.is_empty() {
-                members.servers.add(&of.servers, number, ());
-            }
+            members.add_servers(number, of);
         }
     }
     networks
@@ -113,28 +97,21 @@ fn is_alone_in_role(facts: &[Facts<'_>], hosts: &[usize], host: usize) -> bool {
 }
 
 /// Hosts of one role in many small networks, or without addresses in their documents.
-fn roles<'a>(
-    facts: &[Facts<'a>],
-    networks: &BTreeMap<Place<'a>, Members<'_, 'a>>,
-    findings: &mut Findings<'_, '_, 'a>,
-) {
-    let mut servers: BTreeMap<&str, Clients<'_>> = BTreeMap::new();
-    let mut peers: BTreeMap<(&str, &str), Peers<'a>> = BTreeMap::new();
+fn roles<'a>(facts: &[Facts<'a>], networks: &BTreeMap<Place<'a>, Group<'_, 'a>>, findings: &mut Findings<'_, '_, 'a>) {
+    let mut clients: BTreeMap<&str, Group<'_, 'a>> = BTreeMap::new();
+    let mut peers: BTreeMap<(&str, &str), Group<'_, 'a>> = BTreeMap::new();
     for (number, of) in facts.iter().enumerate() {
         let Some(role) = of.host.host.role.as_deref() else { continue };
         if !of.servers.is_empty() {
-            let clients = servers.entry(role).or_default();
+            let clients = clients.entry(role).or_default();
             clients.hosts.push(number);
-            clients.servers.add(&of.servers, number, ());
+            clients.add_servers(number, of);
         }
-        let Some(main) = of.main else { continue };
-        let peers = peers.entry((role, &main.name)).or_default();
-        peers.hosts.push(number);
-        if let Some(mtu) = mtu(of.host.topology, main) {
-            peers.mtus.add(mtu, number, main);
-        }
-        if let Some(vlan) = vlan(main) {
-            peers.vlans.add(vlan, number, main);
+        if let Some(main) = of.main {
+            // By the interface by which they leave.
+            let peers = peers.entry((role, &main.name)).or_default();
+            peers.hosts.push(number);
+            peers.add_interface(number, of, main);
         }
     }
     let is_comparable = |hosts: &[usize], host: usize| {
@@ -144,19 +121,10 @@ fn roles<'a>(
         around.any(|members| members.hosts.iter().any(|other| *other != host && peers.contains(other)))
             || hosts.iter().all(|host| facts.get(*host).is_some_and(|of| !of.is_static()))
     };
-    for (role, clients) in &servers {
-        if let Some(odd) = clients.servers.outlier().filter(|odd| is_comparable(&clients.hosts, odd.host)) {
-            findings.servers(&odd, &format!("of the role {role}"));
-        }
-    }
-    for ((role, _), peers) in &peers {
-        let group = format!("of the role {role}");
-        if let Some(odd) = peers.mtus.outlier().filter(|odd| is_comparable(&peers.hosts, odd.host)) {
-            findings.mtu(&odd, &group);
-        }
-        if let Some(odd) = peers.vlans.outlier().filter(|odd| is_comparable(&peers.hosts, odd.host)) {
-            findings.vlan(&odd, &group);
-        }
+    let peers = peers.iter().map(|((role, _), peers)| (role, peers));
+    for (role, group) in clients.iter().chain(peers) {
+        let is_comparable = |host: usize| is_comparable(&group.hosts, host);
+        findings.outliers(group, &format!("of the role {role}"), is_comparable);
     }
 }
 
@@ -168,6 +136,21 @@ struct Findings<'r, 'f, 'a> {
 }
 
 impl<'a> Findings<'_, '_, 'a> {
+    fn outliers(&mut self, of: &Group<'_, 'a>, group: &str, is_comparable: impl Fn(usize) -> bool) {
+        if let Some(odd) = of.mtus.outlier().filter(|odd| is_comparable(odd.host)) {
+            self.mtu(&odd, group);
+        }
+        if let Some(odd) = of.vlans.outlier().filter(|odd| is_comparable(odd.host)) {
+            self.vlan(&odd, group);
+        }
+        if let Some(odd) = of.gateways.outlier().filter(|odd| is_comparable(odd.host)) {
+            self.gateways(&odd, group);
+        }
+        if let Some(odd) = of.servers.outlier().filter(|odd| is_comparable(odd.host)) {
+            self.servers(&odd, group);
+        }
+    }
+
     fn mtu(&mut self, odd: &Outlier<'_, u32, &'a Interface>, group: &str) {
         let stated = odd.place.mtu.is_some_and(|mtu| mtu != 0);
         let path = match (stated, self.is_nmstate(odd.host)) {
@@ -199,12 +182,8 @@ impl<'a> Findings<'_, '_, 'a> {
         if odd.common.iter().any(|gateway| self.has(odd.host, *gateway)) {
             return;
         }
-        let (own, common) = (listed(odd.own), listed(odd.common));
-        let what = if odd.own.len() == 1 { "gateway" } else { "gateways" };
-        let message = |name: &str| {
-            format!("gives {name} the {what} {own}, and all {} other hosts {group} have {common}", odd.others)
-        };
-        self.add(odd.host, "gateway-unlike-others", &odd.place.gateway_path, &own, message);
+        let message = |name: &str| addresses_differ(name, "gateway", odd.own, odd.common, odd.others, group);
+        self.add(odd.host, "gateway-unlike-others", &odd.place.gateway_path, &listed(odd.own), message);
     }
 
     fn servers(&mut self, odd: &Outlier<'_, &[IpAddr], ()>, group: &str) {
@@ -216,11 +195,7 @@ impl<'a> Findings<'_, '_, 'a> {
         let servers = &of.host.topology.dns.servers;
         let own = servers.iter().find(|server| !odd.common.contains(&server.address)).or(servers.first());
         let Some(path) = own.map(|server| &server.path) else { return };
-        let (own, common) = (listed(odd.own), listed(odd.common));
-        let what = if odd.own.len() == 1 { "name server" } else { "name servers" };
-        let message = |name: &str| {
-            format!("gives {name} the {what} {own}, and all {} other hosts {group} have {common}", odd.others)
-        };
+        let message = |name: &str| addresses_differ(name, "name server", odd.own, odd.common, odd.others, group);
         self.add(odd.host, "name-servers-unlike-others", path, "", message);
     }
 
@@ -246,6 +221,11 @@ impl<'a> Findings<'_, '_, 'a> {
             self.report.warning(code, path, message(&name_of(of.host)));
         }
     }
+}
+
+fn addresses_differ(name: &str, what: &str, own: &[IpAddr], common: &[IpAddr], others: usize, group: &str) -> String {
+    let (plural, own, common) = (if own.len() == 1 { "" } else { "s" }, listed(own), listed(common));
+    format!("gives {name} the {what}{plural} {own}, and all {others} other hosts {group} have {common}")
 }
 
 /// A few addresses in a row.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Profile;
 use super::values::decimal_within;
-use super::{Effect, Profile};
 
 /// Times of the spanning tree: key, least and greatest in seconds. Without a spanning tree they may be 0 as well.
 const TIMES: [(&str, i128, i128); 3] = [("forward-delay", 2, 30), ("hello-time", 1, 10), ("max-age", 6, 40)];
@@ -13,15 +13,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
     for (key, least, greatest) in TIMES {
         let Some(value) = profile.number("bridge", key) else { continue };
         if !(least..=greatest).contains(&value) && (stp || value != 0) {
-            profile.must_be("bridge", key, Effect::Refused, &format!("a number of seconds from {least} to {greatest}"));
+            profile.must_be("bridge", key, &format!("a number of seconds from {least} to {greatest}"));
         }
-    }
-    if profile.number("bridge", "group-forward-mask").is_some_and(|mask| mask & 7 != 0) {
-        let expected = "a mask without the bits 0, 1 and 2 (STP, pause frames, LACP)";
-        profile.must_be("bridge", "group-forward-mask", Effect::Refused, expected);
-    }
-    if profile.number("bridge", "multicast-hash-max").is_some_and(|max| max & (max - 1) != 0) {
-        profile.must_be("bridge", "multicast-hash-max", Effect::Refused, "a power of 2");
     }
     check_vlans(profile, "bridge");
     check_vlans(profile, "bridge-port");
@@ -35,11 +28,11 @@ fn check_vlans(profile: &mut Profile<'_, '_>, group: &str) {
     for item in vlans.split(',').filter(|item| !item.trim().is_empty()) {
         let Some((range, is_untagged)) = vlan(item) else {
             let expected = "VLANs from 1 to 4094, separated by commas, such as 10 pvid untagged, 20-29";
-            return profile.must_be(group, "vlans", Effect::Ignored, expected);
+            return profile.reads_only(group, "vlans", expected);
         };
         untagged += usize::from(is_untagged);
         if !range.into_iter().all(|id| seen.insert(id)) || untagged > 1 {
-            return profile.must_be(group, "vlans", Effect::Refused, "every VLAN once, and at most one pvid");
+            return profile.must_be(group, "vlans", "every VLAN once, and at most one pvid");
         }
     }
 }

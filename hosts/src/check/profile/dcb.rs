@@ -1,7 +1,7 @@
 //! `[dcb]`: data center bridging.
 
+use super::Profile;
 use super::values::integer;
-use super::{Effect, Profile};
 
 /// Lists with a number for each of the eight priorities: the key, that of its flags, the greatest number, another one that is
 /// allowed, and the sum that there must be.
@@ -19,13 +19,6 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         return;
     }
     let is_on = |profile: &Profile<'_, '_>, flags: &str| profile.number("dcb", flags).unwrap_or(0) & 1 != 0;
-    for key in
-        ["app-fcoe-flags", "app-iscsi-flags", "app-fip-flags", "priority-flow-control-flags", "priority-group-flags"]
-    {
-        if profile.number("dcb", key).is_some_and(|flags| flags & 1 == 0 && flags != 0) {
-            profile.must_be("dcb", key, Effect::Refused, "0, or a sum with 1 (enable)");
-        }
-    }
     for (key, flags) in [
         ("app-fcoe-priority", "app-fcoe-flags"),
         ("app-iscsi-priority", "app-iscsi-flags"),
@@ -46,15 +39,15 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let items = entry.raw().trim_end().trim_end_matches(';').split(';');
         let numbers: Option<Vec<i128>> = items.map(integer).collect();
         let Some(numbers) = numbers.filter(|numbers| numbers.len() == 8) else {
-            profile.must_be("dcb", key, Effect::Ignored, "a list of eight numbers");
+            profile.reads_only("dcb", key, "a list of eight numbers");
             continue;
         };
         if !is_on && numbers.iter().any(|number| *number != 0) {
             profile.refuse("dcb", key, &format!("is set, and {flags} does not enable it"), "add 1 to the flags");
         } else if numbers.iter().any(|number| *number > greatest && *number != other) {
-            profile.must_be("dcb", key, Effect::Refused, &format!("a list of eight numbers up to {greatest}"));
+            profile.must_be("dcb", key, &format!("a list of eight numbers up to {greatest}"));
         } else if is_on && sum.is_some_and(|sum| numbers.iter().sum::<i128>() != sum) {
-            profile.must_be("dcb", key, Effect::Refused, "a list of eight numbers of which the sum is 100");
+            profile.must_be("dcb", key, "a list of eight numbers of which the sum is 100");
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::nmstate_document::quoted;
 
 pub(super) fn check(profile: &mut Profile<'_, '_>) {
     check_parents(profile);
-    check_vlan(profile);
     check_vxlan(profile);
     check_macsec(profile);
     check_infiniband(profile);
@@ -28,14 +27,6 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
             "remove it, or set mode to 4",
         );
     }
-    if profile.has("tun") && !matches!(profile.number("tun", "mode").unwrap_or(1), 1 | 2) {
-        profile.must_be("tun", "mode", Effect::Refused, "1 (tun) or 2 (tap)");
-    }
-    for key in ["interface-name", "kernel-command-line", "driver", "path"] {
-        if profile.list("match", key).iter().any(String::is_empty) {
-            profile.must_be("match", key, Effect::Refused, "a list without empty items");
-        }
-    }
     for key in ["port1", "port2"] {
         if profile.has("hsr") && profile.entry("hsr", key).is_none() {
             profile.refuse("hsr", key, "is missing", "write the name of the interface");
@@ -55,24 +46,6 @@ fn check_parents(profile: &mut Profile<'_, '_>) {
                 "is missing",
                 "write the name of the interface below, or the UUID of its profile",
             );
-        }
-    }
-}
-
-fn check_vlan(profile: &mut Profile<'_, '_>) {
-    if profile.number("vlan", "id").is_some_and(|id| id > 4094) {
-        profile.must_be("vlan", "id", Effect::Refused, "a number from 0 to 4094");
-    }
-    for (key, greatest_from, greatest_to) in
-        [("ingress-priority-map", 7, i128::from(u32::MAX)), ("egress-priority-map", i128::from(u32::MAX), 7)]
-    {
-        let is_pair = |item: &String| {
-            item.split_once(':').is_some_and(|(from, to)| {
-                decimal_within(from, 0, greatest_from).is_some() && decimal_within(to, 0, greatest_to).is_some()
-            })
-        };
-        if !profile.list("vlan", key).iter().all(is_pair) {
-            profile.must_be("vlan", key, Effect::Ignored, "a list of FROM:TO, with priorities from 0 to 7");
         }
     }
 }
@@ -102,10 +75,10 @@ fn check_macsec(profile: &mut Profile<'_, '_>) {
         0 => {
             let name = profile.text("macsec", "mka-ckn").unwrap_or_default();
             if !(2..=64).contains(&name.len()) || !name.len().is_multiple_of(2) || !is_hex(&name) {
-                profile.must_be("macsec", "mka-ckn", Effect::Refused, "an even number of hexadecimal digits, 2 to 64");
+                profile.must_be("macsec", "mka-ckn", "an even number of hexadecimal digits, 2 to 64");
             }
             if profile.text("macsec", "mka-cak").is_some_and(|key| key.len() != 32 || !is_hex(&key)) {
-                profile.must_be("macsec", "mka-cak", Effect::Refused, "32 hexadecimal digits");
+                profile.must_be("macsec", "mka-cak", "32 hexadecimal digits");
             }
         }
         1 if !profile.has("802-1x") => {
@@ -116,11 +89,7 @@ fn check_macsec(profile: &mut Profile<'_, '_>) {
                 "add the group, or set mode to 0",
             );
         }
-        1 => {}
-        _ => profile.must_be("macsec", "mode", Effect::Refused, "0 (PSK) or 1 (EAP)"),
-    }
-    if profile.number("macsec", "offload").is_some_and(|offload| !(-1..=2).contains(&offload)) {
-        profile.must_be("macsec", "offload", Effect::Refused, "a number from -1 to 2");
+        _ => {}
     }
 }
 
@@ -136,7 +105,7 @@ fn check_infiniband(profile: &mut Profile<'_, '_>) {
         return;
     };
     if matches!(key, 0 | 0x8000) {
-        return profile.must_be("infiniband", "p-key", Effect::Refused, "a number from 1 to 65535 other than 32768");
+        return profile.must_be("infiniband", "p-key", "a number from 1 to 65535 other than 32768");
     }
     let Some(parent) = parent else {
         if profile.entry("infiniband", "mac-address").is_none() {
@@ -170,14 +139,14 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
         return profile.problem(GROUP, None, Effect::Refused, message.to_owned());
     }
     if !(1..=11).contains(&mode) {
-        return profile.must_be(GROUP, "mode", Effect::Refused, "a number from 1 to 11");
+        return profile.must_be(GROUP, "mode", "a number from 1 to 11");
     }
     let is_v6 = matches!(mode, 6..=9 | 11);
     for key in ["local", "remote"] {
         let there = profile.text(GROUP, key);
         if there.as_ref().is_none_or(|address| !is_address(address, is_v6)) && (there.is_some() || key == "remote") {
             let expected = if is_v6 { "an IPv6 address" } else { "an IPv4 address" };
-            profile.must_be(GROUP, key, Effect::Refused, expected);
+            profile.must_be(GROUP, key, expected);
         }
     }
     for key in ["input-key", "output-key"] {
@@ -185,7 +154,7 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
         if !matches!(mode, 2 | 5 | 8..=11) {
             profile.refuse(GROUP, key, "is set, and only GRE and VTI tunnels have keys", "remove it");
         } else if decimal_within(&value, 0, i128::from(u32::MAX)).is_none() {
-            profile.must_be(GROUP, key, Effect::Refused, "a number from 0 to 4294967295");
+            profile.must_be(GROUP, key, "a number from 0 to 4294967295");
         }
     }
     let ttl = profile.number(GROUP, "ttl").unwrap_or(0);
@@ -195,7 +164,7 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
     let flags = profile.number(GROUP, "flags").unwrap_or(0);
     let known = if matches!(mode, 6 | 7) { 0x3f } else { 0 };
     if flags & !known != 0 {
-        profile.must_be(GROUP, "flags", Effect::Refused, "a sum of 1, 2, 4, 8, 16 and 32, and only for modes 6 and 7");
+        profile.must_be(GROUP, "flags", "a sum of 1, 2, 4, 8, 16 and 32, and only for modes 6 and 7");
     }
     if profile.number(GROUP, "fwmark").is_some_and(|mark| mark != 0) && !matches!(mode, 5 | 9) {
         profile.refuse(GROUP, "fwmark", "is set, and only VTI tunnels have it", "remove it");
@@ -204,16 +173,13 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
 
 fn check_proxy(profile: &mut Profile<'_, '_>) {
     let method = profile.number("proxy", "method").unwrap_or(0);
-    if profile.has("proxy") && !matches!(method, 0 | 1) {
-        profile.must_be("proxy", "method", Effect::Refused, "0 (none) or 1 (automatic)");
-    }
     for key in ["pac-url", "pac-script"].into_iter().filter(|_| method == 0) {
         if profile.text("proxy", key).is_some_and(|text| !text.is_empty()) {
             profile.refuse("proxy", key, "is set, and method is 0 (none)", "set method to 1, or remove it");
         }
     }
     if profile.text("proxy", "pac-script").is_some_and(|script| method == 1 && !script.contains("FindProxyForURL")) {
-        profile.must_be("proxy", "pac-script", Effect::Refused, "a script with the function FindProxyForURL");
+        profile.must_be("proxy", "pac-script", "a script with the function FindProxyForURL");
     }
 }
 

@@ -11,11 +11,6 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let message = "is not an ethtool option that NetworkManager knows: it ignores the option".to_owned();
         profile.problem(GROUP, Some(entry.key), Effect::Ignored, message);
     }
-    for key in ["coalesce-adaptive-rx", "coalesce-adaptive-tx"] {
-        if profile.number(GROUP, key).is_some_and(|value| value > 1) {
-            profile.must_be(GROUP, key, Effect::Refused, "0 or 1");
-        }
-    }
     for key in ["pause-rx", "pause-tx"] {
         if profile.flag(GROUP, "pause-autoneg") == Some(true) && profile.flag(GROUP, key).is_some() {
             profile.refuse(GROUP, key, "is set, and pause-autoneg is true", "remove one of the two");

@@ -1,6 +1,6 @@
 //! `[802-1x]`.
 
-use super::{Effect, Profile};
+use super::Profile;
 use crate::nmstate_document::quoted;
 
 const GROUP: &str = "802-1x";
@@ -40,7 +40,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         .any(|(off, on)| flags & off != 0 && flags & on != 0);
     if flags & !0x1ff != 0 || both {
         let expected = "a sum of known bits that does not enable and disable one version of TLS";
-        profile.must_be(GROUP, "phase1-auth-flags", Effect::Refused, expected);
+        profile.must_be(GROUP, "phase1-auth-flags", expected);
     }
     for (key, password) in CERTIFICATES {
         check_certificate(profile, key, password);
@@ -87,16 +87,16 @@ fn check_certificate(profile: &mut Profile<'_, '_>, key: &str, password: Option<
     let Some(text) = profile.text(GROUP, key) else { return };
     let is_token = text.starts_with("pkcs11:");
     if text.is_empty() {
-        profile.must_be(GROUP, key, Effect::Ignored, "the path of a file, or data:;base64,…");
+        profile.reads_only(GROUP, key, "the path of a file, or data:;base64,…");
     } else if let Some(path) = text.strip_prefix("file://") {
         if !path.starts_with('/') {
-            profile.must_be(GROUP, key, Effect::Ignored, "file:// and an absolute path");
+            profile.reads_only(GROUP, key, "file:// and an absolute path");
         }
     } else if let Some(data) = text.strip_prefix("data:;base64,") {
         let digits = data.trim_end_matches('=');
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
         if data.len() % 4 != 0 || data.len() - digits.len() > 2 || digits.is_empty() || !digits.chars().all(plain) {
-            profile.must_be(GROUP, key, Effect::Ignored, "data:;base64, and the file in base64");
+            profile.reads_only(GROUP, key, "data:;base64, and the file in base64");
         }
     }
     if let Some(password) = password.filter(|password| profile.entry(GROUP, password).is_some() && !is_token) {

@@ -1,8 +1,8 @@
 //! `[ipv4]` and `[ipv6]`, but for routes and rules.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 
-use super::values::{decimal, hardware_address, integer, is_address, is_network};
+use super::values::{decimal, integer, is_address};
 use super::{Effect, Profile};
 use crate::family::Family;
 use crate::nmstate_document::quoted;
@@ -43,11 +43,6 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         check_method(profile, group, is_v6, addresses);
         check_servers(profile, group, is_v6);
         check_dhcp(profile, group, is_v6);
-        for (key, least, greatest) in [("dhcp-send-hostname-v2", -1, 1), ("routed-dns", -1, 1)] {
-            if profile.number(group, key).is_some_and(|value| !(least..=greatest).contains(&value)) {
-                profile.must_be(group, key, Effect::Refused, &format!("a number from {least} to {greatest}"));
-            }
-        }
     }
     check_ipv4(profile);
     check_ipv6(profile);
@@ -68,7 +63,7 @@ fn check_addresses(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bo
         } else {
             let expected =
                 if is_v6 { "an address such as 2001:db8::10/64" } else { "an address such as 192.0.2.10/24" };
-            profile.must_be(group, entry.key, Effect::Ignored, expected);
+            profile.reads_only(group, entry.key, expected);
         }
     }
     let own = profile.text(group, "gateway").map(|gateway| ("gateway", gateway.into_owned()));
@@ -147,7 +142,7 @@ fn check_method(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool,
         return profile.refuse(group, "method", "is missing", "write auto, manual or disabled");
     };
     if !methods.contains(&&*method) {
-        return profile.must_be(group, "method", Effect::Refused, &format!("one of {}", methods.join(", ")));
+        return profile.must_be(group, "method", &format!("one of {}", methods.join(", ")));
     }
     if method == "manual" && addresses == 0 {
         profile.refuse(group, "method", "is manual, and there is no address", "add address1=");
@@ -205,15 +200,6 @@ fn is_server(text: &str, is_v6: bool) -> bool {
 }
 
 fn check_dhcp(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
-    if profile.text(group, "dhcp-hostname").is_some_and(|name| name.is_empty()) {
-        profile.must_be(group, "dhcp-hostname", Effect::Refused, "a text that is not empty");
-    }
-    if profile.text(group, "dhcp-iaid").is_some_and(|iaid| !is_iaid(&iaid)) {
-        profile.must_be(group, "dhcp-iaid", Effect::Refused, "mac, perm-mac, ifname, stable, or four bytes");
-    }
-    if profile.text(group, "dhcp-dscp").is_some_and(|dscp| !matches!(&*dscp, "CS0" | "CS4" | "CS6")) {
-        profile.must_be(group, "dhcp-dscp", Effect::Refused, "CS0, CS4 or CS6");
-    }
     let flags = profile.number(group, "dhcp-hostname-flags").unwrap_or(0);
     let sends = profile.flag(group, "dhcp-send-hostname").unwrap_or(true);
     if flags != 0 && !sends {
@@ -221,60 +207,8 @@ fn check_dhcp(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
         profile.refuse(group, "dhcp-hostname-flags", what, "remove it");
     } else if flags & !0xf != 0 || flags & 5 == 5 || (flags & 8 != 0 && flags & 7 != 0) || (is_v6 && flags & 2 != 0) {
         let expected = "a sum of 1, 2, 4 and 8 without contradiction (1 and 4; 8 with others; 2 in IPv6)";
-        profile.must_be(group, "dhcp-hostname-flags", Effect::Refused, expected);
+        profile.must_be(group, "dhcp-hostname-flags", expected);
     }
-    check_shared(profile, group, is_v6);
-    let servers = profile.list(group, "dhcp-reject-servers");
-    if !servers.is_empty() && (is_v6 || servers.iter().any(|server| !is_network(server, false))) {
-        profile.must_be(
-            group,
-            "dhcp-reject-servers",
-            Effect::Refused,
-            "a list of IPv4 addresses or networks, and only in [ipv4]",
-        );
-    }
-}
-
-/// What NetworkManager hands out to others.
-fn check_shared(profile: &mut Profile<'_, '_>, group: &'static str, is_v6: bool) {
-    if let Some(range) = profile.text(group, "shared-dhcp-range") {
-        let ends = range
-            .split_once(',')
-            .and_then(|(first, last)| Some((first.parse::<Ipv4Addr>().ok()?, last.parse::<Ipv4Addr>().ok()?)));
-        if is_v6 || ends.is_none_or(|(first, last)| first > last) {
-            profile.must_be(
-                group,
-                "shared-dhcp-range",
-                Effect::Refused,
-                "FIRST,LAST: two IPv4 addresses, and only in [ipv4]",
-            );
-        }
-    }
-    let lease = profile.number(group, "shared-dhcp-lease-time").filter(|lease| *lease != 0);
-    if lease.is_some_and(|lease| is_v6 || !((120..=31_536_000).contains(&lease) || lease == i128::from(i32::MAX))) {
-        let expected = "a number of seconds from 120 to 31536000, and only in [ipv4]";
-        profile.must_be(group, "shared-dhcp-lease-time", Effect::Refused, expected);
-    }
-    let hint = profile.text(group, "dhcp-pd-hint");
-    if hint.is_some_and(|hint| !hint.contains('/') || !is_network(&hint, true)) {
-        profile.must_be(group, "dhcp-pd-hint", Effect::Refused, "an IPv6 prefix, such as 2001:db8::/56");
-    }
-}
-
-/// An identity association's number: a word, a number, or bytes.
-fn is_iaid(text: &str) -> bool {
-    let number = || integer(text).is_some_and(|number| (0..=i128::from(u32::MAX)).contains(&number));
-    let plain = text.bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b'x' | b':'));
-    matches!(text, "mac" | "perm-mac" | "ifname" | "stable")
-        || (plain && !text.is_empty() && (number() || hardware_address(text, 4).is_some()))
-}
-
-/// A DHCP unique identifier: a word, or 3 to 130 bytes between colons.
-fn is_duid(text: &str) -> bool {
-    let words = ["lease", "llt", "ll", "stable-llt", "stable-ll", "stable-uuid"];
-    let length = text.split(':').count();
-    words.contains(&text)
-        || ((3..=130).contains(&length) && !text.contains('-') && hardware_address(text, length).is_some())
 }
 
 fn check_ipv4(profile: &mut Profile<'_, '_>) {
@@ -294,23 +228,13 @@ fn check_ipv4(profile: &mut Profile<'_, '_>) {
             profile.refuse(GROUP, "link-local", what, "remove it");
         }
     }
-    for key in ["dhcp-client-id", "dhcp-fqdn"] {
-        if profile.text(GROUP, key).is_some_and(|text| text.is_empty()) {
-            profile.must_be(GROUP, key, Effect::Refused, "a text that is not empty");
-        }
-    }
-    if let Some(name) = profile.text(GROUP, "dhcp-fqdn") {
-        if !name.contains('.') {
-            profile.must_be(GROUP, "dhcp-fqdn", Effect::Refused, "a name with a dot");
-        } else if profile.entry(GROUP, "dhcp-hostname").is_some() {
+    if profile.text(GROUP, "dhcp-fqdn").is_some() {
+        if profile.entry(GROUP, "dhcp-hostname").is_some() {
             profile.refuse(GROUP, "dhcp-fqdn", "is set, and so is dhcp-hostname", "remove one of the two");
         }
     } else if profile.number(GROUP, "dhcp-hostname-flags").is_some_and(|flags| flags & 0xf != 0) {
         let what = "is set, and dhcp-fqdn is not";
         profile.refuse(GROUP, "dhcp-hostname-flags", what, "add dhcp-fqdn, or remove the flags");
-    }
-    if profile.text(GROUP, "dhcp-vendor-class-identifier").is_some_and(|text| text.is_empty() || text.len() > 255) {
-        profile.must_be(GROUP, "dhcp-vendor-class-identifier", Effect::Refused, "a text of 1 to 255 bytes");
     }
 }
 
@@ -325,10 +249,10 @@ fn check_ipv6(profile: &mut Profile<'_, '_>) {
     match mode {
         Some(None) => {
             let expected = "eui64 (0), stable-privacy (1), default-or-eui64 (2) or default (3)";
-            profile.must_be(GROUP, "addr-gen-mode", Effect::Ignored, expected);
+            profile.reads_only(GROUP, "addr-gen-mode", expected);
         }
         Some(Some(number)) if !(0..=3).contains(&number) => {
-            profile.must_be(GROUP, "addr-gen-mode", Effect::Refused, "a number from 0 to 3");
+            profile.must_be(GROUP, "addr-gen-mode", "a number from 0 to 3");
         }
         _ => {}
     }
@@ -339,11 +263,7 @@ fn check_ipv6(profile: &mut Profile<'_, '_>) {
         if mode.is_some_and(|mode| mode != Some(0)) {
             profile.refuse(GROUP, "token", "is set, and addr-gen-mode is not eui64", "set addr-gen-mode to eui64");
         } else if !is_token {
-            profile.must_be(GROUP, "token", Effect::Refused, "the last 64 bits of an address, such as ::1:2");
+            profile.must_be(GROUP, "token", "the last 64 bits of an address, such as ::1:2");
         }
-    }
-    if profile.text(GROUP, "dhcp-duid").is_some_and(|duid| !is_duid(&duid)) {
-        let expected = "lease, llt, ll, stable-llt, stable-ll, stable-uuid, or 3 to 130 bytes between colons";
-        profile.must_be(GROUP, "dhcp-duid", Effect::Refused, expected);
     }
 }

@@ -175,8 +175,17 @@ impl<'k, 'a> Profile<'k, 'a> {
         self.problem(group, Some(key), Effect::Dropped, format!("has no effect: {why}"));
     }
 
-    /// The value of a key is not what it must be.
-    fn must_be(&mut self, group: &str, key: &str, effect: Effect, expected: &str) {
+    /// NetworkManager refuses the profile, because the value of a key is not what it must be.
+    fn must_be(&mut self, group: &str, key: &str, expected: &str) {
+        self.wrong_value(group, key, Effect::Refused, expected);
+    }
+
+    /// NetworkManager ignores the value of a key, because it is not what it must be.
+    fn reads_only(&mut self, group: &str, key: &str, expected: &str) {
+        self.wrong_value(group, key, Effect::Ignored, expected);
+    }
+
+    fn wrong_value(&mut self, group: &str, key: &str, effect: Effect, expected: &str) {
         let value = self.entry(group, key).map(|entry| entry.raw()).unwrap_or_default();
         // A private key may stand in the profile itself.
         let is_secret = property(group, key).is_some_and(|property| property.is_secret) || key.ends_with("private-key");
@@ -209,7 +218,7 @@ impl<'k, 'a> Profile<'k, 'a> {
                 };
                 // Some have words for their numbers as well.
                 if !is_read && !texts::has_words(name, entry.key) {
-                    self.must_be(name, entry.key, Effect::Ignored, &property.kind.expected());
+                    self.reads_only(name, entry.key, &property.kind.expected());
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Routes and routing rules of `[ipv4]` and `[ipv6]`.
 
 use super::ip::{FAMILIES, Fields, is_numbered, is_route_key};
-use super::values::{decimal_within, integer, is_address, is_network};
+use super::values::{decimal_within, integer, is_address, is_network, is_truth_word};
 use super::{Effect, Profile};
 use crate::nmstate_document::quoted;
 
@@ -39,7 +39,7 @@ fn check_route(profile: &mut Profile<'_, '_>, group: &str, key: &str, is_v6: boo
         } else {
             "DESTINATION/LENGTH,GATEWAY,METRIC, such as 198.51.100.0/24,192.0.2.1"
         };
-        profile.must_be(group, key, Effect::Ignored, expected);
+        profile.reads_only(group, key, expected);
     }
 }
 
@@ -49,9 +49,7 @@ fn option(name: &str, value: &str, is_v6: bool) -> Option<bool> {
     Some(match name {
         "advmss" | "cwnd" | "initcwnd" | "initrwnd" | "mtu" | "rto_min" | "table" | "window" => number(GREATEST),
         "lock-advmss" | "lock-cwnd" | "lock-initcwnd" | "lock-initrwnd" | "lock-mtu" | "lock-window" | "onlink"
-        | "quickack" => {
-            ["true", "yes", "on", "1", "false", "no", "off", "0"].iter().any(|word| value.eq_ignore_ascii_case(word))
-        }
+        | "quickack" => is_truth_word(value),
         "scope" | "tos" => number(255) && !is_v6,
         "weight" => number(256) && !is_v6,
         "src" => is_address(value, is_v6),

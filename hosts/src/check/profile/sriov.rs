@@ -2,7 +2,7 @@
 
 use super::Effect;
 use super::Profile;
-use super::values::{decimal_within, hardware_address};
+use super::values::{decimal_within, hardware_address, is_truth_word};
 use crate::nmstate_document::quoted;
 
 const GROUP: &str = "sriov";
@@ -20,7 +20,7 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
             continue;
         };
         let Some(attributes) = profile.text(GROUP, entry.key) else {
-            profile.must_be(GROUP, entry.key, Effect::Ignored, "attributes separated by blanks");
+            profile.reads_only(GROUP, entry.key, "attributes separated by blanks");
             continue;
         };
         match problem(&attributes) {
@@ -61,7 +61,7 @@ fn problem(attributes: &str) -> Option<Wrong> {
                 *(if name == "min-tx-rate" { &mut rates.0 } else { &mut rates.1 }) = Some(rate);
             }
             ("spoof-check" | "trust", Some(value)) => {
-                if !is_flag(value) {
+                if !is_truth_word(value) {
                     return ignored("which is neither true nor false");
                 }
             }
@@ -87,11 +87,6 @@ fn problem(attributes: &str) -> Option<Wrong> {
         )));
     }
     None
-}
-
-fn is_flag(text: &str) -> bool {
-    let words = ["true", "yes", "on", "1", "false", "no", "off", "0"];
-    words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// `ID`, `ID.QOS` or `ID.QOS.PROTOCOL`.

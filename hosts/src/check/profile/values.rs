@@ -52,6 +52,12 @@ pub(super) fn flag(text: &str) -> Option<bool> {
     }
 }
 
+/// A truth value in an attribute of a route or of a virtual function (`_nm_utils_ascii_str_to_bool`).
+pub(super) fn is_truth_word(text: &str) -> bool {
+    let words = ["true", "yes", "on", "1", "false", "no", "off", "0"];
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
 pub(super) fn is_ipv4(text: &str) -> bool {
     text.parse::<Ipv4Addr>().is_ok()
 }

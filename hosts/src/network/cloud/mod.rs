@@ -38,17 +38,10 @@ fn attempt(
     form: &'static Form,
     write: fn(&Network<'_>, &mut Findings<'_>) -> String,
 ) -> (Attempt<ConvertedNetwork>, Report) {
-    super::from_nmstate(host, form.name, |checked, path, report| {
-        let interfaces = checked.interfaces(path);
-        let topology = checked.topology(&interfaces, path);
-        let mut findings = Findings::new(report, form);
-        findings.refuse_unsupported(&checked.document, path);
-        findings.refuse_two_macs(&interfaces, &topology);
-        let network = Network::of(&topology, path, &mut findings);
-        if report.has_errors() {
-            return None;
+    super::from_nmstate(host, form, |topology, path, converted, findings| {
+        let network = Network::of(topology, path, findings);
+        if !findings.has_errors() {
+            converted.network_data = Some(write(&network, findings));
         }
-        let network_data = Some(write(&network, &mut Findings::new(report, form)));
-        Some(ConvertedNetwork { network_data, ..ConvertedNetwork::default() })
     })
 }

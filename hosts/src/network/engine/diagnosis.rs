@@ -117,7 +117,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
                 }
                 _ => value.clone(),
             };
-            let alone = Value::Mapping(Mapping::from_iter([(Value::from(key), alone)]));
+            let alone = object([(key, alone)]);
             // What can be made of it is seen with interfaces.
             if let Some(Err(refusal @ Refusal::Schema(_))) = self.attempts.generate(&alone) {
                 let steps = locate(&alone, &refusal, self.attempts);
@@ -166,7 +166,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
         steps.push(Step::Index(0));
         let mut document = if is_interface {
             let entries: Vec<Value> = [part.clone()].into_iter().chain(others).collect();
-            Value::Mapping(Mapping::from_iter([(Value::from("interfaces"), entries.into())]))
+            object([("interfaces", entries.into())])
         } else {
             Self::beside(others, list, Value::Sequence(vec![part.clone()]))
         };
@@ -216,20 +216,18 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
     /// A document with `value` at `way`, and interfaces that take whatever refers to one.
     fn beside(mut interfaces: Vec<Value>, way: &[&str], value: Value) -> Value {
         if interfaces.is_empty() {
-            let holder = Mapping::from_iter([(Value::from("name"), Value::from(HOLDER))]);
+            let holder = Mapping::from_iter([("name".into(), HOLDER.into())]);
             interfaces.push(stub(&holder, &BTreeSet::new()).into());
         }
-        let inside = way
-            .iter()
-            .skip(1)
-            .rev()
-            .fold(value, |value, key| Value::Mapping(Mapping::from_iter([(Value::from(*key), value)])));
+        let inside = way.iter().skip(1).rev().fold(value, |value, key| object([(key, value)]));
         let first = way.first().copied().unwrap_or_default();
-        Value::Mapping(Mapping::from_iter([
-            (Value::from(first), inside),
-            (Value::from("interfaces"), interfaces.into()),
-        ]))
+        object([(first, inside), ("interfaces", interfaces.into())])
     }
+}
+
+/// A mapping of these members, null or not.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Mapping(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 /// Whether a refusal may come from having left out what was refused before.

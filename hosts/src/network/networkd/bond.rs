@@ -5,11 +5,12 @@ use std::net::Ipv4Addr;
 use serde_yaml::Value;
 
 use super::plan::Plan;
-use super::unit::yes;
+use super::unit::{Content, yes};
 use crate::model::{Bond, Interface};
 use crate::network::form::Findings;
 use crate::nmstate_document::is_true;
 use vocabulary::host::MacAddress;
+use vocabulary::report::DocumentPath;
 
 /// Options that units call otherwise: NMState's name, the unit's, and what stands behind a number.
 const OPTIONS: &[(&str, &str, &str)] = &[
@@ -34,17 +35,8 @@ const OPTIONS: &[(&str, &str, &str)] = &[
 /// How many addresses the kernel asks for by ARP (`BOND_MAX_ARP_TARGETS`).
 const MOST_TARGETS: usize = 16;
 
-/// Writes a bond, and that its ports are such.
-pub(super) fn write<'a>(
-    plan: &mut Plan<'a>,
-    index: usize,
-    interface: &'a Interface,
-    bond: &'a Bond,
-    findings: &mut Findings<'_>,
-) {
-    let at = interface.path.key("link-aggregation").key("options");
-    let Some(node) = plan.nodes.get_mut(index) else { return };
-    let netdev = &mut node.netdev;
+/// Writes the options of a bond.
+pub(super) fn write(bond: &Bond, path: &DocumentPath, netdev: &mut Content, findings: &mut Findings<'_>) {
     netdev.set("NetDev", "Kind", "bond");
     netdev.set("Bond", "Mode", bond.mode.as_str());
     for (option, unit, suffix) in OPTIONS {
@@ -69,7 +61,7 @@ pub(super) fn write<'a>(
     if let Some(targets) = bond.option("arp_ip_target") {
         let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
         if targets.len() > MOST_TARGETS || targets.iter().any(|target| target.parse::<Ipv4Addr>().is_err()) {
-            findings.refuse(&at.key("arp_ip_target"), "it is not a list of IPv4 addresses, 16 at most");
+            findings.refuse(&option_at(path, "arp_ip_target"), "it is not a list of IPv4 addresses, 16 at most");
         }
         netdev.set("Bond", "ARPIPTargets", targets.join(" "));
     }
@@ -80,12 +72,20 @@ pub(super) fn write<'a>(
     if let Some(number) = bond.number("num_grat_arp").or_else(|| bond.number("num_unsol_na")) {
         netdev.set("Bond", "GratuitousARP", number.to_string());
     }
+}
+
+fn option_at(path: &DocumentPath, option: &str) -> DocumentPath {
+    path.key("link-aggregation").key("options").key(option)
+}
+
+/// Writes the ports of a bond.
+pub(super) fn attach_ports(plan: &mut Plan<'_>, interface: &Interface, bond: &Bond, findings: &mut Findings<'_>) {
     let primary = bond.option("primary");
     let is_primary = |plan: &Plan<'_>, port: &str| {
         primary.is_some_and(|primary| primary == port || plan.label(port) == Some(primary))
     };
     if primary.is_some() && !interface.ports.iter().any(|port| is_primary(plan, &port.name)) {
-        findings.refuse(&at.key("primary"), "it is not one of the ports");
+        findings.refuse(&option_at(&interface.path, "primary"), "it is not one of the ports");
     }
     for port in &interface.ports {
         let is_primary = is_primary(plan, &port.name);

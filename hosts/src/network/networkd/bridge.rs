@@ -9,28 +9,8 @@ use crate::network::form::Findings;
 /// would follow from the speed of the link.
 const USUAL_COST: u32 = 100;
 
-/// Writes a bridge, and that its ports are such.
-pub(super) fn write<'a>(
-    plan: &mut Plan<'a>,
-    index: usize,
-    interface: &'a Interface,
-    bridge: &Bridge,
-    findings: &mut Findings<'_>,
-) {
-    let Some(node) = plan.nodes.get_mut(index) else { return };
-    set_options(bridge, &mut node.netdev);
-    let name = &interface.label;
-    for port in &interface.ports {
-        let Some(node) = plan.attach(&port.name, "Bridge", name, &port.path, findings) else { continue };
-        let BridgePort { path_cost, priority, hairpin } = &node.interface.options.bridge_port;
-        let (priority, hairpin) = (*priority, *hairpin);
-        node.network.set("Bridge", "Cost", path_cost.unwrap_or(USUAL_COST).to_string());
-        node.network.set_some("Bridge", "Priority", priority.map(|priority| priority.to_string()));
-        node.network.set_some("Bridge", "HairPin", hairpin.map(yes));
-    }
-}
-
-fn set_options(bridge: &Bridge, netdev: &mut Content) {
+/// Writes the options of a bridge.
+pub(super) fn write(bridge: &Bridge, netdev: &mut Content) {
     let Bridge {
         stp,
         forward_delay,
@@ -53,4 +33,16 @@ fn set_options(bridge: &Bridge, netdev: &mut Content) {
     netdev.set_some("Bridge", "MulticastSnooping", multicast_snooping.map(yes));
     netdev.set_some("Bridge", "MulticastQuerier", multicast_querier.map(yes));
     netdev.set_some("Bridge", "VLANProtocol", vlan_protocol.as_deref());
+}
+
+/// Writes the ports of a bridge.
+pub(super) fn attach_ports(plan: &mut Plan<'_>, interface: &Interface, findings: &mut Findings<'_>) {
+    for port in &interface.ports {
+        let Some(node) = plan.attach(&port.name, "Bridge", &interface.label, &port.path, findings) else { continue };
+        let BridgePort { path_cost, priority, hairpin } = &node.interface.options.bridge_port;
+        let (priority, hairpin) = (*priority, *hairpin);
+        node.network.set("Bridge", "Cost", path_cost.unwrap_or(USUAL_COST).to_string());
+        node.network.set_some("Bridge", "Priority", priority.map(|priority| priority.to_string()));
+        node.network.set_some("Bridge", "HairPin", hairpin.map(yes));
+    }
 }

@@ -4,12 +4,12 @@ use nmstate::PciAddress;
 
 use super::plan::Plan;
 use super::unit::yes;
-use super::{bond, bridge, ip, stacked};
+use super::{bond, bridge, ip, vlan};
 use crate::model::{Device, Interface, InterfaceOptions, Kind, WaitIp};
 use crate::network::form::Findings;
 
 /// Writes the interface at `index` into the plan. What it says about another interface goes to the other's unit.
-pub(super) fn write<'a>(plan: &mut Plan<'a>, index: usize, interface: &'a Interface, findings: &mut Findings<'_>) {
+pub(super) fn write(plan: &mut Plan<'_>, index: usize, interface: &Interface, findings: &mut Findings<'_>) {
     let Interface {
         name: _,
         label: _,
@@ -76,12 +76,28 @@ pub(super) fn write<'a>(plan: &mut Plan<'a>, index: usize, interface: &'a Interf
     });
     node.network.set_some("Link", "RequiredFamilyForOnline", family);
     ip::write(interface, &mut node.network, findings);
+    let netdev = &mut node.netdev;
     match kind {
-        Kind::Bond(bond) => bond::write(plan, index, interface, bond, findings),
-        Kind::LinuxBridge(bridge) => bridge::write(plan, index, interface, bridge, findings),
-        Kind::Vlan(vlan) => stacked::write_vlan(plan, index, interface, vlan, findings),
-        Kind::Vrf(table) => stacked::write_vrf(plan, index, interface, *table, findings),
-        Kind::Dummy => node.netdev.set("NetDev", "Kind", "dummy"),
+        Kind::Bond(bond) => {
+            bond::write(bond, path, netdev, findings);
+            bond::attach_ports(plan, interface, bond, findings);
+        }
+        Kind::LinuxBridge(bridge) => {
+            bridge::write(bridge, netdev);
+            bridge::attach_ports(plan, interface, findings);
+        }
+        Kind::Vlan(vlan) => {
+            vlan::write(vlan, netdev);
+            plan.attach(&vlan.parent, "VLAN", &interface.label, &path.key("vlan").key("base-iface"), findings);
+        }
+        Kind::Vrf(table) => {
+            netdev.set("NetDev", "Kind", "vrf");
+            netdev.set("VRF", "Table", table.to_string());
+            for port in &interface.ports {
+                plan.attach(&port.name, "VRF", &interface.label, &port.path, findings);
+            }
+        }
+        Kind::Dummy => netdev.set("NetDev", "Kind", "dummy"),
         _ => {}
     }
 }

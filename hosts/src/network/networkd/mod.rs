@@ -18,9 +18,9 @@ mod interface;
 mod ip;
 mod plan;
 mod routes;
-mod stacked;
 mod supported;
 mod unit;
+mod vlan;
 
 use self::plan::Plan;
 use self::supported::UNITS;
@@ -33,15 +33,9 @@ use vocabulary::report::{DocumentPath, Report};
 /// Converts a host's NMState document to units of systemd-networkd. With `no_auto_default`, they leave NICs alone that the
 /// document does not mention.
 pub(super) fn attempt(host: &HostSpec, no_auto_default: bool) -> (Attempt<ConvertedNetwork>, Report) {
-    let (units, mut report) = super::from_nmstate(host, UNITS.name, |checked, path, report| {
-        let interfaces = checked.interfaces(path);
-        let topology = checked.topology(&interfaces, path);
-        let mut findings = Findings::new(report, &UNITS);
-        findings.refuse_unsupported(&checked.document, path);
-        findings.refuse_two_macs(&interfaces, &topology);
+    let (units, mut report) = super::from_nmstate(host, &UNITS, |topology, path, network, findings| {
         let unmentioned = no_auto_default.then(unmentioned).flatten();
-        let networkd_units = write(&topology, path, &mut findings).into_iter().chain(unmentioned).collect();
-        Some(ConvertedNetwork { networkd_units, ..ConvertedNetwork::default() })
+        network.networkd_units = write(topology, path, findings).into_iter().chain(unmentioned).collect();
     });
     // There is no NetworkManager. dayone refuses what units cannot express either.
     report.forget("needs-newer-networkmanager");

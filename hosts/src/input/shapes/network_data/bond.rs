@@ -1,6 +1,8 @@
 //! Bonds: `bond_mode`, `bond_links`, and options, whose keys are `bond_` and the kernel's name.
 
-use serde_yaml::Value;
+use nmstate::BondOptions;
+use serde::Deserialize;
+use serde_yaml::{Mapping, Value};
 
 use super::members;
 use crate::input::fields::Fields;
@@ -34,39 +36,6 @@ const MODES: [&str; 7] =
 /// The name for `802.3ad` in the schemas of nova and ironic: a mistake, which documents must repeat to be valid.
 const SCHEMAS_802_3AD: &str = "802.1ad";
 
-/// The options that NMState knows (nmstate 2.2.62, `BondOptions`).
-const OPTIONS: [&str; 29] = [
-    "ad_actor_sys_prio",
-    "ad_actor_system",
-    "ad_select",
-    "ad_user_port_key",
-    "all_slaves_active",
-    "arp_all_targets",
-    "arp_interval",
-    "arp_ip_target",
-    "arp_missed_max",
-    "arp_validate",
-    "balance_slb",
-    "downdelay",
-    "fail_over_mac",
-    "lacp_active",
-    "lacp_rate",
-    "lp_interval",
-    "miimon",
-    "min_links",
-    "ns_ip6_target",
-    "num_grat_arp",
-    "num_unsol_na",
-    "packets_per_slave",
-    "primary",
-    "primary_reselect",
-    "resend_igmp",
-    "tlb_dynamic_lb",
-    "updelay",
-    "use_carrier",
-    "xmit_hash_policy",
-];
-
 /// Reads the members of a bond that other links do not have.
 pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<'a>, Reported> {
     let mode = mode(fields, report);
@@ -85,7 +54,7 @@ pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<
         if matches!(key, "bond_mode" | "bond_links") || is_empty {
             continue;
         }
-        if OPTIONS.contains(&option.as_str()) {
+        if is_known_to_nmstate(&option) {
             invalid::check(value, &path, report)?;
             options.push((option, value, path));
         } else {
@@ -94,6 +63,13 @@ pub(super) fn read<'a>(fields: &Fields<'a>, report: &mut Report) -> Result<Bond<
         }
     }
     Ok(Bond { mode: mode?, ports, options })
+}
+
+/// Whether NMState knows the option: the nmstate crate refuses others, whatever their values.
+fn is_known_to_nmstate(option: &str) -> bool {
+    let options = Mapping::from_iter([(option.into(), Value::Null)]);
+    let read = BondOptions::deserialize(Value::Mapping(options));
+    read.map_or_else(|error| !error.to_string().contains("unknown field"), |_| true)
 }
 
 /// Returns the option that a member sets. cloud-init reads hyphens, too.

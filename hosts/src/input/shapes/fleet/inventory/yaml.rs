@@ -11,6 +11,7 @@ use crate::input::yaml::invalid::wrong_type;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 pub(in crate::input) use self::listing::host_variables;
+use self::listing::listed_cell;
 
 /// How many levels groups may have.
 const MAX_DEPTH: usize = 32;
@@ -21,18 +22,19 @@ pub(in crate::input::shapes::fleet) fn read(
     path: &DocumentPath,
     report: &mut Report,
 ) -> Result<Inventory, Reported> {
-    let mut reader = Reader { inventory: Inventory::default(), wrong: false, report };
-    if let Some(of_hosts) = host_variables(document) {
+    let of_hosts = host_variables(document);
+    let mut reader = Reader { inventory: Inventory::default(), is_listing: of_hosts.is_some(), wrong: false, report };
+    if let Some(of_hosts) = of_hosts {
         reader.listing(document, of_hosts, path);
-        return if reader.wrong { Err(Reported) } else { Ok(reader.inventory) };
-    }
-    for (name, group) in document {
-        let Some(name) = name.as_str() else { continue };
-        reader.group(name, group, &path.key(name), 0);
-        if name != ALL {
-            // Every group belongs to `all`.
-            let result = reader.inventory.group(ALL).map(|all| all.children.insert(name.to_owned()));
-            reader.check(result.map(drop), path);
+    } else {
+        for (name, group) in document {
+            let Some(name) = name.as_str() else { continue };
+            reader.group(name, group, &path.key(name), 0);
+            if name != ALL {
+                // Every group belongs to `all`.
+                let result = reader.inventory.group(ALL).map(|all| all.children.insert(name.to_owned()));
+                reader.check(result.map(drop), path);
+            }
         }
     }
     if reader.wrong { Err(Reported) } else { Ok(reader.inventory) }
@@ -40,6 +42,8 @@ pub(in crate::input::shapes::fleet) fn read(
 
 struct Reader<'r> {
     inventory: Inventory,
+    /// Whether the inventory is a listing, in which Ansible has already expanded the hosts' names.
+    is_listing: bool,
     wrong: bool,
     report: &'r mut Report,
 }
@@ -85,37 +89,53 @@ impl Reader<'_> {
                     let result = self.inventory.group(name).map(|group| group.variables.extend(variables));
                     self.check(result, &at);
                 }
-                "hosts" => {
-                    for (pattern, value) in self.members(value, &at) {
-                        let at = at.key(pattern);
-                        let variables = self.variables(value, &at);
-                        let result = self.inventory.add_hosts(name, pattern, &variables);
-                        self.check(result, &at);
-                    }
-                }
+                "hosts" => self.hosts(name, value, &at),
                 "children" => {
-                    for (child, value) in self.members(value, &at) {
+                    for (child, value, at) in self.entries(value, &at) {
                         let result = self.inventory.group(name).map(|group| group.children.insert(child.to_owned()));
                         self.check(result.map(drop), &at);
-                        self.group(child, value, &at.key(child), depth + 1);
+                        self.group(child, value, &at, depth + 1);
                     }
                 }
-                _ => group_key_unknown(&at, self.report),
+                _ => {
+                    let known = listed(["hosts", "vars", "children"].into_iter());
+                    let message = format!("is not part of a group, which has {known}: dayone does not read it");
+                    self.report.warning("fleet-inventory-key", &at, message);
+                }
             }
         }
     }
 
+    fn hosts(&mut self, group: &str, hosts: &Value, path: &DocumentPath) {
+        for (name, value, at) in self.entries(hosts, path) {
+            let variables = self.variables(value, &at);
+            let result = if self.is_listing {
+                let index = self.inventory.add_host(name, &variables);
+                index.and_then(|index| self.inventory.group(group).map(|group| _ = group.hosts.insert(index)))
+            } else {
+                self.inventory.add_hosts(group, name, &variables)
+            };
+            self.check(result, &at);
+        }
+    }
+
+    /// Returns the hosts or children of a group, each with what the group says about it. Listings only name them.
+    fn entries<'a>(&mut self, value: &'a Value, path: &DocumentPath) -> Vec<(&'a str, &'a Value, DocumentPath)> {
+        if self.is_listing {
+            return self.names(value, path).into_iter().map(|(name, at)| (name, &Value::Null, at)).collect();
+        }
+        self.members(value, path).into_iter().map(|(name, value)| (name, value, path.key(name))).collect()
+    }
+
     fn variables(&mut self, value: &Value, path: &DocumentPath) -> Variables {
-        let of = |value: &Value| match value {
-            Value::String(text) => cell(text),
-            other => Cell::of_value(other),
-        };
+        let of = if self.is_listing { listed_cell } else { value_cell };
         self.members(value, path).into_iter().map(|(key, value)| (key.to_owned(), of(value))).collect()
     }
 }
 
-fn group_key_unknown(path: &DocumentPath, report: &mut Report) {
-    let known = listed(["hosts", "vars", "children"].into_iter());
-    let message = format!("is not part of a group, which has {known}: dayone does not read it");
-    report.warning("fleet-inventory-key", path, message);
+fn value_cell(value: &Value) -> Option<Cell> {
+    match value {
+        Value::String(text) => cell(text),
+        other => Cell::of_value(other),
+    }
 }

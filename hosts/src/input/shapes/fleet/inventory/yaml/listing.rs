@@ -5,8 +5,8 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::{Reader, group_key_unknown};
-use crate::input::shapes::fleet::inventory::{VAULT, Variables, cell};
+use super::{Reader, value_cell};
+use crate::input::shapes::fleet::inventory::VAULT;
 use crate::input::shapes::fleet::table::Cell;
 use crate::input::yaml::invalid::wrong_type;
 use vocabulary::report::DocumentPath;
@@ -21,61 +21,27 @@ pub(in crate::input) fn host_variables(document: &Mapping) -> Option<&Value> {
 }
 
 impl Reader<'_> {
-    /// Reads a listing whose hosts have the variables `of_hosts`. Ansible has already expanded the hosts' names.
+    /// Reads a listing whose hosts have the variables `of_hosts`.
     pub(super) fn listing(&mut self, document: &Mapping, of_hosts: &Value, path: &DocumentPath) {
         let at = path.key(META).key(HOST_VARIABLES);
         for (host, value) in self.members(of_hosts, &at) {
             let at = at.key(host);
-            let variables = self.listed_variables(value, &at);
+            let variables = self.variables(value, &at);
             let result = self.inventory.add_host(host, &variables).map(drop);
             self.check(result, &at);
         }
         for (name, group) in document {
             let Some(name) = name.as_str().filter(|name| *name != META) else { continue };
             let at = path.key(name);
-            let declared = self.inventory.group(name).map(drop);
-            self.check(declared, &at);
-            match group {
-                // Scripts may print this short form.
-                Value::Sequence(_) => self.listed_hosts(name, group, &at),
-                _ => self.listed_group(name, group, &at),
-            }
-        }
-    }
-
-    fn listed_group(&mut self, name: &str, group: &Value, path: &DocumentPath) {
-        for (key, value) in self.members(group, path) {
-            let at = path.key(key);
-            match key {
-                "vars" => {
-                    let variables = self.listed_variables(value, &at);
-                    let result = self.inventory.group(name).map(|group| group.variables.extend(variables));
-                    self.check(result, &at);
-                }
-                "hosts" => self.listed_hosts(name, value, &at),
-                "children" => {
-                    for (child, at) in self.names(value, &at) {
-                        let result = self.inventory.group(child).map(drop);
-                        let result = result.and_then(|()| self.inventory.group(name));
-                        let result = result.map(|group| group.children.insert(child.to_owned()));
-                        self.check(result.map(drop), &at);
-                    }
-                }
-                _ => group_key_unknown(&at, self.report),
-            }
-        }
-    }
-
-    fn listed_hosts(&mut self, group: &str, hosts: &Value, path: &DocumentPath) {
-        for (host, at) in self.names(hosts, path) {
-            let index = self.inventory.add_host(host, &Variables::new());
-            let result = index.and_then(|index| Ok(self.inventory.group(group)?.hosts.insert(index)));
-            self.check(result.map(drop), &at);
+            // Scripts may print the hosts of a group in its place.
+            let (group, hosts) = if group.is_sequence() { (&Value::Null, group) } else { (group, &Value::Null) };
+            self.group(name, group, &at, 0);
+            self.hosts(name, hosts, &at);
         }
     }
 
     /// Returns the texts in a list. Null has none.
-    fn names<'a>(&mut self, value: &'a Value, path: &DocumentPath) -> Vec<(&'a str, DocumentPath)> {
+    pub(super) fn names<'a>(&mut self, value: &'a Value, path: &DocumentPath) -> Vec<(&'a str, DocumentPath)> {
         let values = match value {
             Value::Null => return Vec::new(),
             Value::Sequence(values) => values,
@@ -94,22 +60,15 @@ impl Reader<'_> {
         }
         names
     }
-
-    fn listed_variables(&mut self, value: &Value, path: &DocumentPath) -> Variables {
-        self.members(value, path).into_iter().map(|(key, value)| (key.to_owned(), listed_cell(value))).collect()
-    }
 }
 
 /// Returns a value of Ansible's JSON, which marks encrypted values and texts that are not expressions by mappings.
-fn listed_cell(value: &Value) -> Option<Cell> {
+pub(super) fn listed_cell(value: &Value) -> Option<Cell> {
     if let Some(text) = value.get("__ansible_unsafe").and_then(Value::as_str) {
         return Cell::of_text(text);
     }
     if value.get("__ansible_vault").is_some() {
         return Some(Cell::Unusable(VAULT.into()));
     }
-    match value {
-        Value::String(text) => cell(text),
-        other => Cell::of_value(other),
-    }
+    value_cell(value)
 }

@@ -143,6 +143,10 @@ pub enum Kind {
     Other(String),
 }
 
+/// The modes of bonds in the order of the kernel's numbers (`Documentation/networking/bonding.rst`). The first is the default.
+pub(crate) const BOND_MODES: [&str; 7] =
+    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
+
 /// A bond.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bond {

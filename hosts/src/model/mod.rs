@@ -12,6 +12,7 @@ mod route;
 
 pub use crate::family::Family;
 pub use address::{Address, Ip, Method};
+pub(crate) use interface::BOND_MODES;
 pub use interface::{
     Bond, Bridge, BridgeOptions, BridgePort, Device, Interface, InterfaceOptions, Kind, Port, PriorityMap,
     Registration, Vlan, VlanOptions, WaitIp,

@@ -1,8 +1,8 @@
-//! A host's network, in the form that a system takes.
+//! A host's network as files, and the system that takes them.
 
-use super::{Attempt, Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit, cloud, keyfiles, networkd};
+use super::{Keyfile, NetworkFiles, NetworkManagerVersion, NetworkdUnit};
 use crate::model::Topology;
-use vocabulary::host::{HostName, HostSpec};
+use vocabulary::host::HostName;
 use vocabulary::report::Report;
 
 /// A host's network as files, in one form or the other.
@@ -43,23 +43,5 @@ impl Target {
             NetworkFiles::Keyfiles => super::release_findings(self.release),
             NetworkFiles::NetworkdUnits | NetworkFiles::NetworkData | NetworkFiles::NetworkConfig => Report::new(),
         }
-    }
-}
-
-/// Converts a host's network to the files that a system takes. There are files exactly when the report has no errors.
-pub fn convert_network(host: &HostSpec, target: Target) -> (Option<ConvertedNetwork>, Report) {
-    let (network, findings) = attempt(host, target);
-    let mut report = target.findings();
-    report.append(findings);
-    (network.ok(), report)
-}
-
-/// [`convert_network`], without the findings about the system.
-pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetwork>, Report) {
-    match target.files {
-        NetworkFiles::Keyfiles => keyfiles(host, target.release),
-        NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
-        NetworkFiles::NetworkData => cloud::network_data(host),
-        NetworkFiles::NetworkConfig => cloud::network_config(host),
     }
 }

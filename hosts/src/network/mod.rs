@@ -26,8 +26,7 @@ use serde_yaml::{Mapping, Value};
 
 use form::{Findings, Form};
 
-pub(crate) use files::attempt;
-pub use files::{ConvertedNetwork, Target, convert_network};
+pub use files::{ConvertedNetwork, Target};
 pub use vocabulary::network_files::{
     Keyfile, KeyfileName, NetworkFileNameError, NetworkFiles, NetworkManagerVersion, NetworkManagerVersionError,
     NetworkdUnit, NetworkdUnitName,
@@ -59,6 +58,24 @@ pub(crate) type Attempt<T> = Result<T, Option<Box<Topology>>>;
 /// [`convert_for`] converts for a known release of NetworkManager.
 pub fn convert(host: &HostSpec) -> (Option<ConvertedNetwork>, Report) {
     convert_for(host, None)
+}
+
+/// Converts a host's network to the files that a system takes. There are files exactly when the report has no errors.
+pub fn convert_network(host: &HostSpec, target: Target) -> (Option<ConvertedNetwork>, Report) {
+    let (network, findings) = attempt(host, target);
+    let mut report = target.findings();
+    report.append(findings);
+    (network.ok(), report)
+}
+
+/// [`convert_network`], without the findings about the system.
+pub(crate) fn attempt(host: &HostSpec, target: Target) -> (Attempt<ConvertedNetwork>, Report) {
+    match target.files {
+        NetworkFiles::Keyfiles => keyfiles(host, target.release),
+        NetworkFiles::NetworkdUnits => networkd::attempt(host, target.no_auto_default),
+        NetworkFiles::NetworkData => cloud::network_data(host),
+        NetworkFiles::NetworkConfig => cloud::network_config(host),
+    }
 }
 
 /// [`convert`], for a release of NetworkManager, if it is known. The keyfiles are the same; the findings say what that

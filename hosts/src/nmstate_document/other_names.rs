@@ -15,10 +15,17 @@ pub(crate) struct Names<'a>(BTreeMap<&'a str, &'a str>);
 impl<'a> Names<'a> {
     /// As in nmstate, an interface's name is found before another name of one, and that before a profile's.
     pub(crate) fn of(entries: &[Interface<'a>]) -> Self {
-        let called = |entry: &Interface<'a>| {
-            let profile = text(entry.map, "profile-name").filter(|profile| entry.is_alias() && !profile.is_empty());
-            profile.unwrap_or(entry.name)
+        let profile_of = |entry: &Interface<'a>| text(entry.map, "profile-name").filter(|_| entry.is_alias());
+        // A profile's name stands for an interface only if nothing else has it.
+        let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in entries.iter().map(|entry| entry.name).chain(entries.iter().filter_map(profile_of)) {
+            *taken.entry(name).or_default() += 1;
+        }
+        let is_own = |entry: &Interface<'a>, profile: &str| {
+            !profile.is_empty() && taken.get(profile) == Some(&(1 + usize::from(profile == entry.name)))
         };
+        let called =
+            |entry: &Interface<'a>| profile_of(entry).filter(|profile| is_own(entry, profile)).unwrap_or(entry.name);
         let profiles = entries.iter().filter_map(|entry| Some((text(entry.map, "profile-name")?, called(entry))));
         let others = entries.iter().flat_map(|entry| alternative_names(entry.map).map(|name| (name, called(entry))));
         let own = entries.iter().map(|entry| (entry.name, called(entry)));

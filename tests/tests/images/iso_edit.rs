@@ -270,10 +270,10 @@ fn a_boot_image_that_moves_is_found_by_the_boot_catalog_and_the_partition_tables
 #[test]
 fn a_boot_loader_that_knows_its_place_stays() {
     let base = Base::of(&LAYOUTS[8], 7);
-    for path in ["/isolinux/isolinux.bin", "/isolinux/boot.cat"] {
+    for (path, reason) in [("/isolinux/isolinux.bin", "boot loader"), ("/isolinux/boot.cat", "boot catalog")] {
         let edit = Edit::Replace { path: path.to_owned(), content: vec![own(vec![0])] };
         let error = base.editor.plan(vec![edit]).unwrap_err().to_string();
-        assert!(error.contains("boot loader"), "{error}");
+        assert!(error.contains(path) && error.contains(reason), "{error}");
     }
 }
 

@@ -72,5 +72,8 @@ fn what_the_explanations_say_of_gateways_happens() {
     assert!(wrong.is_empty(), "{wrong}");
     let says = |code, sentence| explain(code).unwrap().effect.contains(sentence);
     assert!(says("gateway-off-link", "NetworkManager adds a route to the gateway itself"));
-    assert!(says("gateway-is-host", "IPv4 routes are there") && says("gateway-is-host", "IPv6 routes are refused"));
+    assert!(
+        says("gateway-is-host", "For IPv4, the kernel ignores the gateway")
+            && says("gateway-is-host", "For IPv6, the kernel refuses the route")
+    );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::link::Link;
-use super::{CheckedHost, SAID, addresses, and_more, name_of};
+use super::{CheckedHost, SAID, and_more, name_of, visible_addresses};
 use crate::model::Address;
 use vocabulary::report::{Report, Severity};
 
@@ -30,7 +30,7 @@ struct Holders<'a> {
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let mut seen: BTreeMap<IpAddr, Holders<'_>> = BTreeMap::new();
     for host in hosts {
-        for (interface, address) in addresses(host) {
+        for (interface, address) in visible_addresses(host) {
             let holder = Holder { host, link: Link::of(host, interface, address), address };
             seen.entry(address.network.addr()).or_default().add(holder, report);
         }

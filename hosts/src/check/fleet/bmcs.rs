@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::{CheckedHost, Holders, addresses, name_of};
+use super::{CheckedHost, Holders, name_of, visible_addresses};
 use vocabulary::report::{DocumentPath, Report};
 
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
@@ -16,7 +16,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     }
     let by_address = by_address(hosts);
     for host in hosts {
-        for (_, address) in addresses(host) {
+        for (_, address) in visible_addresses(host) {
             if let Some(other) = by_address.get(&address.network.addr()) {
                 let path = other.host.paths.bmc.key("address");
                 let message =

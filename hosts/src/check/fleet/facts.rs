@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{CheckedHost, addresses};
+use super::{CheckedHost, visible_addresses};
 use crate::model::{Interface, Ip, Kind, MAIN_TABLE, Route, RouteKind, Topology};
 
 /// The MTU of a NIC by default.
@@ -51,7 +51,7 @@ impl<'a> Facts<'a> {
 
     /// Whether it has an address that is written down.
     pub(super) fn is_static(&self) -> bool {
-        addresses(self.host).next().is_some()
+        visible_addresses(self.host).next().is_some()
     }
 }
 

@@ -87,7 +87,7 @@ fn and_more(said: usize, message: &mut String) {
 
 /// The addresses of a host that others can see, each with its interface: of interfaces that come up, and lead somewhere.
 /// Link-local addresses are left out: each host may have the same one towards its own BMC.
-fn addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface, &'a Address)> {
+fn visible_addresses<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = (&'a Interface, &'a Address)> {
     let topology = host.topology;
     let seen = topology.interfaces.iter().filter(move |interface| {
         let leads = match interface.kind {

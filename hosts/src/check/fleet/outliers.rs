@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use super::facts::{Facts, mtu, vlan};
 use super::link::Link;
 use super::tally::{Outlier, Tally};
-use super::{CheckedHost, addresses, name_of};
+use super::{CheckedHost, name_of, visible_addresses};
 use crate::model::{Interface, Route};
 use vocabulary::host::NetworkDocument;
 use vocabulary::report::{DocumentPath, Report};
@@ -65,7 +65,7 @@ fn networks<'f, 'a>(facts: &'f [Facts<'a>]) -> BTreeMap<Place<'a>, Group<'f, 'a>
     let mut networks: BTreeMap<Place<'a>, Group<'f, 'a>> = BTreeMap::new();
     for (number, of) in facts.iter().enumerate() {
         let mut seen: Vec<Place<'a>> = Vec::new();
-        for (interface, address) in addresses(of.host) {
+        for (interface, address) in visible_addresses(of.host) {
             let network = address.network.trunc();
             if network.prefix_len() == network.max_prefix_len() {
                 continue;

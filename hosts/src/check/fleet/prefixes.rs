@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::link::{Link, Site};
-use super::{CheckedHost, addresses, name_of};
+use super::{CheckedHost, name_of, visible_addresses};
 use crate::model::Address;
 use vocabulary::report::Report;
 
@@ -30,7 +30,7 @@ type ByGateway<'m, 'a> = BTreeMap<IpAddr, Vec<&'m Member<'a>>>;
 pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
     let mut networks: BTreeMap<IpNet, Network<'_>> = BTreeMap::new();
     for (number, host) in hosts.iter().enumerate() {
-        for (interface, address) in addresses(host) {
+        for (interface, address) in visible_addresses(host) {
             if address.network.prefix_len() < address.network.max_prefix_len() {
                 let members = networks.entry(address.network.trunc()).or_default();
                 members.entry((address.network.addr(), number)).or_insert_with(|| {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::cluster::own;
-use super::{CheckedHost, addresses, bmcs, name_of};
+use super::{CheckedHost, bmcs, name_of, visible_addresses};
 use crate::check::address::{self, Unusable};
 use vocabulary::host::{Cluster, VirtualIp, VirtualIpRole};
 use vocabulary::report::{DocumentPath, Report};
@@ -35,7 +35,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
     for host in hosts {
         let everywhere = own(host).filter(|_| !cluster.own_load_balancer);
         // Behind a load balancer that leaves packets as they are, hosts have its address where nobody sees it.
-        let seen = addresses(host).map(|(_, address)| address).filter(|_| cluster.own_load_balancer);
+        let seen = visible_addresses(host).map(|(_, address)| address).filter(|_| cluster.own_load_balancer);
         for address in everywhere.chain(seen) {
             if let Some(vip) = vips.get(&address.network.addr()) {
                 taken(vip, "virtual-ip-of-host", "an address of", &address.path, host);

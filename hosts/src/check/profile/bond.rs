@@ -2,6 +2,7 @@
 
 use super::values::{decimal_within, hardware_address, is_ipv4, is_ipv6, is_kernel_name};
 use super::{Effect, Profile};
+use crate::model::BOND_MODES;
 use crate::nmstate_document::quoted;
 
 enum Form {
@@ -16,10 +17,6 @@ enum Form {
 use Form::{Mac, Name, Number, Targets, Word};
 
 const GREATEST: i128 = i32::MAX as i128;
-
-/// The modes, by their numbers.
-const MODES: &[&str] =
-    &["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
 
 #[rustfmt::skip]
 const OPTIONS: &[(&str, Form)] = &[
@@ -42,7 +39,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("lp_interval", Number(1, GREATEST)),
     ("miimon", Number(0, GREATEST)),
     ("min_links", Number(0, GREATEST)),
-    ("mode", Word(MODES)),
+    ("mode", Word(&BOND_MODES)),
     ("ns_ip6_target", Targets(is_ipv6)),
     ("num_grat_arp", Number(0, 255)),
     ("num_unsol_na", Number(0, 255)),
@@ -147,7 +144,8 @@ pub(super) fn check(profile: &mut Profile<'_, '_>) {
         let message = "is missing, and a bond needs it";
         return options.refuse("mode", message, "add the mode that you want, such as active-backup or 802.3ad");
     };
-    let by_number = decimal_within(&mode, 0, 6).and_then(|number| MODES.get(usize::try_from(number).ok()?).copied());
+    let by_number =
+        decimal_within(&mode, 0, 6).and_then(|number| BOND_MODES.get(usize::try_from(number).ok()?).copied());
     let mode = by_number.map_or(mode, str::to_owned);
     check_mode(&mut options, &mode);
     check_monitors(&mut options, &mode);

@@ -1,31 +1,7 @@
-//! How much one call may read.
+//! What is left of the limits of a call.
 
-use super::Problem;
-
-/// How much one call may read, all texts together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of one text, unpacked.
-    pub(in crate::input) text: usize,
-    /// Documents of one text. A host with its Secrets has three.
-    pub(in crate::input) documents: usize,
-    /// Values. A host has 100 to 300.
-    pub(in crate::input) values: usize,
-    /// Bytes of text to parse, and of text in values after the aliases are resolved.
-    pub(in crate::input) bytes: usize,
-}
-
-impl Limits {
-    /// How many levels of collections a document may have.
-    pub(in crate::input) const DEPTH: usize = 128;
-    /// Unpacked bytes of a text in another document. Kubernetes stores less than a quarter of that in a Secret.
-    pub(in crate::input) const EMBEDDED_TEXT: usize = 4 << 20;
-
-    /// For a request: a thousand hosts with their Secrets, 4 KB each.
-    pub const REQUEST: Self = Self { text: 4 << 20, documents: 20_000, values: 500_000, bytes: 32 << 20 };
-    /// For a user's own files: a hundred thousand hosts.
-    pub const FILES: Self = Self { text: 256 << 20, documents: 1_000_000, values: 20_000_000, bytes: 1 << 30 };
-}
+use super::limits::Limits;
+use super::problem::Problem;
 
 /// What is left of the limits of one call. Documents in a stream and documents that these contain as text share it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 mod budget;
 pub(super) mod invalid;
 mod json;
+mod limits;
 mod mapping;
 pub(super) mod octals;
 pub(super) mod parallel;
@@ -21,7 +22,7 @@ use invalid::InvalidValue;
 use octals::Octal;
 
 pub(super) use budget::Budget;
-pub use budget::Limits;
+pub use limits::Limits;
 pub(super) use problem::Problem;
 pub(super) use readable::readable;
 pub(super) use scalar::old_boolean;

@@ -5,7 +5,7 @@ use std::fmt;
 use granit_parser::{ErrorKind, ScanError};
 use vocabulary::report::LineColumn;
 
-use super::Limits;
+use super::limits::Limits;
 
 /// An error in a text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use super::Names;
 use super::profile::Profile;
 use super::section::Section;
-use crate::model::{Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions};
-
-/// The modes of bonds by their numbers (`Documentation/networking/bonding.rst`); the first is the default.
-const BOND_MODES: [&str; 7] =
-    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
+use crate::model::{BOND_MODES, Bond, Bridge, BridgeOptions, Kind, PriorityMap, Registration, Vlan, VlanOptions};
 
 /// What it is. One that lacks what its kind needs is some other kind, by the name that its profile has for it.
 pub(super) fn read(profile: &Profile<'_>, names: &Names) -> Kind {

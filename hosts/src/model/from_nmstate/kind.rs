@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::super::{Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions};
+use super::super::{
+    BOND_MODES, Bond, Bridge, BridgeOptions, BridgePort, Kind, PriorityMap, Registration, Vlan, VlanOptions,
+};
 use crate::members::get;
 use crate::nmstate_document::interfaces::Interface as Entry;
 use crate::nmstate_document::other_names::Names;
 use crate::nmstate_document::{elements, flag, mapping, number, small, text};
 use vocabulary::report::DocumentPath;
-
-/// The modes of bonds by name, in the order of the kernel's numbers.
-const MODES: [&str; 7] =
-    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
 
 pub(super) fn read(entry: &Entry<'_>, names: &Names<'_>) -> Kind {
     let section = |key| mapping(entry.map, key);
@@ -50,7 +48,7 @@ pub(super) fn peer<'a>(entry: &Entry<'a>) -> Option<(&'a str, DocumentPath)> {
 
 fn bond(section: &Mapping) -> Bond {
     let mode = get(section, "mode").map(value).unwrap_or_default();
-    let numbered = mode.parse().ok().and_then(|number: usize| MODES.get(number));
+    let numbered = mode.parse().ok().and_then(|number: usize| BOND_MODES.get(number));
     let mode = match (numbered, mode.as_str()) {
         (Some(name), _) => (*name).to_owned(),
         (None, "lacp") => "802.3ad".to_owned(),

@@ -114,3 +114,25 @@ fn places_are_those_of_the_users_documents() {
     let topology = network.unwrap().topology;
     assert_eq!(topology.interfaces[0].ipv4.path.to_string(), "policy: spec.ipv4");
 }
+
+#[test]
+fn interfaces_whose_profiles_share_a_name_have_their_own() {
+    let nic = |name: &str, profile: &str, mac: &str| {
+        format!(
+            "- {{name: {name}, type: ethernet, profile-name: {profile}, identifier: mac-address, mac-address: '{mac}'}}\n"
+        )
+    };
+    let document = ["interfaces:\n".to_owned()]
+        .into_iter()
+        .chain([
+            nic("a", "uplink", "52:54:00:00:00:01"),
+            nic("b", "uplink", "52:54:00:00:00:02"),
+            nic("c", "d", "52:54:00:00:00:03"),
+            nic("d", "e", "52:54:00:00:00:04"),
+            nic("f", "f", "52:54:00:00:00:05"),
+        ])
+        .collect::<String>();
+    let topology = topology(&document);
+    let names: Vec<&str> = topology.interfaces.iter().map(|interface| interface.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "e", "f"]);
+}

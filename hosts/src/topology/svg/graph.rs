@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Picture;
 use super::card::{self, Card, Shape};
 use super::colours;
+use super::picture::Picture;
 use crate::model::Interface;
 
 /// How many interfaces are drawn, and how many networks.

@@ -10,30 +10,20 @@ mod draw;
 mod graph;
 mod networks;
 mod order;
+mod picture;
 mod place;
 mod remarks;
 mod text;
 
 use std::fmt::Write as _;
 
-use crate::model::Topology;
 use card::Card;
 use draw::Canvas;
 use graph::{Graph, MOST};
 use place::{BETWEEN_CARDS, HEADING, Line, MARGIN, Placed};
 use text::Font;
-use vocabulary::host::MacAddress;
 
-/// The network to draw.
-#[derive(Debug, Clone, Copy)]
-pub struct Picture<'a> {
-    /// The host's network.
-    pub topology: &'a Topology,
-    /// Where its BMC is, where that is known.
-    pub bmc: Option<&'a str>,
-    /// The MAC address of the NIC that it boots from, where that is known.
-    pub boot_mac: Option<MacAddress>,
-}
+pub use picture::Picture;
 
 /// The least width, in which a title has room.
 const LEAST_WIDTH: i64 = 480;

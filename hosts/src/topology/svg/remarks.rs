@@ -1,7 +1,7 @@
 //! What is not an interface's: the BMC, name servers, rules, and what is dropped.
 
-use super::Picture;
 use super::card::{Card, Shape, boots_from};
+use super::picture::Picture;
 use crate::model::{MAIN_TABLE, RouteKind};
 
 const BMC: &str = "#8c2f2f";

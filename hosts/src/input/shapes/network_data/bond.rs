@@ -8,6 +8,7 @@ use super::members;
 use crate::input::fields::Fields;
 use crate::input::listing::quoted;
 use crate::input::yaml::invalid;
+use crate::model::BOND_MODES;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// A bond.
@@ -28,10 +29,6 @@ impl Bond<'_> {
             && self.options.iter().any(|(name, value, _)| name == "fail_over_mac" && active(value))
     }
 }
-
-/// The modes of bonds, in the order of the kernel's numbers.
-const MODES: [&str; 7] =
-    ["balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
 
 /// The name for `802.3ad` in the schemas of nova and ironic: a mistake, which documents must repeat to be valid.
 const SCHEMAS_802_3AD: &str = "802.1ad";
@@ -82,7 +79,7 @@ fn mode(fields: &Fields<'_>, report: &mut Report) -> Result<String, Reported> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => fields.text("bond_mode", report)?.map(str::to_owned),
     };
-    let known = || format!("use one of {}", MODES.join(", "));
+    let known = || format!("use one of {}", BOND_MODES.join(", "));
     let Some(found) = found else {
         return Err(fields.wrong("bond_mode", "member-missing", format!("is missing; {}", known()), report));
     };
@@ -92,8 +89,8 @@ fn mode(fields: &Fields<'_>, report: &mut Report) -> Result<String, Reported> {
         report.warning("bond-mode-misspelt", &fields.path.key("bond_mode"), message);
         return Ok("802.3ad".to_owned());
     }
-    let by_number = found.parse().ok().and_then(|number: usize| MODES.get(number));
-    if let Some(mode) = by_number.or_else(|| MODES.iter().find(|mode| **mode == found)) {
+    let by_number = found.parse().ok().and_then(|number: usize| BOND_MODES.get(number));
+    if let Some(mode) = by_number.or_else(|| BOND_MODES.iter().find(|mode| **mode == found)) {
         return Ok((*mode).to_owned());
     }
     let message = format!("is {found:?}, which is not a bond mode; {}", known());

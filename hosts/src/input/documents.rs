@@ -26,7 +26,7 @@ const DOCUMENTS_AT_ONCE: usize = 32;
 #[derive(Default)]
 pub(super) struct Documents<'a> {
     hosts: Vec<HostDocument>,
-    /// The names of all BareMetalHosts.
+    /// The names of all `BareMetalHost`s.
     names: BTreeSet<String>,
     /// Objects that describe the cluster.
     clusters: Vec<Object>,

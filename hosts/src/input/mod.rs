@@ -108,13 +108,11 @@ pub fn read_network_secret(data: &[(&str, &[u8])], path: &DocumentPath) -> (Opti
     let keys: Vec<&str> = data.iter().map(|(key, _)| *key).collect();
     let mut get = |wanted: &str, _: &mut Budget, report: &mut Report| {
         let path = path.key(wanted);
-        match data.iter().find(|(key, _)| *key == wanted) {
-            Some((_, bytes)) => Ok((Cow::Borrowed(*bytes), path)),
-            None => {
-                let message = format!("is missing; keys found: {}", keys.join(", "));
-                Err(report.refuse("secret-key-missing", &path, message))
-            }
+        if let Some((_, bytes)) = data.iter().find(|(key, _)| *key == wanted) {
+            return Ok((Cow::Borrowed(*bytes), path));
         }
+        let message = format!("is missing; keys found: {}", keys.join(", "));
+        Err(report.refuse("secret-key-missing", &path, message))
     };
     let network = network_secret::network(&keys, &mut get, &mut budget, &mut report);
     (network.ok().map(HostSpec::with_network), report)

@@ -9,6 +9,7 @@ use crate::family::Family;
 use vocabulary::report::DocumentPath;
 
 /// One family of an interface.
+#[allow(clippy::struct_excessive_bools, reason = "settings that are independent of each other")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ip {
     /// Where addresses come from, besides the static ones.
@@ -70,7 +71,7 @@ impl Ip {
         self.automatic_routes && self.automatic_gateway
     }
 
-    /// Whether the network offers a default route of this family that is taken. DHCPv6 by itself knows no routers.
+    /// Whether the network offers a default route of this family that is taken. `DHCPv6` by itself knows no routers.
     pub(crate) fn learns_gateway(&self, family: Family) -> bool {
         self.takes_gateway() && (family == Family::V4 || self.method == Method::RouterAdvertisements)
     }

@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 use super::bridge;
 use super::compare::{self, SecondNetwork};
 use super::{SecondStepDocument, ShortName, Target};
-use crate::model::{Topology, from_nmstate};
+use crate::model::{Interface, Topology, from_nmstate};
 use crate::network::{self, ConvertedNetwork, engine};
 use crate::nmstate_document::{self as document, aliases, interfaces};
 use vocabulary::host::{HostSpec, NmstateDocument};
@@ -156,7 +156,7 @@ fn changed(document: &Mapping, change: impl Fn(&mut Mapping)) -> Mapping {
 
 /// Reports addresses in a document for all hosts, which would all get them.
 fn check_cluster(second: &SecondNetwork, hosts: usize, report: &mut Report) {
-    let addresses = second.topology.interfaces.iter().flat_map(|interface| interface.addresses());
+    let addresses = second.topology.interfaces.iter().flat_map(Interface::addresses);
     for address in addresses {
         let message = format!("is {}, and the document is for all hosts", address.network);
         if hosts > 1 {

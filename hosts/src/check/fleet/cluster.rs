@@ -3,7 +3,7 @@
 use ipnet::IpNet;
 
 use super::{CheckedHost, name_of};
-use crate::model::Address;
+use crate::model::{Address, Interface};
 use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report};
 
@@ -56,7 +56,7 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
 /// All addresses of a host's interfaces that come up.
 pub(super) fn own<'a>(host: &CheckedHost<'a>) -> impl Iterator<Item = &'a Address> {
     let interfaces = host.topology.interfaces.iter().filter(|interface| interface.active);
-    interfaces.flat_map(|interface| interface.addresses())
+    interfaces.flat_map(Interface::addresses)
 }
 
 /// Whether the network may give the host an address of a family.

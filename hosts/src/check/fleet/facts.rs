@@ -45,7 +45,7 @@ impl<'a> Facts<'a> {
 
     /// Whether one of its interfaces has an address.
     pub(super) fn has(&self, address: IpAddr) -> bool {
-        let mut own = self.host.topology.interfaces.iter().flat_map(|i| i.addresses());
+        let mut own = self.host.topology.interfaces.iter().flat_map(Interface::addresses);
         own.any(|own| own.network.addr() == address)
     }
 

@@ -202,7 +202,7 @@ const ROWS: &[Row] = &[
     read_as("bridge", "mac-address", Text(is_mac_of_profile, MAC)),
     is("bridge", "group-address", Text(is_group_address,
         "01:80:C2:00:00:00, or one from 01:80:C2:00:00:04 to 01:80:C2:00:00:0F")),
-    is("bridge", "group-forward-mask", Number(|mask| mask & 7 == 0,
+    is("bridge", "group-forward-mask", Number(|mask| mask.trailing_zeros() >= 3,
         "a mask without the bits 0, 1 and 2 (STP, pause frames, LACP)")),
     is("bridge", "multicast-hash-max", Number(|max| max & (max - 1) == 0, "a power of 2")),
     is("bridge", "vlan-protocol", OneOf(&["802.1Q", "802.1ad"])),

@@ -30,7 +30,7 @@ pub(in crate::input) struct Reading<'r> {
     pub(in crate::input) report: &'r mut Report,
 }
 
-impl<'r> Reading<'r> {
+impl Reading<'_> {
     /// The same with another report.
     pub(super) fn with_report<'s>(&'s mut self, report: &'s mut Report) -> Reading<'s> {
         Reading { scope: self.scope, secrets: self.secrets, tables: self.tables, budget: self.budget, report }

@@ -68,8 +68,11 @@ impl From<HostPart> for Found {
     }
 }
 
-/// Returns the supported versions of a kind of Kubernetes objects that describe hosts, and the variant for them.
-pub(super) fn object_kind(kind: &str) -> Option<(&'static [&'static str], fn(Object) -> HostDocument)> {
+/// The supported versions of a kind of Kubernetes objects that describe hosts, and the variant for them.
+type ObjectKind = (&'static [&'static str], fn(Object) -> HostDocument);
+
+/// Returns what dayone knows of a kind of Kubernetes objects that describe hosts.
+pub(super) fn object_kind(kind: &str) -> Option<ObjectKind> {
     Some(match kind {
         bare_metal_host::KIND => (bare_metal_host::API_VERSIONS, HostDocument::BareMetalHost),
         nmstate_config::KIND => (nmstate_config::API_VERSIONS, HostDocument::NmstateConfig),

@@ -28,13 +28,9 @@ impl Budget {
 
     /// Takes values and bytes out of the budget. It is an error if it has fewer.
     pub(super) fn take(&mut self, (values, bytes): (usize, usize)) -> Result<(), Problem> {
-        match (self.values.checked_sub(values), self.bytes.checked_sub(bytes)) {
-            (Some(values), Some(bytes)) => (self.values, self.bytes) = (values, bytes),
-            _ => {
-                self.ran_out = true;
-                return Err(Problem::too_much());
-            }
-        }
+        let left = self.values.checked_sub(values).zip(self.bytes.checked_sub(bytes));
+        self.ran_out |= left.is_none();
+        (self.values, self.bytes) = left.ok_or_else(Problem::too_much)?;
         Ok(())
     }
 

@@ -132,8 +132,8 @@ fn rule(text: &str, family: Family, path: DocumentPath) -> Rule {
             }
             "type" => rule.kind = words.next().and_then(route_kind).unwrap_or(RouteKind::Unicast),
             "fwmark" => {
-                let (mark, mask) = words.next().map(|mark| mark.split_once('/').unwrap_or((mark, ""))).unzip();
-                (rule.mark, rule.mask) = (mark.and_then(number), mask.and_then(number));
+                let (value, mask) = words.next().map(|mark| mark.split_once('/').unwrap_or((mark, ""))).unzip();
+                (rule.mark, rule.mask) = (value.and_then(number), mask.and_then(number));
             }
             other => rule.others.push(other.to_owned()),
         }

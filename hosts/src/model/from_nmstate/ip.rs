@@ -46,17 +46,17 @@ pub(super) fn read(entry: &Entry<'_>, family: Family, routed: bool) -> Ip {
         (false, false) => Method::Disabled,
     };
     let automatic = matches!(method, Method::Dhcp | Method::RouterAdvertisements);
-    let taken = |key| automatic && flag(ip, key) != Some(false);
-    let sends_hostname = taken("dhcp-send-hostname");
+    let takes = |key| automatic && flag(ip, key) != Some(false);
+    let sends_hostname = takes("dhcp-send-hostname");
     // nmstate drops the first where the document turns router advertisements off, and the second for IPv6.
     let automatic_metric = small(ip, "auto-route-metric").filter(|_| automatic && autoconf != Some(false));
     let prefix_metric = small(ip, "prefix-route-metric").filter(|_| !is_v6);
     let token = text(ip, "token").and_then(|token| token.parse().ok());
     Ip {
         addresses,
-        automatic_dns: taken("auto-dns"),
-        automatic_routes: taken("auto-routes"),
-        automatic_gateway: taken("auto-gateway"),
+        automatic_dns: takes("auto-dns"),
+        automatic_routes: takes("auto-routes"),
+        automatic_gateway: takes("auto-gateway"),
         metric: automatic_metric.or(prefix_metric),
         automatic_table: small(ip, "auto-route-table-id")
             .filter(|table| automatic && *table != 0)

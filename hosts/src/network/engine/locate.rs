@@ -106,9 +106,9 @@ fn at_mut<'a>(document: &'a mut Value, steps: &[Step<'_>]) -> Option<&'a mut Val
 
 /// The document without the part at `steps`.
 pub(super) fn without(document: &Value, steps: &[Step<'_>]) -> Value {
-    let Some((last, way)) = steps.split_last() else { return Value::Null };
+    let Some((end, way)) = steps.split_last() else { return Value::Null };
     let mut rest = document.clone();
-    match (last, at_mut(&mut rest, way)) {
+    match (end, at_mut(&mut rest, way)) {
         (Step::Key(key), Some(Value::Mapping(map))) => drop(map.shift_remove(*key)),
         (Step::Index(index), Some(Value::Sequence(list))) if *index < list.len() => drop(list.remove(*index)),
         _ => {}

@@ -16,12 +16,11 @@ pub(super) fn write(plan: &mut Plan<'_>, route: &Route, findings: &mut Findings<
             findings.refuse(at, "it is not an address of the destination's family");
         }
     }
-    let node = match interface {
-        Some(interface) => plan.needed(interface, &path.key("next-hop-interface"), findings),
-        None => {
-            settings.push(("Type", kind.name().to_owned()));
-            plan.loopback()
-        }
+    let node = if let Some(interface) = interface {
+        plan.needed(interface, &path.key("next-hop-interface"), findings)
+    } else {
+        settings.push(("Type", kind.name().to_owned()));
+        plan.loopback()
     };
     let Some(node) = node else { return };
     settings.extend(gateway.map(|gateway| ("Gateway", gateway.to_string())));
@@ -120,8 +119,8 @@ fn settings_of(rule: &Rule, findings: &mut Findings<'_>) -> Vec<Setting> {
         kind => settings.push(("Type", kind.name().to_owned())),
     }
     match (mark, mask) {
-        (Some(mark), Some(mask)) => settings.push(("FirewallMark", format!("{mark}/{mask}"))),
-        (Some(mark), None) => settings.push(("FirewallMark", mark.to_string())),
+        (Some(value), Some(mask)) => settings.push(("FirewallMark", format!("{value}/{mask}"))),
+        (Some(value), None) => settings.push(("FirewallMark", value.to_string())),
         (None, Some(_)) => findings.refuse(&path.key("fwmask"), "it needs fwmark as well"),
         (None, None) => {}
     }

@@ -122,7 +122,7 @@ fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
     }
     let separator = |cell: &&&str| cell.contains(';') || cell.contains('\t');
     if let ([cell], true) = (cells, cells.iter().any(|cell| separator(&cell))) {
-        return Err(format!("has one column, {}; columns are separated by commas", quoted(*cell)));
+        return Err(format!("has one column, {}; columns are separated by commas", quoted(cell)));
     }
     let mut seen = BTreeSet::new();
     for cell in cells {
@@ -130,7 +130,7 @@ fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
             return Err("has a column without a name".to_owned());
         }
         if !seen.insert(*cell) {
-            return Err(format!("has the column {} twice", quoted(*cell)));
+            return Err(format!("has the column {} twice", quoted(cell)));
         }
     }
     Ok(cells.iter().map(|cell| (*cell).to_owned()).collect())

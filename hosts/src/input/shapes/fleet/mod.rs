@@ -147,7 +147,7 @@ impl Fleet {
             Ok(members) => members.get("name").and_then(Value::as_str),
             Err(_) => row.name(),
         };
-        let host = name.map(|name| quoted(name));
+        let host = name.map(quoted);
         let label: Vec<&str> =
             host.as_deref().into_iter().chain([row.place.as_str()]).filter(|part| !part.is_empty()).collect();
         let object = format!("{KIND}/{}", self.object);

@@ -107,7 +107,7 @@ impl Inventory {
             }
         }
         match parents.iter().find(|(_, count)| **count > 0) {
-            Some((name, _)) => Err(format!("has the group {} inside itself", quoted(*name))),
+            Some((name, _)) => Err(format!("has the group {} inside itself", quoted(name))),
             None => Ok(depths),
         }
     }

@@ -136,3 +136,18 @@ fn interfaces_whose_profiles_share_a_name_have_their_own() {
     let names: Vec<&str> = topology.interfaces.iter().map(|interface| interface.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "e", "f"]);
 }
+
+/// The kernel takes it for no source.
+#[test]
+fn a_route_may_have_the_unspecified_source() {
+    let topology = topology(
+        "
+interfaces:
+- {name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]}}
+routes:
+  config:
+  - {destination: 203.0.113.0/24, next-hop-interface: eth0, next-hop-address: 192.0.2.1, source: 0.0.0.0}
+",
+    );
+    assert_eq!(topology.routes.len(), 1);
+}

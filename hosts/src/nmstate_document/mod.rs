@@ -78,7 +78,7 @@ pub(crate) fn is_true(value: Option<&Value>) -> bool {
     }
 }
 
-/// Whether the member at `key` is true; none, where there is none.
+/// Whether the member at `key` is true; `None` if there is no such member.
 pub(crate) fn flag(map: &Mapping, key: &str) -> Option<bool> {
     get(map, key).filter(|value| !value.is_null()).map(|value| is_true(Some(value)))
 }

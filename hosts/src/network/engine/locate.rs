@@ -95,7 +95,7 @@ pub(super) fn at<'a>(document: &'a Value, steps: &[Step<'_>]) -> Option<&'a Valu
     })
 }
 
-/// What stands at the end of `steps`, to be changed.
+/// The value at the end of `steps`, to change it.
 fn at_mut<'a>(document: &'a mut Value, steps: &[Step<'_>]) -> Option<&'a mut Value> {
     steps.iter().try_fold(document, |value, step| match (step, value) {
         (Step::Key(key), Value::Mapping(map)) => map.get_mut(*key),

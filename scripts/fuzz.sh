@@ -90,10 +90,10 @@ seed_minimal_iso() {
 }
 
 seed_fat() {
-  local kind
+  local kind layout
   for kind in "-F12 64" "-F12 -s4 320" "-F16 -s1 -r32 2200"; do
-    read -r -a options <<< "$kind"
-    mkfs.fat "${options[@]:0:${#options[@]}-1}" -C "$1/${kind// /}" "${options[-1]}" > /dev/null
+    read -r -a layout <<< "$kind"
+    mkfs.fat "${layout[@]:0:${#layout[@]}-1}" -C "$1/${kind// /}" "${layout[-1]}" > /dev/null
     mmd -i "$1/${kind// /}" ::EFI
     mcopy -i "$1/${kind// /}" fixtures/INDEX.md "::EFI/a long name.cfg"
     mcopy -i "$1/${kind// /}" rustfmt.toml ::GRUB.CFG

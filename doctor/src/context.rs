@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use imagelib::digest::Digest;
+use parking_lot::Mutex;
 
 use super::http::{Answer, Connection, Connector, Request, RequestError, SMALL_BODY, Session};
 
@@ -68,7 +69,7 @@ struct BlockDigests(Mutex<BTreeMap<u64, Digest>>);
 
 impl BlockDigests {
     fn record(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
-        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = self.0.lock();
         let first = offset.next_multiple_of(BLOCK);
         let skipped = usize::try_from(first - offset).unwrap_or(usize::MAX);
         let block = usize::try_from(BLOCK).unwrap_or(usize::MAX);

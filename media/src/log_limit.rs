@@ -1,7 +1,8 @@
 //! Rate limits for log lines that any client on the network can cause.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// The period of the rate limit.
 const WINDOW: Duration = Duration::from_mins(1);
@@ -32,7 +33,7 @@ impl LogLimit {
     }
 
     fn admit_at(&self, now: Instant) -> Option<u64> {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = self.0.lock();
         if window.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
             window.since = Some(now);
             window.lines = 0;

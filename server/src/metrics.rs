@@ -5,53 +5,31 @@ use std::time::{Duration, SystemTime};
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 /// Upper bounds of a build's duration: usually milliseconds, and seconds if a disk has problems.
 const BUILD_SECONDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0];
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ApiRequest {
-    method: String,
-    route: String,
-    status: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Base {
-    base: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Reason {
-    reason: &'static str,
-}
 
 /// All metrics of the process.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    api_requests: Family<ApiRequest, Counter>,
+    api_requests: Family<[(&'static str, String); 3], Counter>,
     builds: Histogram,
-    build_errors: Family<Reason, Counter>,
+    build_errors: Family<[(&'static str, &'static str); 1], Counter>,
     images: Gauge,
-    bases: Family<Base, Gauge>,
+    bases: Family<[(&'static str, String); 1], Gauge>,
 }
 
 impl Metrics {
-    /// Makes the metrics; `planes` adds those of other parts of the process.
-    pub fn new(planes: impl FnOnce(&mut Registry)) -> Self {
+    /// Makes the metrics; `planes` adds those of other parts of the process, and what it returns is returned.
+    pub fn new<T>(planes: impl FnOnce(&mut Registry) -> T) -> (Self, T) {
         let mut registry = Registry::default();
-        let api_requests = Family::default();
-        let builds = Histogram::new(BUILD_SECONDS);
-        let build_errors = Family::default();
-        let images = Gauge::default();
-        let bases = Family::default();
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         // This metric has the usual name, without our prefix.
         registry.register_with_unit(
@@ -61,18 +39,14 @@ impl Metrics {
             ConstGauge::new(started.as_secs_f64()),
         );
         let ours = registry.sub_registry_with_prefix("dayone");
-        ours.register("api_requests", "Requests to the API", Family::clone(&api_requests));
-        ours.register_with_unit(
-            "build_duration",
-            "Time from the arrival of a request for an image to its answer",
-            Unit::Seconds,
-            builds.clone(),
-        );
-        ours.register("build_errors", "Refused requests for images, by kind of problem", Family::clone(&build_errors));
-        ours.register("images", "Published images", images.clone());
-        ours.register("base_available", "Whether a base is available (1) or not (0)", Family::clone(&bases));
-        planes(ours);
-        Self { registry, api_requests, builds, build_errors, images, bases }
+        let duration = "Time from the arrival of a request for an image to its answer";
+        let api_requests = registered(ours, "api_requests", "Requests to the API");
+        let builds = registered_seconds(ours, "build_duration", duration, BUILD_SECONDS);
+        let build_errors = registered(ours, "build_errors", "Refused requests for images, by kind of problem");
+        let images = registered(ours, "images", "Published images");
+        let bases = registered(ours, "base_available", "Whether a base is available (1) or not (0)");
+        let planes = planes(ours);
+        (Self { registry, api_requests, builds, build_errors, images, bases }, planes)
     }
 
     /// Counts an answer of the API.
@@ -90,7 +64,8 @@ impl Metrics {
         } else {
             "other".to_owned()
         };
-        self.api_requests.get_or_create(&ApiRequest { method, route: route.to_owned(), status }).inc();
+        let labels = [("method", method), ("route", route.to_owned()), ("status", status.to_owned())];
+        self.api_requests.get_or_create(&labels).inc();
     }
 
     /// Counts an image that was made or found in this time.
@@ -100,7 +75,7 @@ impl Metrics {
 
     /// Counts a refused request for an image.
     pub fn build_refused(&self, reason: &'static str) {
-        self.build_errors.get_or_create(&Reason { reason }).inc();
+        self.build_errors.get_or_create(&[("reason", reason)]).inc();
     }
 
     /// Answers with all metrics as text, with the current values of the gauges.
@@ -109,11 +84,30 @@ impl Metrics {
         // A base that is no longer configured has no gauge.
         self.bases.clear();
         for (base, available) in bases {
-            self.bases.get_or_create(&Base { base: base.to_owned() }).set(available.into());
+            self.bases.get_or_create(&[("base", base.to_owned())]).set(available.into());
         }
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = text::encode(&mut text, &self.registry);
         ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
     }
+}
+
+/// Makes a metric, and registers it.
+pub fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Makes a histogram of seconds with these upper bounds, and registers it.
+pub fn registered_seconds<const N: usize>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+    bounds: [f64; N],
+) -> Histogram {
+    let histogram = Histogram::new(bounds);
+    registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+    histogram
 }

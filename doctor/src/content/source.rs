@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use imagelib::source::Source;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::context::Context;
@@ -39,7 +40,7 @@ impl RangeSource {
     }
 
     fn window(&self, number: u64) -> io::Result<Bytes> {
-        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fetched = self.fetched.lock();
         if let Some(window) = fetched.windows.get(&number) {
             return Ok(window.clone());
         }

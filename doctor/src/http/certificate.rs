@@ -1,8 +1,9 @@
 //! Verifies the server's certificate, and accepts it even if it is bad, so that a bad certificate does not hide all
 //! other findings.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -74,7 +75,7 @@ impl RecordingVerifier {
 
     /// What is wrong with the certificate of the last handshake.
     pub(super) fn error(&self) -> Option<Error> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.error.lock().clone()
     }
 }
 
@@ -94,7 +95,7 @@ impl ServerCertVerifier for RecordingVerifier {
                 verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map(drop)
             }
         };
-        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = verified.err();
+        *self.error.lock() = verified.err();
         Ok(ServerCertVerified::assertion())
     }
 

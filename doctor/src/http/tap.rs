@@ -2,9 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How many bytes are kept, enough for the head of an answer.
@@ -17,12 +18,12 @@ pub(super) struct First(Arc<Mutex<Vec<u8>>>);
 impl First {
     /// Whether it contains these bytes.
     pub(super) fn contains(&self, wanted: &[u8]) -> bool {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.0.lock();
         bytes.windows(wanted.len()).any(|window| window == wanted)
     }
 
     fn add(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let room = KEPT.saturating_sub(kept.len()).min(bytes.len());
         kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
     }

@@ -1,15 +1,9 @@
 //! Counters of a listener.
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Reason {
-    reason: &'static str,
-}
 
 /// Why dayone closed a connection before it served a request on it.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +24,7 @@ pub(super) enum Closed {
 #[derive(Debug, Clone, Default)]
 pub struct ListenMetrics {
     open: Gauge,
-    closed: Family<Reason, Counter>,
+    closed: Family<[(&'static str, &'static str); 1], Counter>,
     malformed: Counter,
 }
 
@@ -59,7 +53,7 @@ impl ListenMetrics {
             Closed::Handshake => "tls-handshake",
             Closed::HandshakeTimeout => "tls-handshake-timeout",
         };
-        self.closed.get_or_create(&Reason { reason }).inc();
+        self.closed.get_or_create(&[("reason", reason)]).inc();
     }
 
     pub(super) fn malformed(&self) {

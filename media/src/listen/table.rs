@@ -7,10 +7,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
 use super::queue::{LONG_QUEUES, SendQueue};
@@ -73,7 +74,7 @@ impl ConnectionTable {
     /// sixteenth.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
         let address = address.to_canonical();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let open = state.addresses.get(&address).map_or(0, |known| known.open);
         let most = self.per_address.saturating_add((self.per_address / 16).max(1));
         if open >= self.per_address && (open >= most || !state.evict_from(address)) {
@@ -87,10 +88,6 @@ impl ConnectionTable {
         known.pending.insert(number, Arc::clone(&standing));
         state.pending.insert(number, address);
         Some(Admission { table: Arc::clone(self), number, address, standing })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,7 +137,7 @@ impl State {
 impl Admission {
     /// Evicts the oldest pending connection that is older than this one. Returns false if there is none.
     pub(super) fn make_room(&self) -> bool {
-        let mut state = self.table.lock();
+        let mut state = self.table.state.lock();
         let mut busy = Vec::new();
         let found = loop {
             let oldest = state.pending.pop_first();
@@ -179,7 +176,7 @@ impl Admission {
                 return;
             }
             // Its request arrived in the same moment, so it stays, and may be evicted later.
-            let mut state = self.table.lock();
+            let mut state = self.table.state.lock();
             if let Some(known) = state.addresses.get_mut(&self.address) {
                 known.pending.insert(self.number, Arc::clone(&self.standing));
                 state.pending.insert(self.number, self.address);
@@ -190,7 +187,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        let mut state = self.table.lock();
+        let mut state = self.table.state.lock();
         state.pending.remove(&self.number);
         if let Some(known) = state.addresses.get_mut(&self.address) {
             known.pending.remove(&self.number);
@@ -296,7 +293,7 @@ mod tests {
         drop(request);
         assert!(new.make_room() && is_evicted(&old).await);
         drop((old, last, new));
-        assert!(table.lock().addresses.is_empty() && table.lock().pending.is_empty());
+        assert!(table.state.lock().addresses.is_empty() && table.state.lock().pending.is_empty());
     }
 
     #[tokio::test]

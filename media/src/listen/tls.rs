@@ -4,9 +4,10 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
 use rustls_pki_types::pem::PemObject as _;
@@ -76,7 +77,7 @@ impl Tls {
     /// An acceptor with the last usable content of the files. Checks from time to time whether they have changed, on
     /// another thread, because their file system may be slow.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let mut loaded = self.0.loaded();
+        let mut loaded = self.0.loaded.lock();
         if loaded.checked.elapsed() >= RELOAD && !loaded.is_checking {
             loaded.is_checking = true;
             let files = Arc::clone(&self.0);
@@ -89,9 +90,9 @@ impl Tls {
 impl Files {
     fn reload(&self) {
         let modified = [modified(&self.certificate), modified(&self.key)];
-        let known = self.loaded().modified;
+        let known = self.loaded.lock().modified;
         let read = (modified != known).then(|| load(&self.certificate, &self.key));
-        let mut loaded = self.loaded();
+        let mut loaded = self.loaded.lock();
         loaded.checked = Instant::now();
         loaded.is_checking = false;
         match read {
@@ -106,10 +107,6 @@ impl Files {
             }
             None => {}
         }
-    }
-
-    fn loaded(&self) -> MutexGuard<'_, Loaded> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,9 +156,9 @@ mod tests {
 
     /// The configuration in use after the next check of the files.
     fn in_use(tls: &Tls) -> Arc<ServerConfig> {
-        tls.0.loaded().checked = Instant::now().checked_sub(RELOAD).unwrap();
+        tls.0.loaded.lock().checked = Instant::now().checked_sub(RELOAD).unwrap();
         drop(tls.acceptor());
-        while tls.0.loaded().is_checking {
+        while tls.0.loaded.lock().is_checking {
             std::thread::yield_now();
         }
         Arc::clone(tls.acceptor().config())

@@ -1,7 +1,6 @@
 //! Counters of the media plane.
 
 use http::StatusCode;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -9,23 +8,12 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::path::Target;
 
-/// The label of requests. The plane uses few status codes, so the exact code costs no more than its class.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Status {
-    code: u16,
-}
-
-/// What a request that found nothing was for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Unknown {
-    kind: &'static str,
-}
-
 /// Counters of the media plane. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct MediaMetrics {
-    requests: Family<Status, Counter>,
-    unknown: Family<Unknown, Counter>,
+    // The plane uses few status codes, so the exact code costs no more than its class.
+    requests: Family<[(&'static str, u16); 1], Counter>,
+    unknown: Family<[(&'static str, &'static str); 1], Counter>,
     bytes: Counter,
     cold_reads: Counter,
     active: Gauge,
@@ -50,7 +38,7 @@ impl MediaMetrics {
     }
 
     pub(super) fn request(&self, status: StatusCode) {
-        self.requests.get_or_create(&Status { code: status.as_u16() }).inc();
+        self.requests.get_or_create(&[("code", status.as_u16())]).inc();
     }
 
     pub(super) fn unknown(&self, target: Option<Target<'_>>) {
@@ -59,7 +47,7 @@ impl MediaMetrics {
             Some(Target::CallHome { .. }) => "call-home",
             None => "path",
         };
-        self.unknown.get_or_create(&Unknown { kind }).inc();
+        self.unknown.get_or_create(&[("kind", kind)]).inc();
     }
 
     pub(super) fn cold_read(&self) {

@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
+
+use parking_lot::Mutex;
 
 use super::clients::{Clients, Request};
 use super::ranges::Ranges;
@@ -34,7 +36,7 @@ impl FileReading {
     /// Records a request. The recorder then records what is sent in answer to it.
     pub fn request(self: &Arc<Self>, request: &Request<'_>) -> Recorder {
         let begun = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.clients.request(request, Time(SystemTime::now()));
         state.open += 1;
         drop(state);
@@ -43,16 +45,12 @@ impl FileReading {
 
     /// Begins a new record. Current answers are still recorded.
     pub(super) fn restart(&self) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         *state = State { open: state.open, ..State::default() };
     }
 
     pub(super) fn state(&self) -> State {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 
@@ -68,7 +66,7 @@ impl Recorder {
     /// Records that these bytes of the file were passed to the connection.
     pub fn sent(&self, range: &Range<u64>) {
         let (now, bytes) = (Instant::now(), range.end.saturating_sub(range.start));
-        let mut state = self.file.lock();
+        let mut state = self.file.0.lock();
         state.ranges.add(range.clone());
         state.recent.add(range);
         state.sent = state.sent.saturating_add(bytes);
@@ -84,7 +82,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let mut state = self.file.lock();
+        let mut state = self.file.0.lock();
         state.open = state.open.saturating_sub(1);
     }
 }

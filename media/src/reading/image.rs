@@ -1,8 +1,10 @@
 //! Records what was read from an image.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
+
+use parking_lot::Mutex;
 
 use super::file::FileReading;
 use super::snapshot::{FileSnapshot, ReadingSnapshot};
@@ -37,19 +39,19 @@ impl Default for ImageReading {
 impl ImageReading {
     /// The record of a file.
     pub fn file(&self, name: &'static str) -> Arc<FileReading> {
-        Arc::clone(self.lock().files.entry(name).or_default())
+        Arc::clone(self.0.lock().files.entry(name).or_default())
     }
 
     /// Begins a new record, because a boot begins.
     pub fn restart(&self) {
-        let mut record = self.lock();
+        let mut record = self.0.lock();
         record.since = SystemTime::now();
         record.files.values().for_each(|file| file.restart());
     }
 
     /// Takes a snapshot of the files with these names and sizes.
     pub fn snapshot(&self, files: impl IntoIterator<Item = (&'static str, u64)>) -> ReadingSnapshot {
-        let record = self.lock();
+        let record = self.0.lock();
         let (now, time) = (Instant::now(), SystemTime::now());
         let files = files.into_iter().map(|(name, size)| {
             let state = record.files.get(name).map(|file| file.state()).unwrap_or_default();
@@ -60,7 +62,7 @@ impl ImageReading {
 
     /// What was read from a file since `moment`, or at any time.
     pub fn since(&self, name: &str, moment: Option<Instant>) -> Since {
-        let Some(state) = self.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
+        let Some(state) = self.0.lock().files.get(name).map(|file| file.state()) else { return Since::Nothing };
         let is_later = |then: Option<Instant>| then.is_some_and(|then| moment.is_none_or(|moment| then >= moment));
         if is_later(state.latest_request) {
             Since::Asked
@@ -69,10 +71,6 @@ impl ImageReading {
         } else {
             Since::Nothing
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

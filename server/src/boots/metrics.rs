@@ -1,6 +1,5 @@
 //! Metrics of boots. No label names a host.
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -9,49 +8,32 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::record::{BootRecord, BootState};
 use super::step::{Step, StepRecord, StepState};
+use crate::metrics::registered;
 
 /// Buckets for the duration of a step: from a single request to a host that tests its memory.
 const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1200.0, 1800.0, 3600.0];
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
-    outcome: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StepLabel {
-    step: String,
-    state: String,
-}
-
 /// Metrics of boots. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct BootMetrics {
-    outcomes: Family<Outcome, Counter>,
-    steps: Family<StepLabel, Histogram>,
+    outcomes: Family<[(&'static str, String); 1], Counter>,
+    steps: Family<[(&'static str, String); 2], Histogram>,
     queued: Gauge,
     running: Gauge,
 }
 
-impl Default for BootMetrics {
-    fn default() -> Self {
-        Self {
-            outcomes: Family::default(),
-            steps: Family::new_with_constructor(|| Histogram::new(SECONDS)),
-            queued: Gauge::default(),
-            running: Gauge::default(),
-        }
-    }
-}
-
 impl BootMetrics {
-    /// Registers the metrics with an exporter.
-    pub fn register(&self, registry: &mut Registry) {
-        registry.register("boots", "Boots that have ended, by outcome", self.outcomes.clone());
-        registry.register("boots_queued", "Boots that wait for others to end", self.queued.clone());
-        registry.register("boots_running", "Running boots", self.running.clone());
+    /// Makes the metrics, and registers them with an exporter.
+    pub fn new(registry: &mut Registry) -> Self {
+        let steps: Family<_, _> = Family::new_with_constructor(|| Histogram::new(SECONDS));
         let duration = "How long the steps of boots took";
-        registry.register_with_unit("boot_step_duration", duration, Unit::Seconds, self.steps.clone());
+        registry.register_with_unit("boot_step_duration", duration, Unit::Seconds, steps.clone());
+        Self {
+            outcomes: registered(registry, "boots", "Boots that have ended, by outcome"),
+            steps,
+            queued: registered(registry, "boots_queued", "Boots that wait for others to end"),
+            running: registered(registry, "boots_running", "Running boots"),
+        }
     }
 
     /// Updates the metrics for a change of a record.
@@ -64,7 +46,7 @@ impl BootMetrics {
         let ended =
             matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
         if old.state != new.state && ended {
-            self.outcomes.get_or_create(&Outcome { outcome: new.state.to_string() }).inc();
+            self.outcomes.get_or_create(&[("outcome", new.state.to_string())]).inc();
         }
     }
 
@@ -80,8 +62,8 @@ impl BootMetrics {
         let ended = matches!(record.state, StepState::Done | StepState::Failed | StepState::Unknown);
         // The image is published before the boot exists.
         if let (true, Some(started), Some(end)) = (ended && record.step != Step::Image, record.started, record.ended) {
-            let label = StepLabel { step: record.step.to_string(), state: record.state.to_string() };
-            self.steps.get_or_create(&label).observe(started.until(end).as_secs_f64());
+            let labels = [("step", record.step.to_string()), ("state", record.state.to_string())];
+            self.steps.get_or_create(&labels).observe(started.until(end).as_secs_f64());
         }
     }
 }

@@ -2,42 +2,36 @@
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Registry;
 
 use super::{BuildError, PublishedImage};
+use crate::metrics::{registered, registered_seconds};
 
 /// Buckets for the duration of a build: a usual host, hundreds of interfaces, a busy machine.
 const SECONDS: [f64; 8] = [0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1.0, 10.0];
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Outcome {
-    result: &'static str,
-}
-
 /// Metrics of hosts' images. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct HostImageMetrics {
-    builds: Family<Outcome, Counter>,
+    builds: Family<[(&'static str, &'static str); 1], Counter>,
     duration: Histogram,
 }
 
-impl Default for HostImageMetrics {
-    fn default() -> Self {
-        Self { builds: Family::default(), duration: Histogram::new(SECONDS) }
-    }
-}
-
 impl HostImageMetrics {
-    /// Registers the metrics with an exporter.
-    pub fn register(&self, registry: &mut Registry) {
+    /// Makes metrics that nobody exports.
+    pub fn unexported() -> Self {
+        Self::new(&mut Registry::default())
+    }
+
+    /// Makes the metrics, and registers them with an exporter.
+    pub fn new(registry: &mut Registry) -> Self {
         let registry = registry.sub_registry_with_prefix("host_image");
-        registry.register("builds", "Requests for images, by result", self.builds.clone());
-        let duration = "How long building an image from network data took";
-        registry.register_with_unit("build_duration", duration, Unit::Seconds, self.duration.clone());
+        let builds = registered(registry, "builds", "Requests for images, by result");
+        let help = "How long building an image from network data took";
+        Self { builds, duration: registered_seconds(registry, "build_duration", help, SECONDS) }
     }
 
     pub(super) fn built(&self, outcome: &Result<PublishedImage, BuildError>, duration: Duration) {
@@ -47,7 +41,7 @@ impl HostImageMetrics {
             Err(BuildError::NotReady(_) | BuildError::Kept(_)) => "not_ready",
             Err(BuildError::Other(_)) => "error",
         };
-        self.builds.get_or_create(&Outcome { result }).inc();
+        self.builds.get_or_create(&[("result", result)]).inc();
         self.duration.observe(duration.as_secs_f64());
     }
 }

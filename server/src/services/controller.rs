@@ -143,13 +143,10 @@ impl ControllerServer {
     /// the API server, for which it waits without a limit.
     pub async fn start(config: ControllerConfig) -> Result<Self, StartError> {
         let (media_metrics, listen_metrics) = (MediaMetrics::default(), ListenMetrics::default());
-        let image_metrics = HostImageMetrics::default();
-        let controller_metrics = KubernetesMetrics::default();
-        let metrics = Metrics::new(|registry| {
+        let (metrics, (image_metrics, controller_metrics)) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
-            image_metrics.register(registry);
-            controller_metrics.register(registry);
+            (HostImageMetrics::new(registry), KubernetesMetrics::new(registry))
         });
         let stage = RwLock::new(Stage::Starting("reading the key for images' URLs from the API server"));
         let status = Arc::new(ControllerStatus { metrics, stage });

@@ -92,13 +92,13 @@ impl Server {
 
         let stopping = CancellationToken::new();
         let media_metrics = MediaMetrics::default();
-        let boot_metrics = BootMetrics::default();
-        let metrics = Arc::new(Metrics::new(|registry| {
+        let (metrics, boot_metrics) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
             api_metrics.register(registry, "api");
-            boot_metrics.register(registry);
-        }));
+            BootMetrics::new(registry)
+        });
+        let metrics = Arc::new(metrics);
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
         let boots = Boots::start(
             Arc::clone(&store),

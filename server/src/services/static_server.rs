@@ -50,7 +50,7 @@ impl StaticServer {
             let settings =
                 InMemory { digests: cache_dir, replicated: false, ..InMemory::new(key, url, UrlForm::Named) };
             let store = Arc::new(Store::in_memory(settings)?);
-            publish(&HostImages::open(Arc::clone(&store), environment, HostImageMetrics::default()), &nmstate_dir)?;
+            publish(&HostImages::open(Arc::clone(&store), environment, HostImageMetrics::unexported()), &nmstate_dir)?;
             Ok::<_, StartError>(store)
         };
         let store = tokio::task::spawn_blocking(publishing).await??;

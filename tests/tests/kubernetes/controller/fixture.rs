@@ -261,7 +261,7 @@ impl Running {
                 concurrency: 8,
                 images: Arc::clone(&images) as Arc<dyn ImageProvider>,
                 leadership,
-                metrics: KubernetesMetrics::default(),
+                metrics: KubernetesMetrics::unexported(),
             })
         });
         Self { runtime, images, controller: Some(controller) }

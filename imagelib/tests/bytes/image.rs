@@ -94,7 +94,7 @@ fn an_iso_carries_keyfiles_ignition_and_kernel_arguments_and_keeps_its_length() 
 }
 
 #[test]
-fn what_is_embedded_is_shown_by_digest_only() {
+fn embedded_files_are_listed_by_digest_only() {
     let iso = base_iso("coreos.iso.xz");
     let (base, identity) = (Base::probe(&(Role::Iso, &iso)).unwrap(), identity(Role::Iso, &iso));
     let image = Image::plan(&recipe(identity, Format::Iso), &base, identity).unwrap();

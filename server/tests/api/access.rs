@@ -16,7 +16,7 @@ async fn with_token() -> Dayone {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_but_health() {
+async fn only_health_answers_without_a_token() {
     let dayone = with_token().await;
     for path in ["/healthz", "/readyz"] {
         assert_eq!(Answer::of(dayone.get(path)).await.status, 200);

@@ -82,7 +82,7 @@ async fn delete(dayone: &Dayone, boot: &Value, query: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_bmc_has_one_boot_and_others_wait_for_their_turn() {
+async fn boots_of_one_bmc_run_one_after_another() {
     let (one, two) = (Silent::new(), Silent::new());
     let dayone = start(Place::new(), BootSettings { at_once: 1, ..BootSettings::default() }).await;
     let fleet = host("worker-0", &one.url()) + &host("worker-1", &two.url());
@@ -125,7 +125,7 @@ async fn a_bmc_has_one_boot_and_others_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn records_hold_no_password_and_a_restart_goes_on_from_them() {
+async fn boots_resume_after_a_restart_and_records_hold_no_password() {
     let bmc = Silent::new();
     let dayone = start(Place::new(), BootSettings::default()).await;
     let boot = begin(&dayone, &host("worker-0", &bmc.url())).await.remove(0);
@@ -148,7 +148,7 @@ async fn records_hold_no_password_and_a_restart_goes_on_from_them() {
 }
 
 #[tokio::test]
-async fn bmcs_are_where_they_may_be_and_credentials_where_they_are_kept() {
+async fn bmc_addresses_and_credentials_come_from_allowed_places() {
     let bmc = Silent::new();
     let place = Place::new();
     let kept = place.path("credentials");
@@ -215,7 +215,7 @@ fn shows_a_password(directory: &Path) -> bool {
 }
 
 #[tokio::test]
-async fn an_image_that_is_there_is_booted_and_what_is_no_medium_is_not() {
+async fn an_existing_image_is_booted_unless_it_is_no_medium() {
     let bmc = Silent::new();
     let dayone = start(Place::new(), BootSettings::default()).await;
     let image = |query: &str| {
@@ -273,7 +273,7 @@ async fn an_image_that_is_there_is_booted_and_what_is_no_medium_is_not() {
 }
 
 #[tokio::test]
-async fn of_several_hosts_each_is_booted_or_none() {
+async fn several_hosts_are_all_booted_or_none() {
     let (one, two) = (Silent::new(), Silent::new());
     let dayone = start(Place::new(), BootSettings::default()).await;
     let fleet = host("worker-0", &one.url()) + &host("worker-1", &two.url());
@@ -293,7 +293,7 @@ async fn of_several_hosts_each_is_booted_or_none() {
 }
 
 #[tokio::test]
-async fn an_order_that_is_refused_halfway_leaves_no_image_behind() {
+async fn a_request_refused_halfway_leaves_no_image() {
     let (one, two) = (Silent::new(), Silent::new());
     let dayone = start(Place::new(), BootSettings::default()).await;
     let fleet = host("worker-0", &one.url()) + &host("worker-1", &two.url());

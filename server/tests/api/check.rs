@@ -49,7 +49,7 @@ async fn one_of_several_hosts_can_be_checked() {
 }
 
 #[tokio::test]
-async fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
+async fn documents_are_checked_for_the_named_release_or_that_of_a_base() {
     let dayone = Dayone::start().await;
     let documents = NMSTATE.replace("    enabled: true\n", "    enabled: true\n    forwarding: true\n");
     let check = async |query: &str| Answer::of(dayone.post(&format!("/v1/check{query}"), documents.clone())).await;

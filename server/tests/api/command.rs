@@ -36,7 +36,7 @@ fn wait(mut child: Child) -> ExitStatus {
 }
 
 #[test]
-fn wrong_settings_end_with_2_and_say_what_to_do() {
+fn wrong_settings_exit_with_2_and_advice() {
     let place = Place::new();
     let file = |name: &str, text: &str| fs::write(place.path(name), text).unwrap();
     file("unknown.yaml", "data-dir: data\n\nmedia-uri: http://192.0.2.1\n");
@@ -138,7 +138,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn a_hang_up_has_the_tokens_read_again_and_ends_nothing() {
+fn sighup_reloads_the_tokens_and_ends_nothing() {
     let place = Place::new();
     let tokens = |text: &str, mode| {
         fs::write(place.path("tokens"), text).unwrap();
@@ -180,7 +180,7 @@ fn a_hang_up_has_the_tokens_read_again_and_ends_nothing() {
 }
 
 #[test]
-fn a_hang_up_does_not_end_the_static_server() {
+fn sighup_does_not_end_the_static_server() {
     let place = Place::new();
     fs::create_dir(place.path("nmstate")).unwrap();
     fs::write(place.path("nmstate/worker-0.yaml"), super::support::NMSTATE).unwrap();

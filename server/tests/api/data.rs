@@ -16,7 +16,7 @@ fn nmstate() -> Value {
 }
 
 #[tokio::test]
-async fn a_drive_is_made_served_and_survives_a_restart() {
+async fn a_drive_is_created_served_and_survives_a_restart() {
     let dayone = Dayone::start().await;
     let mac = "type: ethernet\n      identifier: mac-address\n      mac-address: 52:54:00:00:00:01";
     let host = bare_metal_host("worker-0").replace("type: ethernet", mac);
@@ -55,7 +55,7 @@ async fn a_drive_is_made_served_and_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn one_order_in_many_forms_is_one_drive() {
+async fn equal_requests_in_other_forms_give_the_same_drive() {
     let dayone = Dayone::start().await;
     let image = Answer::of(dayone.post(ORDER, with_mac())).await.ok();
     let drive = json!({"kind": "config-2"});
@@ -74,7 +74,7 @@ async fn one_order_in_many_forms_is_one_drive() {
 }
 
 #[tokio::test]
-async fn what_is_on_a_drive_is_shown_by_digest_only() {
+async fn files_of_a_drive_are_listed_by_digest_only() {
     let dayone = Dayone::start().await;
     // "#!/bin/sh\n# hunter2\n"
     let user_data = "IyEvYmluL3NoCiMgaHVudGVyMgo=";
@@ -107,7 +107,7 @@ async fn what_is_on_a_drive_is_shown_by_digest_only() {
 }
 
 #[tokio::test]
-async fn bad_orders_of_drives_say_what_is_bad() {
+async fn invalid_drive_requests_name_the_error() {
     let dayone = Dayone::start().await;
     for (path, kind, reason) in [
         ("/v1/images?format=data", "wrong-parameter", "config-2, cidata or combustion"),

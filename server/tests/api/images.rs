@@ -8,7 +8,7 @@ use super::support::{Answer, Dayone, NMSTATE, bare_metal_host};
 const ORDER: &str = "/v1/images?base=coreos&hostname=worker-0";
 
 #[tokio::test]
-async fn an_image_is_made_once_and_then_found() {
+async fn a_repeated_request_finds_the_image() {
     let dayone = Dayone::start().await;
     let created = Answer::of(dayone.post(ORDER, NMSTATE)).await;
     assert_eq!(created.status, 201);
@@ -34,7 +34,7 @@ async fn an_image_is_made_once_and_then_found() {
 }
 
 #[tokio::test]
-async fn what_the_bmc_gets_is_what_was_promised() {
+async fn the_bmc_gets_the_promised_bytes() {
     let dayone = Dayone::start().await;
     for order in [ORDER, "/v1/images?base=coreos&format=initrd", "/v1/images?base=ipa&format=initrd"] {
         let image = Answer::of(dayone.post(order, NMSTATE)).await.ok();
@@ -138,7 +138,7 @@ async fn lists_come_in_pages_and_without_urls() {
 }
 
 #[tokio::test]
-async fn what_is_embedded_is_shown_by_digest_only() {
+async fn embedded_files_are_listed_by_digest_only() {
     let dayone = Dayone::start().await;
     let order = json!({"base": "coreos", "documents": NMSTATE, "hostname": "worker-0",
         "files": [{"path": "/etc/secret", "contents": "aHVudGVyMg=="}]});

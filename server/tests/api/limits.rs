@@ -30,7 +30,7 @@ async fn raw(dayone: &Dayone, request: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_length_that_is_claimed_is_not_waited_for() {
+async fn a_claimed_length_is_not_waited_for() {
     let dayone = Dayone::start().await;
     let head = "POST /v1/images?base=coreos HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/yaml\r\n";
     let answer = raw(&dayone, &format!("{head}Content-Length: 99999999999\r\n\r\n")).await;

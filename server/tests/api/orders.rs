@@ -11,7 +11,7 @@ fn nmstate() -> Value {
 }
 
 #[tokio::test]
-async fn one_order_in_many_forms_is_one_image() {
+async fn equal_requests_in_other_forms_give_the_same_image() {
     let dayone = Dayone::start().await;
     let image = Answer::of(dayone.post(ORDER, NMSTATE)).await.ok();
     let requests = [
@@ -34,7 +34,7 @@ async fn one_order_in_many_forms_is_one_image() {
 }
 
 #[tokio::test]
-async fn everything_that_can_be_ordered_changes_the_image() {
+async fn every_option_changes_the_image() {
     let dayone = Dayone::start().await;
     let orders = [
         json!({}),
@@ -73,7 +73,7 @@ async fn everything_that_can_be_ordered_changes_the_image() {
 }
 
 #[tokio::test]
-async fn an_image_for_network_boot_comes_with_all_it_takes() {
+async fn an_image_for_network_boot_lists_all_its_files() {
     let dayone = Dayone::start().await;
     let image = Answer::of(dayone.post("/v1/images?base=coreos&format=initrd", NMSTATE)).await.ok();
     let names: Vec<&String> = image["files"].as_object().unwrap().keys().collect();
@@ -87,7 +87,7 @@ async fn an_image_for_network_boot_comes_with_all_it_takes() {
 }
 
 #[tokio::test]
-async fn of_several_hosts_one_is_named() {
+async fn one_of_several_hosts_is_selected() {
     let dayone = Dayone::start().await;
     let documents = format!("{}---\n{}", bare_metal_host("worker-0"), bare_metal_host("worker-1"));
     let problem = Answer::of(dayone.post(ORDER, &*documents)).await;
@@ -108,7 +108,7 @@ async fn of_several_hosts_one_is_named() {
 }
 
 #[tokio::test]
-async fn bad_requests_say_what_is_bad() {
+async fn invalid_requests_name_the_error() {
     let dayone = Dayone::start().await;
     let query = [
         ("/v1/images", "wrong-parameter", "base"),
@@ -204,7 +204,7 @@ fn deep_config(lists: usize) -> Value {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_told_with_both_sizes() {
+async fn what_does_not_fit_is_refused_with_both_sizes() {
     let dayone = Dayone::start().await;
     // More than a kernel takes.
     let long = "x".repeat(1900);

@@ -15,7 +15,7 @@ fn content<'a>(reading: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn what_was_read_is_told_by_the_files_on_the_image() {
+async fn reading_lists_the_files_of_the_image() {
     let service = Dayone::start().await;
     let image = Answer::of(service.post("/v1/images?base=coreos&format=iso", NMSTATE)).await.json();
     let (id, url) = (&image["id"], image["url"].as_str().unwrap());
@@ -74,7 +74,7 @@ async fn what_was_read_is_told_by_the_files_on_the_image() {
 }
 
 #[tokio::test]
-async fn files_for_network_boot_are_told_too() {
+async fn reading_lists_files_for_network_boot() {
     let service = Dayone::start().await;
     let image = Answer::of(service.post("/v1/images?base=ipa&format=initrd", NMSTATE)).await.json();
     let url = image["files"]["initrd.img"]["url"].as_str().unwrap();
@@ -90,7 +90,7 @@ async fn files_for_network_boot_are_told_too() {
 }
 
 #[tokio::test]
-async fn of_no_image_nothing_was_read() {
+async fn reading_of_an_unknown_image_is_not_found() {
     let service = Dayone::start().await;
     let path = format!("/v1/images/{}/reading", "0".repeat(64));
     Answer::of(service.get(&path)).await.problem("not-found");

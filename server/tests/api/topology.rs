@@ -3,7 +3,7 @@
 use super::support::{Answer, Dayone, NMSTATE};
 
 #[tokio::test]
-async fn the_network_in_an_image_is_drawn() {
+async fn the_topology_of_an_image_is_drawn() {
     let dayone = Dayone::start().await;
     let image = Answer::of(dayone.post("/v1/images?base=coreos&hostname=worker-0", NMSTATE)).await.ok();
     let path = format!("/v1/images/{}/topology.svg", image["id"].as_str().unwrap());
@@ -25,7 +25,7 @@ async fn the_network_in_an_image_is_drawn() {
 }
 
 #[tokio::test]
-async fn without_keyfiles_there_is_no_picture_and_a_reason() {
+async fn an_image_without_keyfiles_has_no_topology_and_says_why() {
     let dayone = Dayone::start().await;
     let found_by_mac = "  state: up\n  identifier: mac-address\n  mac-address: 52:54:00:00:00:01\n";
     let nmstate = NMSTATE.replace("  state: up\n", found_by_mac);

@@ -104,7 +104,7 @@ fn a_directory_gets_every_file_of_an_image() {
 }
 
 #[test]
-fn an_initramfs_grows_and_its_kernel_arguments_are_told() {
+fn an_initramfs_grows_and_its_kernel_arguments_are_printed() {
     let place = Place::new();
     let initrd = coreos_initramfs();
     let base = place.write("initrd", &initrd);

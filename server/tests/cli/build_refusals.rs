@@ -19,7 +19,7 @@ fn refused(place: &Place, arguments: &[&str], code: i32, sentence: &str) {
 }
 
 #[test]
-fn what_is_there_is_not_overwritten() {
+fn existing_files_are_not_overwritten() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let pristine = place.read("coreos.iso");
@@ -40,7 +40,7 @@ fn what_is_there_is_not_overwritten() {
 }
 
 #[test]
-fn what_cannot_be_written_to_is_told_before_anything_is_written() {
+fn an_unwritable_output_is_refused_before_anything_is_written() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let nowhere = place.argument("no/such/directory/x.iso");
@@ -62,7 +62,7 @@ fn documents_with_errors_make_no_image() {
 }
 
 #[test]
-fn what_is_no_base_is_refused() {
+fn a_file_that_is_no_base_is_refused() {
     let place = Place::new();
     let (tree, text) = (place.unpack("tree.iso"), place.write("text", "not an image, but a text"));
     let (empty, out) = (place.write("empty", ""), place.argument("x.iso"));
@@ -80,7 +80,7 @@ fn what_is_no_base_is_refused() {
 }
 
 #[test]
-fn wrong_values_are_told_without_secrets() {
+fn wrong_values_are_reported_without_secrets() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let out = place.argument("x.iso");
@@ -121,7 +121,7 @@ fn a_terminal_gets_no_image() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_told() {
+fn a_closed_pipe_is_reported() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let mut child = dayone()

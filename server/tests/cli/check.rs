@@ -100,7 +100,7 @@ fn several_files_are_one_set_and_findings_name_them() {
 }
 
 #[test]
-fn a_finding_says_where_what_will_happen_and_how_to_mend_it() {
+fn a_finding_has_a_place_an_effect_and_a_fix() {
     let directory = tempfile::tempdir().unwrap();
     let network = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    address:\n    - ip: 192.0.2.1\n      \
                    prefix-length: 24\n";
@@ -245,7 +245,7 @@ fn a_reader_that_has_enough_is_no_failure() {
 }
 
 #[test]
-fn documents_are_checked_for_the_release_that_is_named_or_that_a_base_has() {
+fn documents_are_checked_for_the_named_release_or_that_of_a_base() {
     let place = Place::new();
     let document = fixture("nmstate/every-bond-option/nmstate.yaml");
     let document = document.to_str().unwrap();

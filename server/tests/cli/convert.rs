@@ -115,7 +115,7 @@ fn with_errors_nothing_is_written_and_the_exit_code_is_1() {
 }
 
 #[test]
-fn what_cannot_be_written_is_exit_code_2() {
+fn a_write_error_exits_with_2() {
     let (document, _) = scenario("bond-vlans");
     let ended = run(&["convert", &document, "-o", "/proc/nowhere"]);
     assert_eq!(ended.code, 2);

@@ -64,7 +64,7 @@ fn findings_name_files_from_the_directory_on() {
 }
 
 #[test]
-fn what_cannot_be_read_of_a_directory_is_said() {
+fn unreadable_files_of_a_directory_are_reported() {
     let place = tempfile::tempdir().unwrap();
     let top = place.path();
     let ended = run(&["check", top.to_str().unwrap()]);

@@ -77,7 +77,7 @@ pub(super) fn ramdisk_with_network_manager(release: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_image_is_exit_code_1_and_what_cannot_be_read_2() {
+fn an_unknown_format_exits_with_1_and_a_read_error_with_2() {
     let place = Place::new();
     let text = place.write("text", "interfaces: []\n");
     place.unpack("coreos.iso");
@@ -101,7 +101,7 @@ fn what_is_no_image_is_exit_code_1_and_what_cannot_be_read_2() {
 }
 
 #[test]
-fn garbage_in_the_embed_area_is_told() {
+fn garbage_in_the_embed_area_is_reported() {
     let place = Place::new();
     let path = place.unpack("coreos.iso");
     let json: serde_json::Value = serde_json::from_str(&run(&["inspect", "--format", "json", &path]).out).unwrap();

@@ -76,7 +76,7 @@ fn cases_with_findings(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn wrong_arguments_are_told_from_everything_else() {
+fn wrong_arguments_have_an_exit_code_of_their_own() {
     for arguments in
         [&[][..], &["frobnicate"], &["check"], &["convert", "--format", "xml", "x"], &["check", "--force", "x"]]
     {

@@ -60,7 +60,7 @@ fn what_the_first_step_has_is_derived() {
 }
 
 #[test]
-fn with_errors_nothing_is_made() {
+fn errors_write_nothing() {
     let place = Place::new();
     let nmstate = fs::read_to_string(fixture("scenarios/br-ex-second-step.yaml")).unwrap();
     let other = place.write("ostest-master-0.yml", nmstate.replace("192.168.111.110", "192.168.111.120"));

@@ -101,13 +101,13 @@ fn check_answer(size: Option<u64>, range: &Range<u64>, answer: &Answer, check: R
 
 /// The problem with Content-Range, if there is one.
 fn content_range(size: Option<u64>, range: &Range<u64>, answer: &Answer) -> Option<(&'static str, String)> {
-    let told = answer.header(&CONTENT_RANGE);
+    let content_range = answer.header(&CONTENT_RANGE);
     let bytes = format!("bytes {}-{}/", range.start, range.end.saturating_sub(1));
     let (right, expected) = match size {
-        Some(size) => (told == format!("{bytes}{size}"), format!("be \"{bytes}{size}\"")),
-        None => (told.starts_with(&bytes), format!("begin with \"{bytes}\"")),
+        Some(size) => (content_range == format!("{bytes}{size}"), format!("be \"{bytes}{size}\"")),
+        None => (content_range.starts_with(&bytes), format!("begin with \"{bytes}\"")),
     };
-    match told {
+    match content_range {
         "" => Some(("content-range-missing", "the answer to a range has no Content-Range".to_owned())),
         _ if right => None,
         _ => Some(("content-range-wrong", format!("Content-Range should {expected}"))),

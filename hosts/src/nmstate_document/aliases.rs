@@ -97,8 +97,8 @@ fn rename(value: &mut Value, at: &[&str], path: &DocumentPath, found: &mut dyn F
 }
 
 fn rename_in(map: &mut Mapping, others: &[&str], name: &str, path: &DocumentPath, origins: &mut Origins) {
-    let mut there = others.iter().filter(|other| map.contains_key(**other));
-    if let (Some(other), None, false) = (there.next(), there.next(), map.contains_key(name))
+    let mut present = others.iter().filter(|other| map.contains_key(**other));
+    if let (Some(other), None, false) = (present.next(), present.next(), map.contains_key(name))
         && let Some(value) = map.shift_remove(*other)
     {
         map.insert(name.into(), value);

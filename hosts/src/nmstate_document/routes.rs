@@ -69,14 +69,14 @@ pub(crate) fn check(document: &Mapping, interfaces: &[Interface<'_>], path: &Doc
     let mut seen: BTreeMap<RouteKey<'_>, usize> = BTreeMap::new();
     for (index, route) in elements(document, &["routes", "config"]).iter().enumerate() {
         let Some(map) = route.as_mapping() else { continue };
-        let there = |key| get(map, key).is_some_and(|value: &Value| !value.is_null());
+        let is_set = |key| get(map, key).is_some_and(|value: &Value| !value.is_null());
         if matches!(text(map, "state"), Some("absent" | "ignore")) {
             let message = "asks to ignore or to remove a route, and before the first boot there is none";
             report.warning("route-left-out", &path.index(index).key("state"), message);
-        } else if !there("next-hop-interface") && !there("route-type") {
+        } else if !is_set("next-hop-interface") && !is_set("route-type") {
             let message = "has no next-hop-interface, so no profile can hold it; add next-hop-interface";
             report.error("route-without-interface", &path.index(index), message);
-        } else if !there("destination") {
+        } else if !is_set("destination") {
             let message = "has no destination, and nmstate leaves such a route out; add destination (0.0.0.0/0 or ::/0 for the \
                            default route)";
             report.error("route-without-destination", &path.index(index), message);

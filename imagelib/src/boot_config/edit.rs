@@ -174,8 +174,8 @@ impl Edits {
     }
 
     fn new_initrds<'a>(&'a self, config: &BootConfig, linux: &LinuxBoot) -> Vec<&'a str> {
-        let there: Vec<Option<String>> = linux.initrds.iter().map(|written| config.resolve(written, "/")).collect();
-        let is_new = |path: &&BootPath| !there.iter().flatten().any(|there| there == path.as_str());
+        let known: Vec<Option<String>> = linux.initrds.iter().map(|written| config.resolve(written, "/")).collect();
+        let is_new = |path: &&BootPath| !known.iter().flatten().any(|known| known == path.as_str());
         self.initrds.iter().filter(is_new).map(BootPath::as_str).collect()
     }
 

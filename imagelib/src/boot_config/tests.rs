@@ -278,8 +278,8 @@ proptest! {
 
         let chosen: BTreeSet<String> = chosen.into_iter().filter(|n| *n < entries.len()).map(|n| format!("l{n}")).collect();
         let is_chosen = |index: usize| chosen.contains(&format!("l{index}"));
-        let there: Vec<&String> = (0..).zip(&read).filter(|(index, _)| is_chosen(*index)).flat_map(|(_, words)| words).collect();
-        let deleted: Vec<String> = if there.is_empty() { Vec::new() } else { vec![(*deleted.get(&there)).clone()] };
+        let chosen_words: Vec<&String> = (0..).zip(&read).filter(|(index, _)| is_chosen(*index)).flat_map(|(_, words)| words).collect();
+        let deleted: Vec<String> = if chosen_words.is_empty() { Vec::new() } else { vec![(*deleted.get(&chosen_words)).clone()] };
         let edits = Edits {
             selection: Selection::Titles(chosen.clone()),
             arguments: arguments(serde_json::json!({"append": appended, "delete": deleted})),

@@ -99,7 +99,7 @@ mod tests {
     const EXACT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 
-    fn ours() -> Validators<'static> {
+    fn validators() -> Validators<'static> {
         let last_modified = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         Validators { etag: "\"a,b\"", last_modified, changes: false }
     }
@@ -139,7 +139,7 @@ mod tests {
             (&[(IF_MATCH, "\"a,b\""), (IF_NONE_MATCH, "\"a,b\"")], NotModified),
         ];
         for (lines, verdict) in cases {
-            assert_eq!(ours().judge(&headers(lines)), *verdict, "{lines:?}");
+            assert_eq!(validators().judge(&headers(lines)), *verdict, "{lines:?}");
         }
     }
 
@@ -156,14 +156,14 @@ mod tests {
             ("Sunday, 06-Nov-94 08:49:37 GMT", true),
             ("nonsense", false),
         ] {
-            assert_eq!(ours().range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");
+            assert_eq!(validators().range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");
         }
-        assert!(ours().range_holds(&HeaderMap::new()));
+        assert!(validators().range_holds(&HeaderMap::new()));
     }
 
     #[test]
     fn a_date_is_not_a_strong_validator_if_bytes_change() {
-        let changing = Validators { changes: true, ..ours() };
+        let changing = Validators { changes: true, ..validators() };
         for (condition, holds) in [("\"a,b\"", true), (EXACT, false), (BEFORE, false), (AFTER, false)] {
             assert_eq!(changing.range_holds(&headers(&[(IF_RANGE, condition)])), holds, "{condition}");
         }

@@ -209,7 +209,7 @@ mod tests {
 
     /// What is said of a kernel and an initrd of 1 MB each after these reads, each of a file, up to a byte, so many
     /// seconds ago, and with so many answers on their way.
-    fn said(reads: &[(&'static str, u64, u64)], open: u32) -> String {
+    fn text(reads: &[(&'static str, u64, u64)], open: u32) -> String {
         let (now, time) = (Instant::now() + Duration::from_secs(10_000), SystemTime::now());
         let files = ["vmlinuz", "initrd.img", "boot.ipxe"].map(|name| {
             let mut state = State { open, ..State::default() };
@@ -234,16 +234,16 @@ mod tests {
 
     #[test]
     fn the_summary_tells_an_operator_the_progress() {
-        assert_eq!(said(&[], 0), "not requested yet");
-        assert_eq!(said(&[("boot.ipxe", 300, 2)], 0), "300 B read, 150 B/s, 6664 s left".replace("6664 s", "111 min"));
+        assert_eq!(text(&[], 0), "not requested yet");
+        assert_eq!(text(&[("boot.ipxe", 300, 2)], 0), "300 B read, 150 B/s, 6664 s left".replace("6664 s", "111 min"));
         let kernel = ("vmlinuz", 1_000_000, 4);
-        assert_eq!(said(&[kernel], 0), "kernel read, 250 KB/s");
+        assert_eq!(text(&[kernel], 0), "kernel read, 250 KB/s");
         let initrd = ("initrd.img", 436_000, 4);
-        assert_eq!(said(&[kernel, initrd], 1), "kernel read, initrd 43 %, 359 KB/s, 6 s left");
-        assert_eq!(said(&[("vmlinuz", 1, 1)], 1), "kernel 1 %, 1 B/s, 277 h left");
+        assert_eq!(text(&[kernel, initrd], 1), "kernel read, initrd 43 %, 359 KB/s, 6 s left");
+        assert_eq!(text(&[("vmlinuz", 1, 1)], 1), "kernel 1 %, 1 B/s, 277 h left");
         let (kernel, initrd) = (("vmlinuz", 1_000_000, 50), ("initrd.img", 436_000, 40));
-        assert_eq!(said(&[kernel, initrd], 0), "kernel read, initrd 43 %, stalled for 40 s");
-        assert_eq!(said(&[kernel], 0), "kernel read, last read 50 s ago");
-        assert_eq!(said(&[kernel], 1), "kernel read, stalled for 50 s", "somebody wants more and does not take it");
+        assert_eq!(text(&[kernel, initrd], 0), "kernel read, initrd 43 %, stalled for 40 s");
+        assert_eq!(text(&[kernel], 0), "kernel read, last read 50 s ago");
+        assert_eq!(text(&[kernel], 1), "kernel read, stalled for 50 s", "somebody wants more and does not take it");
     }
 }

@@ -373,9 +373,9 @@ mod tests {
             fs::write(root.path().join(name), "x").unwrap();
         }
         drop(DataDirectory::open(root.path()).unwrap());
-        let there = |name| root.path().join(name).exists();
-        assert!(!there("images/.unfinished-a1") && !there(".unfinished-b2"));
-        assert!(there("images/other") && there("key"));
+        let exists = |name| root.path().join(name).exists();
+        assert!(!exists("images/.unfinished-a1") && !exists(".unfinished-b2"));
+        assert!(exists("images/other") && exists("key"));
     }
 
     #[test]

@@ -68,19 +68,19 @@ fn check_section(Interface { map, path, kind, .. }: &Interface<'_>, report: &mut
 fn check_virtual_functions(Interface { map, path, .. }: &Interface<'_>, report: &mut Report) {
     let Some(functions) = mapping(map, "ethernet").and_then(|ethernet| mapping(ethernet, "sr-iov")) else { return };
     let at = path.key("ethernet").key("sr-iov");
-    let there = |map: &Mapping, key: &str| get(map, key).is_some_and(|value| !value.is_null());
+    let is_set = |map: &Mapping, key: &str| get(map, key).is_some_and(|value| !value.is_null());
     let lost = |at: &DocumentPath, key: &str, without: &str, report: &mut Report| {
         report.warning("not-in-keyfiles", &at.key(key), format!("is missing from the keyfiles {without}"));
     };
     if number(get(functions, "total-vfs")) == Some(0) {
-        for key in ["vfs", "drivers-autoprobe"].into_iter().filter(|key| there(functions, key)) {
+        for key in ["vfs", "drivers-autoprobe"].into_iter().filter(|key| is_set(functions, key)) {
             lost(&at, key, "if total-vfs is 0", report);
         }
         return;
     }
     for (index, function) in elements(functions, &["vfs"]).iter().enumerate() {
-        let Some(function) = function.as_mapping().filter(|function| !there(function, "vlan-id")) else { continue };
-        for key in ["qos", "vlan-proto"].into_iter().filter(|key| there(function, key)) {
+        let Some(function) = function.as_mapping().filter(|function| !is_set(function, "vlan-id")) else { continue };
+        for key in ["qos", "vlan-proto"].into_iter().filter(|key| is_set(function, key)) {
             lost(&at.key("vfs").index(index), key, "without vlan-id", report);
         }
     }
@@ -92,8 +92,8 @@ fn check_bridge_ports(Interface { map, path, .. }: &Interface<'_>, report: &mut 
     for (index, port) in elements(map, &["bridge", "port"]).iter().enumerate() {
         let Some(vlan) = port.as_mapping().and_then(|port| mapping(port, "vlan")) else { continue };
         let at = at.index(index).key("vlan");
-        let there = |key: &&str| get(vlan, key).is_some_and(|value| !value.is_null());
-        if !there(&"mode") && ["tag", "trunk-tags", "enable-native"].iter().any(there) {
+        let is_set = |key: &&str| get(vlan, key).is_some_and(|value| !value.is_null());
+        if !is_set(&"mode") && ["tag", "trunk-tags", "enable-native"].iter().any(is_set) {
             let message = "has no mode, so nmstate leaves its VLANs out, and the bridge filters all others; add mode, \
                            access or trunk";
             report.error("bridge-port-vlan-lost", &at, message);

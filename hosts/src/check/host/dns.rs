@@ -138,6 +138,6 @@ fn unusable(network: &Network<'_>, address: IpAddr) -> Option<Unusable> {
         .flat_map(Interface::addresses)
         .filter(|own| own.network.prefix_len() > 0 && own.network.contains(&address))
         .max_by_key(|own| own.network.prefix_len());
-    let there = around.and_then(|own| IpNet::new(address, own.network.prefix_len()).ok());
-    by_itself.or_else(|| address::in_network(there?)).filter(|why| why.is_certain())
+    let own_network = around.and_then(|own| IpNet::new(address, own.network.prefix_len()).ok());
+    by_itself.or_else(|| address::in_network(own_network?)).filter(|why| why.is_certain())
 }

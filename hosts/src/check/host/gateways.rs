@@ -64,8 +64,8 @@ fn check_one(
     let ip = interface.ip(Family::of(gateway));
     let is_given = ip.is_automatic();
     if let Some(link) = ip.addresses.iter().find(|address| address.network.contains(&gateway) && !is_given) {
-        let there = IpNet::new(gateway, link.network.prefix_len()).ok();
-        if let Some(why) = there.and_then(address::in_network).filter(|why| why.is_certain()) {
+        let link_network = IpNet::new(gateway, link.network.prefix_len()).ok();
+        if let Some(why) = link_network.and_then(address::in_network).filter(|why| why.is_certain()) {
             report.error("gateway-unusable", path, format!("names the gateway {gateway}, {why}"));
         }
     }

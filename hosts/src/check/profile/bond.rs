@@ -216,12 +216,12 @@ fn check_monitors(options: &mut Options<'_, '_, '_>, mode: &str) {
         options.refuse("peer_notif_delay", &what, "write a multiple of miimon");
     }
     let targets = ["arp_ip_target", "ns_ip6_target"];
-    let there: Vec<&str> = targets.into_iter().filter(|key| options.get(key).is_some()).collect();
-    if interval > 0 && there.is_empty() {
+    let targets: Vec<&str> = targets.into_iter().filter(|key| options.get(key).is_some()).collect();
+    if interval > 0 && targets.is_empty() {
         let what = format!("is {interval}, and there is no arp_ip_target to ask");
         options.refuse("arp_interval", &what, "add arp_ip_target with the address of a router, or use miimon");
     }
-    for key in there.into_iter().filter(|_| interval == 0) {
+    for key in targets.into_iter().filter(|_| interval == 0) {
         let fix = "add arp_interval, such as 1000, or remove it";
         options.refuse(key, "is set, and there is no arp_interval at which to ask", fix);
     }

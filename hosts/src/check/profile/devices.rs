@@ -143,8 +143,8 @@ fn check_tunnel(profile: &mut Profile<'_, '_>) {
     }
     let is_v6 = matches!(mode, 6..=9 | 11);
     for key in ["local", "remote"] {
-        let there = profile.text(GROUP, key);
-        if there.as_ref().is_none_or(|address| !is_address(address, is_v6)) && (there.is_some() || key == "remote") {
+        let text = profile.text(GROUP, key);
+        if text.as_ref().is_none_or(|address| !is_address(address, is_v6)) && (text.is_some() || key == "remote") {
             let expected = if is_v6 { "an IPv6 address" } else { "an IPv4 address" };
             profile.must_be(GROUP, key, expected);
         }

@@ -67,9 +67,9 @@ fn check_method(profile: &mut Profile<'_, '_>, method: &str) {
                 profile.refuse(GROUP, "identity", &problem, "add identity");
             }
             if matches!(method, "peap" | "ttls") {
-                let there =
+                let present =
                     ["phase2-auth", "phase2-autheap"].into_iter().filter(|key| profile.entry(GROUP, key).is_some());
-                let (problem, fix) = match there.count() {
+                let (problem, fix) = match present.count() {
                     0 => (
                         format!("is missing, and {method} needs a method inside its tunnel"),
                         "add one, such as mschapv2",

@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    fn ours(text: &str) -> Value {
+    fn scalar_value(text: &str) -> Value {
         plain(text)
     }
 
@@ -218,11 +218,11 @@ mod tests {
             "0o8",
             "0b2",
         ] {
-            assert_eq!(Some(ours(text)), peer(text), "{text}");
+            assert_eq!(Some(scalar_value(text)), peer(text), "{text}");
         }
-        assert!(matches!(ours(".nan"), Value::Number(number) if number.is_nan()));
+        assert!(matches!(scalar_value(".nan"), Value::Number(number) if number.is_nan()));
         for beyond in ["18446744073709551616", "-9223372036854775809", "123456789012345678901", "0xFFFFFFFFFFFFFFFFF"] {
-            assert_eq!(InvalidValue::of(&ours(beyond)), Some(InvalidValue::IntegerTooLarge), "{beyond}");
+            assert_eq!(InvalidValue::of(&scalar_value(beyond)), Some(InvalidValue::IntegerTooLarge), "{beyond}");
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
             let peer = peer(&text);
             // An indicator such as `-` is not a scalar.
             if let Some(peer) = peer.filter(|peer| !peer.is_sequence()) {
-                prop_assert_eq!(ours(&text), peer);
+                prop_assert_eq!(scalar_value(&text), peer);
             }
         }
     }

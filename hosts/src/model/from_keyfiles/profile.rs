@@ -53,8 +53,8 @@ impl<'a> Profile<'a> {
     /// The group about its hardware, by either of its names.
     pub(super) fn hardware(&self) -> Section<'_, 'a> {
         let names = ["ethernet", "802-3-ethernet", "infiniband", "wifi", "802-11-wireless"];
-        let there = names.into_iter().find(|name| self.file.group(name).is_some());
-        self.section(there.unwrap_or("ethernet"))
+        let present = names.into_iter().find(|name| self.file.group(name).is_some());
+        self.section(present.unwrap_or("ethernet"))
     }
 
     /// Whether it has addresses of its own: a port has none, unless it is that of a VRF.

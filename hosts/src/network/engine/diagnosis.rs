@@ -129,7 +129,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
     /// Whether nmstate refuses the name servers, whatever the interfaces. Then that is reported.
     fn resolver(&mut self, map: &Mapping, report: &mut Report) -> bool {
         let Some(resolver) = map.get("dns-resolver") else { return false };
-        let alone = Self::beside(Vec::new(), &["dns-resolver"], resolver.clone());
+        let alone = Self::with_interface(Vec::new(), &["dns-resolver"], resolver.clone());
         let Some(Err(refusal @ Refusal::Generation(_))) = self.attempts.generate(&alone) else { return false };
         let steps = locate(&alone, &refusal, self.attempts);
         if !matches!(steps.first(), Some(Step::Key("dns-resolver"))) {
@@ -168,7 +168,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
             let entries: Vec<Value> = [part.clone()].into_iter().chain(others).collect();
             object([("interfaces", entries.into())])
         } else {
-            Self::beside(others, list, Value::Sequence(vec![part.clone()]))
+            Self::with_interface(others, list, Value::Sequence(vec![part.clone()]))
         };
         let path = list.iter().fold(self.path.clone(), |path, key| path.key(key)).index(index);
         let (mut reported, by_lost) = (0, !is_interface && self.is_by_lost(part, bad));
@@ -214,7 +214,7 @@ impl<'a, 'n> Diagnosis<'a, 'n> {
     }
 
     /// A document with `value` at `way`, and interfaces that take whatever refers to one.
-    fn beside(mut interfaces: Vec<Value>, way: &[&str], value: Value) -> Value {
+    fn with_interface(mut interfaces: Vec<Value>, way: &[&str], value: Value) -> Value {
         if interfaces.is_empty() {
             let holder = Mapping::from_iter([("name".into(), HOLDER.into())]);
             interfaces.push(stub(&holder, &BTreeSet::new()).into());

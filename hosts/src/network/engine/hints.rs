@@ -31,10 +31,10 @@ pub(super) fn belongs(document: &Value, steps: &[Step<'_>], message: &str) -> Op
     {
         return Some(format!("{} belongs one level up, beside {}", quoted(key), quoted(holder)));
     }
-    let beside = at(document, way)?.as_mapping()?;
+    let parent = at(document, way)?.as_mapping()?;
     let holder = HOLDERS.into_iter().find(|holder| {
         let place: Vec<Step<'_>> = way.iter().copied().chain([Step::Key(holder)]).collect();
-        beside.get(*holder).is_some_and(Value::is_mapping) && is_known(&place)
+        parent.get(*holder).is_some_and(Value::is_mapping) && is_known(&place)
     })?;
     Some(format!("{} belongs one level down, in {}", quoted(key), quoted(holder)))
 }

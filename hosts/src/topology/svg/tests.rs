@@ -30,9 +30,9 @@ fn check(topology: &Topology) {
         assert!(tall + card::PADDING <= a.card.height);
         assert!(a.x >= MARGIN && a.y >= HEADING && a.x + a.card.width <= width && a.y + a.card.height <= height);
         for b in &all[index + 1..] {
-            let beside = a.x + a.card.width <= b.x || b.x + b.card.width <= a.x;
+            let side_by_side = a.x + a.card.width <= b.x || b.x + b.card.width <= a.x;
             let above = a.y + a.card.height <= b.y || b.y + b.card.height <= a.y;
-            assert!(beside || above, "{} is in the way of {}", a.card.lines[0].text, b.card.lines[0].text);
+            assert!(side_by_side || above, "{} is in the way of {}", a.card.lines[0].text, b.card.lines[0].text);
         }
         for line in lines.iter().filter(|line| line.from.1 == line.to.1) {
             let inside = line.from.1 > a.y && line.from.1 < a.y + a.card.height;

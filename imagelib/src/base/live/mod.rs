@@ -95,10 +95,10 @@ impl LiveIso {
                     let path = found.config.resolve(written, &found.directory)?;
                     // What lies beside such a configuration is loaded from there, whatever the ISO file system has, which
                     // only GRUB can read as well.
-                    let beside = esp.filter(|esp| {
+                    let in_esp = esp.filter(|esp| {
                         esps.get(*esp).is_some_and(|esp| esp.has(&path)) || found.config.loader() != Loader::Grub
                     });
-                    Some(beside.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
+                    Some(in_esp.map_or_else(|| NamedFile::Iso(path.clone()), |esp| NamedFile::Esp(esp, path.clone())))
                 };
                 let on_medium = linux.initrds.iter().filter(|_| boot.device.is_none());
                 let initrd = initrds.add(on_medium.map(resolve))?;

@@ -60,8 +60,8 @@ impl FatImage {
 
     fn check(&self, path: &FatPath, edit: &FatEdit) -> Result<(), FatError> {
         let not_found = |kind, path: &str| Err(FatError::NotFound { kind, path: path.to_owned() });
-        let there = self.file(path.as_str());
-        let (before, content) = match (edit, there) {
+        let existing = self.file(path.as_str());
+        let (before, content) = match (edit, existing) {
             (FatEdit::Append(_), None) => return not_found("file", path.as_str()),
             (FatEdit::Append(content), Some(file)) => (file.size, content),
             (FatEdit::Write(content), _) => (0, content),

@@ -175,14 +175,14 @@ mod tests {
         let (_file, base, bytes) = base();
         for overlay in overlays(bytes.len() as u64) {
             let target = tempfile::NamedTempFile::new().unwrap();
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             fill(target.as_file(), &overlay, &base, |position| {
-                told.push(position);
+                reported.push(position);
                 Ok(())
             })
             .unwrap();
             assert!(std::fs::read(target.path()).unwrap() == read_through(&overlay, &base));
-            assert!(told.is_sorted() && told.last().copied().unwrap_or_default() == overlay.size());
+            assert!(reported.is_sorted() && reported.last().copied().unwrap_or_default() == overlay.size());
         }
     }
 

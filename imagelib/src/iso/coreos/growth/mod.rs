@@ -133,13 +133,13 @@ impl Growth {
         arguments: &KernelArguments,
         edits: &mut Vec<Edit>,
     ) -> Result<Vec<Patch>, GrowthError> {
-        let there = areas.kernel_arguments.as_ref().ok_or(CoreosIsoError::NoKernelArgumentAreas)?;
-        match there.embed(arguments) {
+        let known = areas.kernel_arguments.as_ref().ok_or(CoreosIsoError::NoKernelArgumentAreas)?;
+        match known.embed(arguments) {
             Err(CoreosIsoError::KernelArgumentsTooLong { size, capacity }) => {
                 let refused = |reason| GrowthError::KernelArguments { size, capacity, reason };
                 let files = self.kernel_arguments.as_ref().map_err(|reason| refused(reason.clone()))?;
-                edits.extend(files.edits(there, arguments)?);
-                Ok(if there.current() == there.default() { Vec::new() } else { there.embed(there.default())? })
+                edits.extend(files.edits(known, arguments)?);
+                Ok(if known.current() == known.default() { Vec::new() } else { known.embed(known.default())? })
             }
             embedded => Ok(embedded?),
         }

@@ -53,8 +53,8 @@ impl Draft<'_> {
 
     /// Adds those directories of a path that are not there.
     fn add_directories(&mut self, path: &str, names: &[&str], mode: u32) -> Result<(), EditError> {
-        let (_, there) = self.descend(0, path, names)?;
-        for count in there + 1..=names.len() {
+        let (_, present) = self.descend(0, path, names)?;
+        for count in present + 1..=names.len() {
             let names = names.get(..count).unwrap_or_default();
             self.add(path, names, New::Directory, DIRECTORY | mode & 0o7777)?;
             self.changes.push(Change::structure(joined(names), ChangeKind::DirectoryAdded));
@@ -67,8 +67,8 @@ impl Draft<'_> {
         let Some((name, parents)) = names.split_last() else { return Err(exists(path)) };
         self.additions += 1;
         for tree in 0..self.image.trees.len() {
-            let (parent, there) = self.descend(tree, path, parents)?;
-            if there < parents.len() {
+            let (parent, present) = self.descend(tree, path, parents)?;
+            if present < parents.len() {
                 continue;
             }
             let found = self.image.find(tree, &joined(names));
@@ -96,21 +96,21 @@ impl Draft<'_> {
     fn descend(&self, tree: usize, path: &str, names: &[&str]) -> Result<(DirectoryId, usize), EditError> {
         let file = || EditError::Path { path: path.to_owned(), reason: "one of its directories is a file" };
         let mut directory = self.image.trees.get(tree).map_or(DirectoryId(0), |tree| tree.root);
-        let mut there = 0;
+        let mut present = 0;
         for count in 1..=names.len() {
             match self.image.find(tree, &joined(names.get(..count).unwrap_or_default())) {
-                Some(Found::Directory(id)) => (directory, there) = (id, count),
+                Some(Found::Directory(id)) => (directory, present) = (id, count),
                 Some(Found::File(..)) => return Err(file()),
                 None => break,
             }
         }
-        while let Some(name) = names.get(there)
+        while let Some(name) = names.get(present)
             && let Some(added) = self.added.get(&(directory, (*name).to_owned()))
         {
             directory = added.ok_or_else(file)?;
-            there += 1;
+            present += 1;
         }
-        Ok((directory, there))
+        Ok((directory, present))
     }
 
     /// Adds a name to a directory of one tree.

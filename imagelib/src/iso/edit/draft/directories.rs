@@ -151,10 +151,10 @@ impl Draft<'_> {
     }
 
     fn children(&self, id: DirectoryId) -> Vec<DirectoryId> {
-        let there = self.image.directory(id).into_iter().flat_map(|directory| directory.children.values().copied());
+        let children = self.image.directory(id).into_iter().flat_map(|directory| directory.children.values().copied());
         let first = self.image.directories.len();
         let new = self.new.iter().enumerate().filter(|(_, new)| new.parent == id);
-        there.chain(new.map(|(index, _)| DirectoryId(first + index))).collect()
+        children.chain(new.map(|(index, _)| DirectoryId(first + index))).collect()
     }
 
     /// Path tables name all directories that are new or have moved.

@@ -1,0 +1,5 @@
+//! The documentation: its commands work, its links lead somewhere, and the book is built from it.
+
+mod book;
+mod links;
+mod pages;

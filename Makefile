@@ -9,7 +9,7 @@ NEXTEST := cargo nextest run --locked --workspace
 # Prints how long each part took.
 TIMED := scripts/timed.sh
 
-.PHONY: demo test unit peers vms matrix lint fuzz bench setup setup-demo
+.PHONY: demo test unit peers vms matrix lint fuzz book bench setup setup-demo
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -43,6 +43,9 @@ lint:                   ## Formatting, clippy, circles of modules, licences
 
 fuzz:                   ## Every fuzz target for FUZZ_SECONDS
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+book:                   ## The documentation as a book: target/book/index.html
+	mdbook build
 
 bench:                  ## Ratios against peers, written to docs/benchmarks.md
 	scripts/setup-peers.sh bench

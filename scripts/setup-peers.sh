@@ -452,6 +452,7 @@ cargo_peers() {
   cargo nextest --version >/dev/null 2>&1 || cargo_peer dev cargo-nextest 0.9.143
   cargo_peer dev cargo-fuzz 0.13.2
   cargo_peer dev cargo-deny 0.20.2
+  cargo_peer dev mdbook 0.5.4 --no-default-features --features search
   rm -rf "$cache/peers-target"
 }
 

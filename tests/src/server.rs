@@ -1,9 +1,10 @@
 //! The real binary, serving, with everything that a test needs to talk to it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use reqwest::blocking::Client;
@@ -40,9 +41,25 @@ fn beside_the_tests() -> PathBuf {
     binary
 }
 
-/// An address on loopback that nobody listens on.
+/// An address on loopback for a server that is yet to start. No other test gets it while this process runs, and the kernel gives
+/// it to no connection: its own choice ([`net.ipv4.ip_local_port_range`]) begins above these ports.
+///
+/// [`net.ipv4.ip_local_port_range`]: https://docs.kernel.org/networking/ip-sysctl.html
 pub fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").to_string()
+    static RESERVED: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    let locks = std::env::temp_dir().join("dayone-test-ports");
+    fs::create_dir_all(&locks).expect("a directory for locks");
+    let ports = 10_000..32_000;
+    // Tests that begin together look at different ports first.
+    let first = std::process::id() as usize * 97 % ports.len();
+    for port in ports.clone().cycle().skip(first).take(ports.len()) {
+        let lock = File::create(locks.join(port.to_string())).expect("a lock");
+        if lock.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            RESERVED.lock().expect("no thread has panicked").push(lock);
+            return format!("127.0.0.1:{port}");
+        }
+    }
+    panic!("no port is free");
 }
 
 /// `dayone serve`, ended when dropped.

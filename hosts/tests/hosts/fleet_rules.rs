@@ -146,9 +146,8 @@ fn vip(api: bool, address: IpAddr) -> VirtualIp {
 }
 
 fn findings(hosts: &[Host], cluster: Option<&Cluster>) -> Report {
-    let mut report = Report::new();
     let hosts: Vec<_> = hosts.iter().map(|(host, topology)| CheckedHost { host, topology }).collect();
-    fleet(&hosts, cluster, true, &mut report);
+    let report = fleet(&hosts, cluster, true).report;
     report
 }
 

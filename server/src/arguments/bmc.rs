@@ -17,7 +17,7 @@ pub struct BmcArguments {
 
     /// The host, if the documents describe several
     #[arg(long, value_name = "NAME")]
-    pub host_name: Option<String>,
+    pub host: Option<String>,
 
     /// How to log in.
     #[command(flatten)]

@@ -11,9 +11,16 @@ use url::Url;
 use super::{BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
 use crate::boots::{CredentialsName, Evidence};
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081
+  dayone boot fleet.yaml hosts.csv --host worker-3 --base live.iso --media-url http://192.0.2.1:8081
+  dayone boot worker-0.yaml --base fcos --server https://dayone.example:8080 --token-file token --wait";
+
 /// The arguments of `dayone boot`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = EXAMPLES, after_long_help = format!("\
 Without --server, this program serves the images itself. It keeps serving after the hosts have booted, because a live system \
 reads its medium for as long as it runs. Ctrl-C ejects the media, resets the boot override and ends the program; a second \
 Ctrl-C ends it at once. With --eject-when-booted, the program ejects the media as soon as the hosts have booted, and ends.
@@ -27,9 +34,7 @@ whether a host has booted, it ejects nothing and leaves the boot override as it 
 Exit codes: 0 success, 1 a host did not boot, or dayone cannot use the documents or the image, 2 wrong arguments, or no \
 server, 3 dayone cannot tell whether a host has booted, 130 interrupted.
 
-Examples:
-  dayone boot worker-0.yaml --base fedora-coreos-live.iso --media-url http://192.0.2.1:8081
-  dayone boot worker-0.yaml --base fcos --server https://dayone.example:8080 --token-file token --wait")]
+{EXAMPLES}"))]
 pub struct BootArguments {
     /// Documents that describe the hosts to boot (each BareMetalHost with its Secret, install-config.yaml, …), or
     /// directories of documents; all files are one set; - is standard input
@@ -38,7 +43,7 @@ pub struct BootArguments {
 
     /// Boot only this host: its name, or one of its MAC addresses
     #[arg(long, value_name = "NAME")]
-    pub host_name: Option<String>,
+    pub host: Option<String>,
 
     /// Image to customise, as for build; with --server, the server's name for the base
     #[arg(long, value_name = "BASE")]
@@ -46,7 +51,7 @@ pub struct BootArguments {
 
     /// What to make: iso, minimal-iso, or usb for BMCs that show a disk to the host [default: iso]
     #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Format>,
+    pub image_format: Option<Format>,
 
     /// Replace files that somebody has embedded in the base
     #[arg(long)]
@@ -79,7 +84,7 @@ pub struct BootArguments {
 
     /// Format of the progress and the outcome; json is one line for each change
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub output: OutputFormat,
+    pub format: OutputFormat,
 
     /// What to add to the images besides the network.
     #[command(flatten)]

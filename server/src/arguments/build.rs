@@ -11,37 +11,51 @@ use imagelib::delivery::DeliveryProfile;
 use super::{CustomisationArguments, InputFile};
 use crate::store::{BaseDefinition, BasePaths, DefinitionError};
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone build worker-0.yaml --base fedora-coreos-live.iso -o worker-0.iso
+  dayone build fleet.yaml hosts.csv --base fedora-coreos-live.iso -o images/
+  dayone build --data cidata worker-0.yaml -o seed.iso";
+
 /// The arguments of `dayone build`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("\
 The image is the one that `dayone serve` would serve for the same inputs, byte for byte. dayone writes it to a temporary file \
-beside FILE, and renames it when it is complete. FILE is therefore either complete or absent. Only its owner can read it, \
-because the embedded files may be secret.
+beside the output file, and renames it when it is complete. The output file is therefore either complete or absent. Only its \
+owner can read it, because the embedded files may be secret.
+
+If the output is a directory (it exists, or its name ends with /), dayone writes an image for each host, named after the host. The \
+errors of one host do not affect the others. With --host, dayone writes every file of this host's image into the directory: \
+boot.iso, boot.img, data.iso or data.img, or those of vmlinuz, initrd.img and rootfs.img that the base has.
 
 dayone prints warnings about the image on standard error, and for the format initrd the kernel arguments that it needs.
 
-With FILE… in place of --host, dayone makes the images of all hosts. The errors of one host do not affect the others.
-
-Exit codes: 0 success, 1 the documents have errors, or dayone cannot make this image (with FILE…: of at least one host), \
+Exit codes: 0 success, 1 the documents have errors, or dayone cannot make this image (for several hosts: at least one of them), \
 2 wrong arguments, or dayone cannot read or write a file, 130 interrupted.
 
-Examples:
-  dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso
-  dayone build fleet.yaml hosts.csv --base fedora-coreos-live.iso -o images/")]
+{EXAMPLES}")
+)]
 pub struct BuildArguments {
-    /// Documents that describe hosts, or directories of documents; all files are one set. dayone writes an image for each host
-    /// into the directory -o, named after the host
-    #[arg(value_name = "FILE", conflicts_with_all = ["host", "host_name", "hostname", "network_data", "meta_data"])]
+    /// Documents that describe hosts (NMState, BareMetalHost with its Secret, install-config.yaml, …), or directories of
+    /// documents; all files are one set; - is standard input
+    #[arg(value_name = "FILE")]
     pub documents: Vec<InputFile>,
 
-    /// Documents that describe the host (NMState, BareMetalHost with its Secret, install-config.yaml, …), or a directory of
-    /// documents; repeatable, all files are one set; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub host: Vec<InputFile>,
-
     /// The host, if the documents describe several: its name, or one of its MAC addresses
+    // Until 0.1, these were the documents.
     #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+
+    /// The host, until 0.1.
+    #[arg(long, value_name = "NAME", hide = true)]
     pub host_name: Option<String>,
+
+    /// Whether the command line is that of 0.1, which knew only images of single hosts.
+    #[arg(skip)]
+    pub is_of_one_host: bool,
 
     /// Image to customise: PATH of an ISO or an initramfs, or kernel:PATH,initrd:PATH[,rootfs:PATH]; for iso and usb also boot
     /// loaders: esp:PATH, bios-loader:PATH, bios-loader-core:PATH, bios-boot-code:PATH
@@ -54,9 +68,8 @@ pub struct BuildArguments {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// File to write, or - for standard output. With FILE…, the directory for the images, which dayone creates. Into a directory, dayone writes every file of the image: boot.iso, boot.img,
-    /// data.iso or data.img, or those of vmlinuz, initrd.img and rootfs.img that the base has
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    /// File to write, or - for standard output; or a directory for the images of all hosts
+    #[arg(short = 'o', long = "output", value_name = "PATH")]
     pub output: PathBuf,
 
     /// Replace an existing output file, and files that somebody has embedded in the base
@@ -77,6 +90,33 @@ pub struct BuildArguments {
     pub data: DataArguments,
 }
 
+impl BuildArguments {
+    /// Reads the command line of 0.1, in which `--host` named documents and `--host-name` the host, as that of today. Returns
+    /// what to tell the user.
+    pub(super) fn replace_old_spellings(&mut self) -> Vec<String> {
+        let mut notices = Vec::new();
+        if self.documents.is_empty() && !self.host.is_empty() {
+            let documents = std::mem::take(&mut self.host);
+            self.documents =
+                documents.into_iter().map(|file| file.parse().unwrap_or_else(|never| match never {})).collect();
+            self.is_of_one_host = true;
+            notices
+                .push("note: write documents without --host, which now selects a host; this still works\n".to_owned());
+        }
+        if let Some(name) = self.host_name.take() {
+            self.host.push(name);
+            notices.push("note: --host-name is now --host; the old name still works\n".to_owned());
+        }
+        if self.quiet { Vec::new() } else { notices }
+    }
+
+    /// Whether to write an image for each host into a directory.
+    pub fn is_of_all_hosts(&self) -> bool {
+        let is_directory = self.output.is_dir() || self.output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        !self.documents.is_empty() && !self.is_of_one_host && self.host.is_empty() && is_directory
+    }
+}
+
 /// The arguments about data images.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data images")]
@@ -90,7 +130,7 @@ pub struct DataArguments {
     #[arg(long, value_name = "FS", requires = "kind")]
     pub file_system: Option<FileSystem>,
 
-    /// Your own `network_data.json` or `network-config`, instead of --host; not for combustion
+    /// Your own `network_data.json` or `network-config`, instead of documents; not for combustion
     #[arg(long, value_name = "FILE", requires = "kind")]
     pub network_data: Option<PathBuf>,
 

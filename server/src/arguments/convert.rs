@@ -6,14 +6,23 @@ use clap::{ArgGroup, Args};
 
 use super::{InputFile, OutputFormat};
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone convert worker-0.yaml
+  dayone convert --explain worker-0.yaml
+  dayone convert hosts/ -o keyfiles";
+
 /// The arguments of `dayone convert`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("written").args(["output", "svg"]).multiple(true), after_help = "\
+#[command(group = ArgGroup::new("written").args(["output", "svg"]).multiple(true), after_help = EXAMPLES, after_long_help = format!("\
 Each of several hosts gets a directory of its own in DIR, with the host's name, or else its first MAC address. Only the owner \
 can read the files, because keyfiles may hold passwords. If any host has errors, dayone writes nothing.
 
 Exit codes: 0 success, 1 the documents have errors, 2 wrong arguments, or dayone cannot read or write a file (for example \
-because it exists with a different content).")]
+because it exists with a different content).
+
+{EXAMPLES}"))]
 pub struct ConvertArguments {
     /// Documents that describe hosts (NMState, BareMetalHost with its Secret, install-config.yaml, …), or directories of
     /// documents; all files are one set; - is standard input

@@ -41,7 +41,7 @@ pub struct CustomisationArguments {
 
     /// Host name to set; overrides the documents
     #[arg(long, value_name = "NAME")]
-    pub hostname: Option<HostName>,
+    pub set_hostname: Option<HostName>,
 
     /// Your own Ignition config (version 3), which dayone merges with the image's; CoreOS only
     #[arg(long, value_name = "FILE")]

@@ -9,16 +9,23 @@ use super::OutputFormat;
 /// The largest value of `--slow`, in seconds.
 const SLOWEST: u64 = 3600;
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone doctor http://192.0.2.10:8081/i/abcdefghijklmnopqrstuvwxyz/boot.iso
+  dayone doctor https://192.0.2.10:8443/i/abcdefghijklmnopqrstuvwxyz/boot.iso --ca ca.pem
+  dayone doctor --slow 70 http://mirror.example/live.iso";
+
 /// The arguments of `dayone doctor`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = EXAMPLES, after_long_help = format!("\
 dayone imitates readers of virtual media, and sends a few hundred requests. It reads a few MiB. The slow readers take --slow \
 seconds, and dayone examines everything else meanwhile. You can examine any server.
 
 Exit codes: 0 no known reader would fail (there may be warnings), 1 a known reader would fail, 2 wrong arguments, or there is \
 no server.
 
-Example: dayone doctor https://192.0.2.10:8443/i/abcdefghijklmnopqrstuvwxyz/boot.iso --ca ca.pem")]
+{EXAMPLES}"))]
 pub struct DoctorArguments {
     /// URL of an image, as you would give it to a BMC
     #[arg(value_name = "URL")]

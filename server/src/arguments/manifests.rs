@@ -7,14 +7,23 @@ use hosts::manifests::Namespace;
 
 use super::InputFile;
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone manifests hosts.yaml
+  dayone manifests fleet.yaml hosts.csv --namespace metal3 -o objects
+  dayone manifests hosts.yaml --host worker-1 --without-bmc-secret";
+
 /// The arguments of `dayone manifests`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = EXAMPLES, after_long_help = format!("\
 The output contains the passwords of BMCs, unless you give --without-bmc-secret. With -o, dayone writes one file for each host, \
 which only its owner can read.
 
 Exit codes: 0 success, 1 the documents have errors, 2 wrong arguments, or dayone cannot read or write a file (for example \
-because it exists with a different content).")]
+because it exists with a different content).
+
+{EXAMPLES}"))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct ManifestsArguments {
     /// Documents that describe hosts, of any supported kind; all files are one set; - is standard input
@@ -22,7 +31,7 @@ pub struct ManifestsArguments {
     pub files: Vec<InputFile>,
 
     /// Only this host; repeatable
-    #[arg(long = "host-name", value_name = "NAME")]
+    #[arg(long = "host", value_name = "NAME")]
     pub host_names: Vec<String>,
 
     /// Namespace of all objects

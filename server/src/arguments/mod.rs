@@ -13,6 +13,7 @@ mod explain;
 mod images;
 mod inspect;
 mod manifests;
+mod old_spellings;
 mod second_step;
 mod serve;
 mod server_access;
@@ -54,6 +55,10 @@ pub struct Arguments {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+
+    /// What to tell the user about the spelling of the command line.
+    #[arg(skip)]
+    pub notices: Vec<String>,
 }
 
 /// A command of dayone.

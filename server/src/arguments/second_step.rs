@@ -7,14 +7,23 @@ use hosts::second_step::Role;
 
 use super::InputFile;
 
+/// The examples in the help text.
+const EXAMPLES: &str = "\
+Examples:
+  dayone second-step nmstate/ --role worker
+  dayone second-step --first-step hosts.yaml --derive -o machine-configs
+  dayone second-step worker-0.yml --first-step install-config.yaml";
+
 /// The arguments of `dayone second-step`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = EXAMPLES, after_long_help = format!("\
 The file name selects the host of an NMState document: HOST.yml, or cluster.yml for all hosts without a document of their own. \
 With --first-step, dayone compares both steps: the host must keep its address, its routes and its name servers.
 
 Exit codes: 0 success, 1 the documents have errors, 2 wrong arguments, or dayone cannot read or write a file (for example \
-because it exists with a different content).")]
+because it exists with a different content).
+
+{EXAMPLES}"))]
 pub struct SecondStepArguments {
     /// NMState with br-ex in files named after their hosts, or documents that name their hosts, or directories of documents; -
     /// is standard input

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Parser;
 
+use super::old_spellings::{self, Spelled};
 use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
 
 /// `image-customization-controller`.
@@ -47,9 +48,19 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
             let Server { arguments } = parse_as(arguments);
             Command::StaticServer(Box::new(StaticServerArguments { strict_environment: true, ..arguments }))
         }
-        _ => return Arguments::parse_from(arguments),
+        _ => return parse_own(arguments),
     };
-    Arguments { command }
+    Arguments { command, notices: Vec::new() }
+}
+
+/// Parses a command line of `dayone` itself, in the spelling of this release or of earlier ones.
+fn parse_own(arguments: Vec<OsString>) -> Arguments {
+    let Spelled { arguments, mut notices } = old_spellings::replace(arguments);
+    let mut parsed = Arguments::parse_from(arguments);
+    if let Command::Build(build) = &mut parsed.command {
+        notices.extend(build.replace_old_spellings());
+    }
+    Arguments { notices, ..parsed }
 }
 
 fn parse_as<P: Parser>(arguments: Vec<OsString>) -> P {

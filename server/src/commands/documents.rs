@@ -66,7 +66,7 @@ pub(super) fn one_host(
         print_findings(&report);
         match error {
             ChooseError::NoHost => Failure::Input(error.to_string()),
-            _ => Failure::System(format!("{error} (--host-name NAME)")),
+            _ => Failure::System(format!("{error} (--host NAME)")),
         }
     })?;
     report.append(target.findings());
@@ -111,7 +111,7 @@ pub(super) fn one_bmc(files: &[InputFile], name: Option<&str>) -> Result<HostBmc
     let names: Vec<&str> = bmcs.iter().map(|host| host.name.as_str()).collect();
     if names.len() > 1 {
         let names = names.join(", ");
-        return Err(Failure::System(format!("several hosts have a BMC: {names}; select one with --host-name NAME")));
+        return Err(Failure::System(format!("several hosts have a BMC: {names}; select one with --host NAME")));
     }
     bmcs.pop().ok_or_else(|| match name {
         Some(name) => Failure::Input(format!("the documents have no host {name:?} with a BMC address")),

@@ -34,6 +34,7 @@ use crate::arguments::{Arguments, BmcCommand, Command};
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> ExitCode {
+    arguments.notices.iter().for_each(|notice| terminal::remark(notice));
     let result = match arguments.command {
         Command::Serve(arguments) => return serve::run(*arguments),
         Command::Controller(arguments) => return controller::run(*arguments),

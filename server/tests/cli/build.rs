@@ -12,6 +12,8 @@ use super::images::{Place, coreos_initramfs, initramfs};
 use super::{dayone, ended, fixture, run, run_with_input};
 
 pub(crate) const HOST: &str = "inputs/bare-metal-host/same-data.yaml";
+/// The name of that host.
+const NAME: &str = "worker-0";
 const TWO: &str = "inputs/bare-metal-host/two-hosts.yaml";
 
 pub(crate) fn host() -> String {
@@ -53,7 +55,7 @@ fn an_iso_has_the_bytes_that_the_server_serves() {
         let base = place.unpack(name);
         let pristine = place.read(name);
         let out = place.argument(&format!("out-{name}"));
-        let built = run(&["build", "--host", &host(), "--base", &base, "--format", "iso", "-o", &out]);
+        let built = run(&["build", &host(), "--base", &base, "--format", "iso", "-o", &out]);
         assert_eq!((built.code, built.out.as_str()), (0, ""), "{}", built.err);
         let image = fs::read(&out).unwrap();
         assert!(image == expected(&fs::read(host()).unwrap(), &pristine, Format::Iso)[&FileName::BootIso], "{name}");
@@ -70,12 +72,12 @@ fn standard_output_gets_the_same_bytes_as_a_file() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let out = place.argument("out.iso");
-    assert_eq!(run(&["build", "--host", &host(), "--base", &base, "-o", &out]).code, 0);
-    let streamed = dayone().args(["build", "--host", &host(), "--base", &base, "-o", "-"]).output().unwrap();
+    assert_eq!(run(&["build", &host(), "--base", &base, "-o", &out]).code, 0);
+    let streamed = dayone().args(["build", &host(), "--base", &base, "-o", "-"]).output().unwrap();
     assert_eq!(streamed.status.code(), Some(0));
     assert!(streamed.stdout == place.read("out.iso"));
     let from_input = run_with_input(
-        &["build", "--host", "-", "--base", &base, "-o", &place.argument("input.iso")],
+        &["build", "-", "--base", &base, "-o", &place.argument("input.iso")],
         &fs::read(host()).unwrap(),
     );
     assert_eq!(from_input.code, 0, "{}", from_input.err);
@@ -94,7 +96,7 @@ fn a_directory_gets_every_file_of_an_image() {
     ] {
         let out = Place::new();
         let directory = out.path().to_str().unwrap();
-        let built = run(&["build", "--host", &host(), "--base", &base, "--format", argument, "-o", directory]);
+        let built = run(&["build", &host(), "--host", NAME, "--base", &base, "--format", argument, "-o", directory]);
         assert_eq!(built.code, 0, "{}", built.err);
         assert_eq!(out.names(), names);
         for (name, bytes) in expected(&documents, &pristine, format) {
@@ -109,7 +111,7 @@ fn an_initramfs_grows_and_its_kernel_arguments_are_printed() {
     let initrd = coreos_initramfs();
     let base = place.write("initrd", &initrd);
     let out = place.argument("out.img");
-    let built = run(&["build", "--host", &host(), "--base", &base, "--format", "initrd", "-o", &out]);
+    let built = run(&["build", &host(), "--base", &base, "--format", "initrd", "-o", &out]);
     assert_eq!(built.code, 0, "{}", built.err);
     assert_eq!(built.err, format!("wrote {out}\nkernel arguments: ignition.firstboot ignition.platform.id=metal\n"));
     let image = place.read("out.img");
@@ -121,7 +123,7 @@ fn an_initramfs_grows_and_its_kernel_arguments_are_printed() {
     let out = Place::new();
     let base = format!("kernel:{kernel},initrd:{base},rootfs:{rootfs}");
     let directory = out.path().to_str().unwrap();
-    let built = run(&["build", "--host", &host(), "--base", &base, "--format", "initrd", "-o", directory]);
+    let built = run(&["build", &host(), "--host", NAME, "--base", &base, "--format", "initrd", "-o", directory]);
     assert_eq!(built.code, 0, "{}", built.err);
     assert!(built.err.ends_with(" coreos.live.rootfs_url=<URL of rootfs.img>\n"), "{}", built.err);
     assert_eq!(out.names(), ["initrd.img", "rootfs.img", "vmlinuz"]);
@@ -135,7 +137,7 @@ fn quiet_leaves_warnings() {
     let base = place.write("initrd", initramfs(&[("init", "elf")]));
     let build = |extra: &[&str]| {
         let out = place.argument("out.img");
-        let arguments = ["build", "--host", &host(), "--base", &base, "--format", "initrd", "-o", &out, "--force"];
+        let arguments = ["build", &host(), "--base", &base, "--format", "initrd", "-o", &out, "--force"];
         let ended = run(&[&arguments[..], extra].concat());
         assert_eq!(ended.code, 0, "{}", ended.err);
         ended.err
@@ -151,22 +153,22 @@ fn one_of_several_hosts_is_picked_by_name() {
     let base = place.unpack("coreos.iso");
     let documents = fixture(TWO);
     let build = |name: &[&str], out: &str| {
-        let arguments = ["build", "--host", documents.to_str().unwrap(), "--base", &base, "-o", out];
+        let arguments = ["build", documents.to_str().unwrap(), "--base", &base, "-o", out];
         run(&[&arguments[..], name].concat())
     };
     for name in ["worker-0", "worker-1"] {
         let out = place.argument(name);
-        assert_eq!(build(&["--host-name", name], &out).code, 0);
+        assert_eq!(build(&["--host", name], &out).code, 0);
     }
     assert!(place.read("worker-0") != place.read("worker-1"));
     let none = build(&[], &place.argument("x"));
     assert_eq!(
-        (none.code, none.err.contains("name one of: worker-0, worker-1 (--host-name NAME)")),
+        (none.code, none.err.contains("name one of: worker-0, worker-1 (--host NAME)")),
         (2, true),
         "{}",
         none.err
     );
-    let unknown = build(&["--host-name", "worker-7"], &place.argument("x"));
+    let unknown = build(&["--host", "worker-7"], &place.argument("x"));
     assert_eq!((unknown.code, unknown.err.contains("the names are: worker-0, worker-1")), (2, true), "{}", unknown.err);
     assert_eq!(place.names(), ["coreos.iso", "worker-0", "worker-1"]);
 }
@@ -186,7 +188,7 @@ fn everything_that_can_be_added_is_in_the_image() {
     let built = ended(
         dayone()
             .current_dir(place.path())
-            .args(["build", "--host", &host(), "--base", &base, "-o", "out.iso", "--hostname", "other.example"])
+            .args(["build", &host(), "--base", &base, "-o", "out.iso", "--set-hostname", "other.example"])
             .args(["--ssh-key", "keys.pub", "--file", "/etc/motd=motd", "--file", "/usr/local/bin/x=motd:0755"])
             .args(["--unit", "hello.service", "--unit", "./idle.service", "--ignition", "mine.ign", "--auto-default"])
             .args(["--karg-append", "console=ttyS0", "--karg-append", "a=b", "--karg-delete", "ignition.firstboot"])
@@ -225,13 +227,13 @@ fn force_replaces_the_output_and_what_a_base_carries() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let (first, second) = (place.argument("first.iso"), place.argument("second.iso"));
-    assert_eq!(run(&["build", "--host", &host(), "--base", &base, "-o", &first]).code, 0);
+    assert_eq!(run(&["build", &host(), "--base", &base, "-o", &first]).code, 0);
     // With more in it than the second image will have: nothing of that may be left.
     let long = place.write("long", "x".repeat(100_000));
     let file = format!("/etc/long={long}");
-    let forced = ["build", "--force", "--host", &host(), "--base", &base, "-o", &second, "--file", &file];
+    let forced = ["build", "--force", &host(), "--base", &base, "-o", &second, "--file", &file];
     assert_eq!(run(&[&forced[..], &["--karg-append", "a=b"]].concat()).code, 0);
-    let refused = run(&["build", "--host", &host(), "--base", &second, "-o", &place.argument("third.iso")]);
+    let refused = run(&["build", &host(), "--base", &second, "-o", &place.argument("third.iso")]);
     assert_eq!(refused.code, 1);
     assert!(
         refused.err.contains("already carries a configuration") && refused.err.ends_with(" (--force)\n"),
@@ -239,6 +241,30 @@ fn force_replaces_the_output_and_what_a_base_carries() {
         refused.err
     );
     let third = place.write("third.iso", "something else");
-    assert_eq!(run(&["build", "--force", "--host", &host(), "--base", &second, "-o", &third]).code, 0);
+    assert_eq!(run(&["build", "--force", &host(), "--base", &second, "-o", &third]).code, 0);
     assert!(place.read("third.iso") == place.read("first.iso"));
+}
+
+#[test]
+fn the_spelling_of_the_first_release_still_works() {
+    let place = Place::new();
+    let base = place.unpack("coreos.iso");
+    let two = fixture(TWO).to_str().unwrap().to_owned();
+    let built = run(&[
+        "build",
+        &two,
+        "--host",
+        "worker-1",
+        "--set-hostname",
+        "a",
+        "--base",
+        &base,
+        "-o",
+        &place.argument("new"),
+    ]);
+    assert_eq!((built.code, built.err.matches("note: ").count()), (0, 0), "{}", built.err);
+    let old = ["build", "--host", &two, "--host-name", "worker-1", "--hostname", "a", "--base", &base, "-o"];
+    let built = run(&[&old[..], &[&place.argument("old")]].concat());
+    assert_eq!((built.code, built.err.matches("note: ").count()), (0, 3), "{}", built.err);
+    assert!(place.read("old") == place.read("new"));
 }

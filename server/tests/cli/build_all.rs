@@ -20,15 +20,15 @@ fn build(base: &str, out: &str, more: &[&str]) -> Ended {
 fn each_host_has_the_image_that_it_gets_alone() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
-    let out = place.argument("images/rack");
+    let out = place.argument("images/rack/");
     let built = build(&base, &out, &[&two()]);
     assert_eq!((built.code, built.out.as_str()), (0, ""), "{}", built.err);
     let lines: Vec<&str> = built.err.lines().collect();
     assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["HOST", "IMAGE"]);
-    assert_eq!(lines[1..], [format!("worker-0  {out}/worker-0.iso"), format!("worker-1  {out}/worker-1.iso")]);
+    assert_eq!(lines[1..], [format!("worker-0  {out}worker-0.iso"), format!("worker-1  {out}worker-1.iso")]);
     for name in ["worker-0", "worker-1"] {
         let alone = place.argument(name);
-        assert_eq!(run(&["build", "--host", &two(), "--host-name", name, "--base", &base, "-o", &alone]).code, 0);
+        assert_eq!(run(&["build", &two(), "--host", name, "--base", &base, "-o", &alone]).code, 0);
         let path = format!("images/rack/{name}.iso");
         assert!(place.read(&path) == place.read(name));
         assert_eq!(fs::metadata(place.file(&path)).unwrap().permissions().mode() & 0o7777, 0o600);
@@ -55,7 +55,7 @@ fn the_errors_of_one_host_leave_the_others_their_images() {
         "hosts.csv",
         "name,address\nworker-0,192.0.2.10\nworker-1,192.0.2.300\nworker-2,192.0.2.12\nworker-3,192.0.2.12\nworker-4,192.0.2.14\n",
     );
-    let out = place.argument("images");
+    let out = place.argument("images/");
     let built = build(&base, &out, &[&fleet, &table]);
     assert_eq!(built.code, 1, "{}", built.err);
     let images = |out: &str| {
@@ -71,9 +71,9 @@ fn the_errors_of_one_host_leave_the_others_their_images() {
 
     // What concerns all hosts.
     let broken = place.write("broken.yaml", "interfaces: [");
-    let refused = build(&base, &place.argument("none"), &[&two(), &broken]);
+    let refused = build(&base, &place.argument("none/"), &[&two(), &broken]);
     assert_eq!((refused.code, place.file("none").exists()), (1, false), "{}", refused.err);
-    let unreadable = build(&place.argument("nowhere.iso"), &place.argument("none"), &[&two()]);
+    let unreadable = build(&place.argument("nowhere.iso"), &place.argument("none/"), &[&two()]);
     assert_eq!((unreadable.code, place.file("none").exists()), (2, false), "{}", unreadable.err);
 }
 
@@ -95,13 +95,20 @@ fn an_image_for_network_boot_shares_the_kernel() {
 fn wrong_combinations_are_refused() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
-    for more in [&["--host", "x"][..], &["--host-name", "a"], &["--hostname", "a"]] {
-        let refused = build(&base, &place.argument("none"), &[&[&*two()], more].concat());
-        assert_eq!((refused.code, refused.err.contains("cannot be used with")), (2, true), "{}", refused.err);
+    let named = build(&base, &place.argument("none/"), &[&two(), "--set-hostname", "a"]);
+    assert_eq!((named.code, named.err.contains("--set-hostname is for one host")), (2, true), "{}", named.err);
+    let several = build(&base, &place.argument("none/"), &[&two(), "--host", "worker-0", "--host", "worker-1"]);
+    assert_eq!((several.code, several.err.contains("one host with --host")), (2, true), "{}", several.err);
+    for output in ["-", &place.argument("none")] {
+        let one = build(&base, output, &[&two()]);
+        assert_eq!(
+            (one.code, one.err.contains("name one of: worker-0, worker-1 (--host NAME)")),
+            (2, true),
+            "{}",
+            one.err
+        );
     }
-    let streamed = build(&base, "-", &[&two()]);
-    assert_eq!((streamed.code, streamed.err.contains("name a directory with -o DIR")), (2, true), "{}", streamed.err);
-    let file = build(&base, &base, &[&two()]);
+    let file = build(&base, &format!("{base}/"), &[&two()]);
     assert_eq!((file.code, file.err.contains("cannot create the directory")), (2, true), "{}", file.err);
     assert_eq!(place.names(), ["coreos.iso"]);
 }

@@ -27,9 +27,10 @@ fn a_drive_is_built_from_the_documents() {
         ("cidata", "iso", "data.iso", "cidata"),
         ("combustion", "vfat", "data.img", "COMBUSTION"),
     ] {
-        let arguments = ["build", "--format", "data", "--data", kind, "--file-system", file_system, "--host", &host];
+        let arguments = ["build", "--format", "data", "--data", kind, "--file-system", file_system, &host];
         let built = run(&[&arguments[..], &["--user-data", &user_data, "-o", &directory, "--force"]].concat());
-        assert_eq!((built.code, built.err), (0, format!("wrote {directory}/{name}\n")), "{kind}");
+        let shown = format!("HOST  IMAGE\n-     {directory}/{name}\n");
+        assert_eq!((built.code, built.err), (0, shown), "{kind}");
         let image = String::from_utf8_lossy(&place.read(name)).into_owned();
         assert!(image.contains(holds) && image.contains("password: hunter2"), "{kind}");
     }
@@ -72,16 +73,16 @@ fn arguments_that_make_no_drive_are_refused() {
     let (out, host) = (place.argument("x"), host());
     let base = place.write("base.iso", "");
     for (arguments, code, reason) in [
-        (&["--format", "data", "--host", &host][..], 2, "--data config-2, --data cidata or --data combustion"),
-        (&["--data", "floppy", "--host", &host], 2, "\"floppy\""),
-        (&["--data", "cidata", "--base", &base, "--host", &host], 2, "leave --base out"),
-        (&["--data", "cidata", "--format", "iso", "--host", &host], 2, "images of the format data only"),
-        (&["--data", "cidata", "--network-data", &base, "--host", &host], 2, "the network is given twice"),
-        (&["--user-data", &base, "--host", &host], 2, "--data"),
-        (&["--host", &host], 2, "--base BASE"),
-        (&["--base", &base], 2, "--host FILE"),
+        (&["--format", "data", &host][..], 2, "--data config-2, --data cidata or --data combustion"),
+        (&["--data", "floppy", &host], 2, "\"floppy\""),
+        (&["--data", "cidata", "--base", &base, &host], 2, "leave --base out"),
+        (&["--data", "cidata", "--format", "iso", &host], 2, "images of the format data only"),
+        (&["--data", "cidata", "--network-data", &base, &host], 2, "the network is given twice"),
+        (&["--user-data", &base, &host], 2, "--data"),
+        (&[&host], 2, "--base BASE"),
+        (&["--base", &base], 2, "dayone build FILE"),
         (&["--data", "cidata"], 1, "would be empty"),
-        (&["--data", "cidata", "--karg-append", "a", "--host", &host], 1, "a kernel argument has no effect"),
+        (&["--data", "cidata", "--karg-append", "a", &host], 1, "a kernel argument has no effect"),
         (&["--data", "cidata", "--network-data", "nowhere"], 2, "nowhere"),
     ] {
         let ended = run(&[&["build", "-o", &out], arguments].concat());

@@ -24,18 +24,19 @@ fn existing_files_are_not_overwritten() {
     let base = place.unpack("coreos.iso");
     let pristine = place.read("coreos.iso");
     let there = place.write("there.iso", "mine");
-    refused(&place, &["build", "--host", &host(), "--base", &base, "-o", &there], 2, "exists; --force replaces it");
+    refused(&place, &["build", &host(), "--base", &base, "-o", &there], 2, "exists; --force replaces it");
     assert_eq!(place.read("there.iso"), b"mine");
     symlink(place.file("coreos.iso"), place.file("link.iso")).unwrap();
     fs::hard_link(place.file("coreos.iso"), place.file("hard.iso")).unwrap();
     for name in ["coreos.iso", "link.iso", "hard.iso"] {
         let out = place.argument(name);
-        refused(&place, &["build", "--force", "--host", &host(), "--base", &base, "-o", &out], 2, "is the base");
+        refused(&place, &["build", "--force", &host(), "--base", &base, "-o", &out], 2, "is the base");
     }
     assert!(place.read("coreos.iso") == pristine);
     let initrd = place.write("initrd.img", coreos_initramfs());
     let directory = place.path().to_str().unwrap();
-    let arguments = ["build", "--force", "--host", &host(), "--format", "initrd", "--base", &initrd, "-o", directory];
+    let arguments =
+        ["build", "--force", &host(), "--host", "worker-0", "--format", "initrd", "--base", &initrd, "-o", directory];
     refused(&place, &arguments, 2, "is the base");
 }
 
@@ -44,9 +45,9 @@ fn an_unwritable_output_is_refused_before_anything_is_written() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let nowhere = place.argument("no/such/directory/x.iso");
-    refused(&place, &["build", "--host", &host(), "--base", &base, "-o", &nowhere], 2, "cannot write");
-    refused(&place, &["build", "--host", &host(), "--base", &base, "-o", "/dev/null"], 2, "use -o -");
-    refused(&place, &["build", "--host", &host(), "--base", &base, "-o", "/proc/x.iso"], 2, "cannot write");
+    refused(&place, &["build", &host(), "--base", &base, "-o", &nowhere], 2, "cannot write");
+    refused(&place, &["build", &host(), "--base", &base, "-o", "/dev/null"], 2, "use -o -");
+    refused(&place, &["build", &host(), "--base", &base, "-o", "/proc/x.iso"], 2, "cannot write");
 }
 
 #[test]
@@ -56,9 +57,9 @@ fn documents_with_errors_make_no_image() {
     let out = place.argument("x.iso");
     for name in ["inputs/invalid/several-errors-in-one-host.yaml", "nmstate/invalid/openvswitch-br-ex.yaml"] {
         let bad = fixture(name);
-        refused(&place, &["build", "--host", bad.to_str().unwrap(), "--base", &base, "-o", &out], 1, "error: ");
+        refused(&place, &["build", bad.to_str().unwrap(), "--base", &base, "-o", &out], 1, "error: ");
     }
-    refused(&place, &["build", "--host", "/nonexistent", "--base", &base, "-o", &out], 2, "cannot read /nonexistent");
+    refused(&place, &["build", "/nonexistent", "--base", &base, "-o", &out], 2, "cannot read /nonexistent");
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn a_file_that_is_no_base_is_refused() {
         ("kernel:/k", 2, "either an ISO, or an initrd and its kernel"),
     ];
     for (base, code, sentence) in cases {
-        refused(&place, &["build", "--host", &host(), "--base", base, "-o", &out], code, sentence);
+        refused(&place, &["build", &host(), "--base", base, "-o", &out], code, sentence);
     }
 }
 
@@ -101,10 +102,10 @@ fn wrong_values_are_reported_without_secrets() {
         ("--karg-append", "a b", 2, "contains a space"),
         ("--karg-delete", "not-there", 1, "has no kernel argument"),
         ("--karg-replace", "a=b", 2, "KEY=OLD=NEW"),
-        ("--hostname", "under_score", 2, "not a host name"),
+        ("--set-hostname", "under_score", 2, "not a host name"),
         ("--format", "floppy", 2, "use iso, minimal-iso, initrd, usb or data"),
     ] {
-        let arguments = ["build", "--host", &host(), "--base", &base, "-o", &out, option, value];
+        let arguments = ["build", &host(), "--base", &base, "-o", &out, option, value];
         refused(&place, &arguments, code, sentence);
         assert!(!run(&arguments).err.contains("c2VjcmV0"), "{option}");
     }
@@ -114,7 +115,7 @@ fn wrong_values_are_reported_without_secrets() {
 fn a_terminal_gets_no_image() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
-    let command = format!("{} build --host {} --base {base} -o -", env!("CARGO_BIN_EXE_dayone"), host());
+    let command = format!("{} build {} --base {base} -o -", env!("CARGO_BIN_EXE_dayone"), host());
     let script = Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(script.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&script.stdout).contains("standard output is a terminal"));
@@ -125,7 +126,7 @@ fn a_closed_pipe_is_reported() {
     let place = Place::new();
     let base = place.unpack("coreos.iso");
     let mut child = dayone()
-        .args(["build", "--host", &host(), "--base", &base, "-o", "-"])
+        .args(["build", &host(), "--base", &base, "-o", "-"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -149,7 +150,7 @@ fn an_interrupted_build_leaves_nothing() {
         // A shell that starts a job in the background has it ignore SIGINT, and all that the job starts.
         let child = Command::new("env")
             .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_dayone"), "build"])
-            .args(["--host", &host(), "--base", base.path().to_str().unwrap()])
+            .args([&host(), "--base", base.path().to_str().unwrap()])
             .args(["-o", &place.argument("x.iso")])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -178,7 +179,7 @@ fn signals_that_are_ignored_stay_so() {
     File::options().write(true).open(base.path()).unwrap().set_len(256 << 20).unwrap();
     let place = Place::new();
     let child = Command::new("sh")
-        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_dayone"), "build", "--host", &host()])
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_dayone"), "build", &host()])
         .args(["--base", base.path().to_str().unwrap(), "-o", &place.argument("x.iso")])
         .stderr(Stdio::piped())
         .spawn()
@@ -200,7 +201,7 @@ fn a_base_that_changes_while_it_is_copied_makes_no_image() {
     File::options().write(true).open(base.path()).unwrap().set_len(2 << 30).unwrap();
     let place = Place::new();
     let child = dayone()
-        .args(["build", "--host", &host(), "--base", base.path().to_str().unwrap(), "-o", &place.argument("x.iso")])
+        .args(["build", &host(), "--base", base.path().to_str().unwrap(), "-o", &place.argument("x.iso")])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();

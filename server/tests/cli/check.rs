@@ -217,8 +217,7 @@ fn hosts_without_a_network_are_no_failure() {
         let document = fixture(&format!("inputs/{name}.yaml"));
         let ended = run(&["check", "--short", document.to_str().unwrap()]);
         assert!(ended.code == 0 && ended.out.contains("0 hosts: no errors, "), "{name}: {}", ended.out);
-        let built =
-            run(&["build", "--format", "data", "--data", "config-2", "--host", document.to_str().unwrap(), "-o", "-"]);
+        let built = run(&["build", "--format", "data", "--data", "config-2", document.to_str().unwrap(), "-o", "-"]);
         assert!(built.code == 1 && built.err.contains("describe no host that has a network"), "{name}: {}", built.err);
         assert!(built.err.contains("warning: "), "{name}: {}", built.err);
     }
@@ -304,7 +303,7 @@ fn an_image_says_what_the_release_of_its_base_lacks() {
         let base = format!("kernel:{kernel},initrd:{base}");
         let output = place.path().join("out");
         let (document, output) = (document.to_str().unwrap(), output.to_str().unwrap());
-        run(&["build", "--force", "--host", document, "--base", &base, "--format", "initrd", "-o", output])
+        run(&["build", "--force", document, "--base", &base, "--format", "initrd", "-o", output])
     };
     let old = build("1.42.4");
     assert!(old.code == 0 && old.err.contains("the host has 1.42.4, which ignores it"), "{}", old.err);

@@ -26,7 +26,7 @@ fn what_an_image_carries_is_shown_by_its_digest_only() {
     let out = place.argument("out.iso");
     let secret = place.write("secret", "hunter2-hunter2");
     let file = format!("/etc/secret={secret}:0400");
-    let arguments = ["build", "--host", &host(), "--base", &base, "-o", &out, "--karg-append", "a=b", "--file", &file];
+    let arguments = ["build", &host(), "--base", &base, "-o", &out, "--karg-append", "a=b", "--file", &file];
     assert_eq!(run(&arguments).code, 0);
     let json = run(&["inspect", "--format", "json", &out]);
     golden("inspect-customised.json", &json.out);

@@ -99,9 +99,9 @@ fn hosts_become_objects() {
     assert_eq!(written.code, 0, "{}", written.err);
     let file = Path::new(&directory).join("worker-1.yaml");
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    let one = run(&["manifests", &path("inputs/bare-metal-host/two-hosts.yaml"), "--host-name", "worker-1"]);
+    let one = run(&["manifests", &path("inputs/bare-metal-host/two-hosts.yaml"), "--host", "worker-1"]);
     assert!(one.out.contains("name: worker-1\n") && !one.out.contains("worker-0"), "{}", one.out);
-    let unknown = run(&["manifests", &first, "--host-name", "worker-7"]);
+    let unknown = run(&["manifests", &first, "--host", "worker-7"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
     assert!(unknown.err.contains("the names are: ostest-master-0"), "{}", unknown.err);
     let coreos = run(&["manifests", &first, "--install-coreos", "--offline", "--without-bmc-secret"]).out;

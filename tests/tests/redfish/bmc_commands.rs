@@ -257,7 +257,7 @@ fn a_fleet_without_credentials_is_probed_and_emptied_as_it_is_booted() {
     let file = file.to_str().unwrap();
     let without_credentials = |arguments: &[&str]| {
         let mut command = dayone();
-        command.args(arguments).args([file, "--host-name", "worker-1"]);
+        command.args(arguments).args([file, "--host", "worker-1"]);
         command.env_remove("DAYONE_BMC_USERNAME").env_remove("DAYONE_BMC_PASSWORD");
         command.output().unwrap()
     };

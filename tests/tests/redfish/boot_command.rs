@@ -170,7 +170,7 @@ fn every_change_is_a_line_of_json_and_the_medium_can_be_kept() {
     let scene = Scene::new(1);
     let _callers = scene.callers();
     let mut command = scene.command(&coreos_iso(&[]).display().to_string());
-    command.args(["--media-listen", &free_address(), "--output", "json", "--keep"]);
+    command.args(["--media-listen", &free_address(), "--format", "json", "--keep"]);
     command.env("DAYONE_BMC_USERNAME", "admin").env("DAYONE_BMC_PASSWORD", "hunter2-hunter2");
     let output = command.env("TMPDIR", scene.directory.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -24,7 +24,7 @@ pub(super) struct ChosenBmc {
 
 pub(super) fn of(arguments: &BmcArguments) -> Result<ChosenBmc, Failure> {
     let host = match documents_of(&arguments.bmc) {
-        Some(files) => Some(documents::one_bmc(&files, arguments.host_name.as_deref())?),
+        Some(files) => Some(documents::one_bmc(&files, arguments.host.as_deref())?),
         None => None,
     };
     let mode = host.as_ref().and_then(|host| host.boot_mode).map(|mode| match mode {

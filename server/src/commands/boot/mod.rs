@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &BootArguments) -> Result<(), Failure> {
 
 async fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     let mut signals = Signals::new().map_err(|error| Failure::system("cannot wait for signals", &error))?;
-    let display = Display::new(arguments.output);
+    let display = Display::new(arguments.format);
     if let Some(url) = &arguments.server.url {
         let api = remote::api(arguments, url.clone())?;
         return tokio::select! {

@@ -67,10 +67,10 @@ impl Order {
         let customisation = &arguments.customisation;
         Ok(Self {
             documents: documents(&arguments.documents)?,
-            host: arguments.host_name.clone(),
+            host: arguments.host.clone(),
             base,
-            format: arguments.format,
-            hostname: customisation.hostname.as_ref().map(|name| text(name)),
+            format: arguments.image_format,
+            hostname: customisation.set_hostname.as_ref().map(|name| text(name)),
             // This is valid JSON, because it has been parsed before.
             ignition: ignition.and_then(|(_, config)| serde_json::from_slice(&config).ok()),
             ssh_authorized_keys: ssh_keys,

@@ -22,6 +22,14 @@ use crate::compose::compose;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let format = recipe::format(arguments)?;
+    for (option, is_given) in [
+        ("--set-hostname", arguments.customisation.set_hostname.is_some()),
+        ("--meta-data", arguments.data.meta_data.is_some()),
+    ] {
+        if is_given {
+            return Err(Failure::System(format!("{option} is for one host; select it with --host")));
+        }
+    }
     let opened = arguments.base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
     // Report mistakes in the documents first, even if the base cannot be opened.
     let target = recipe::network_order(arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
@@ -36,6 +44,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let mut images = Images {
         ordered,
         base: &base,
+        is_only: hosts.len() == 1,
         directory: &arguments.output,
         writer,
         shared: BTreeSet::new(),
@@ -72,10 +81,6 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
 
 /// Creates the directory for the images, if it does not exist.
 fn make_directory(directory: &Path) -> Result<(), Failure> {
-    if directory.as_os_str() == "-" {
-        let message = "the images of all hosts do not fit into standard output; name a directory with -o DIR";
-        return Err(Failure::System(message.to_owned()));
-    }
     let failed = |error| Failure::system(&format!("cannot create the directory {}", directory.display()), &error);
     fs::create_dir_all(directory).map_err(failed)
 }
@@ -94,6 +99,8 @@ struct Images<'a> {
     /// The recipe without a host.
     ordered: Recipe,
     base: &'a OpenedBase,
+    /// Whether there is only one host, which then needs no name.
+    is_only: bool,
     directory: &'a Path,
     writer: Writer<'a>,
     /// The files that all images have in common, as far as they are written.
@@ -110,7 +117,10 @@ impl Images<'_> {
             terminal::remark(&findings::as_text(&report));
             return Err(Failure::Findings);
         };
-        let name = file_name(&spec)?;
+        let name = match file_name(&spec) {
+            Err(_) if self.is_only => None,
+            name => Some(name?),
+        };
         let recipe = compose(self.ordered.clone(), network);
         let image = Image::plan(&recipe, &self.base.base, recipe.base);
         if let Ok(image) = &image {
@@ -122,7 +132,8 @@ impl Images<'_> {
             return Err(Failure::Input("the base lacks the file for this image".to_owned()));
         };
         self.kernel_arguments.extend(kernel_arguments(&image, recipe.format));
-        let path = self.directory.join(format!("{name}{}", extension(main)));
+        let file_name = name.map_or_else(|| main.as_str().to_owned(), |name| format!("{name}{}", extension(main)));
+        let path = self.directory.join(file_name);
         self.writer.write(&path, file)?;
         // A kernel or a root file system comes from the base, and is the same for each host.
         for (other, file) in image.files.iter().filter(|(other, _)| **other != main) {

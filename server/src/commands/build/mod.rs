@@ -21,9 +21,14 @@ use crate::arguments::BuildArguments;
 use crate::compose::compose;
 
 pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
-    if !arguments.documents.is_empty() {
+    if arguments.is_of_all_hosts() {
         return all::run(arguments);
     }
+    let host = match arguments.host.as_slice() {
+        [] => None,
+        [name] => Some(name.as_str()),
+        _ => return Err(Failure::System("select one host with --host, or all of them with -o DIR/".to_owned())),
+    };
     let to_standard_output = arguments.output.as_os_str() == "-";
     if to_standard_output {
         output::refuse_terminal()?;
@@ -33,10 +38,10 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
     // Report mistakes in the documents first, even if the base cannot be opened.
     let target = recipe::network_order(arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
-    let (network, mut report) = if arguments.host.is_empty() {
+    let (network, mut report) = if arguments.documents.is_empty() {
         (None, Report::new())
     } else {
-        let (network, report) = documents::one_host(&arguments.host, arguments.host_name.as_deref(), target)?;
+        let (network, report) = documents::one_host(&arguments.documents, host, target)?;
         (Some(network), report)
     };
     let mut base = opened?;

@@ -34,7 +34,7 @@ pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Reci
         format,
         additions: Additions {
             no_auto_default: network_order.no_auto_default(),
-            hostname: customisation.hostname.clone(),
+            hostname: customisation.set_hostname.clone(),
             ssh_authorized_keys: ssh_keys,
             files,
             units,
@@ -55,7 +55,7 @@ pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Reci
 /// Returns the format to make. A data image has no base and may have no host; every other image needs both.
 pub(super) fn format(arguments: &BuildArguments) -> Result<Format, Failure> {
     let BuildArguments { format, data, base, .. } = arguments;
-    let has_documents = !arguments.host.is_empty() || !arguments.documents.is_empty();
+    let has_documents = !arguments.documents.is_empty();
     let complaint = match (format, data.kind, base) {
         (Some(Format::Data), None, _) => "give the kind of drive: --data config-2, --data cidata or --data combustion",
         (None | Some(Format::Data), Some(_), Some(_)) => "a data image has no base; leave --base out",
@@ -65,7 +65,7 @@ pub(super) fn format(arguments: &BuildArguments) -> Result<Format, Failure> {
         (None | Some(Format::Data), Some(_), None) => return Ok(Format::Data),
         (Some(_), Some(_), _) => "--data makes images of the format data only; leave out --data or --format",
         (_, None, None) => "give the image to customise: --base BASE",
-        (_, None, Some(_)) if !has_documents => "give the documents that describe the host: --host FILE",
+        (_, None, Some(_)) if !has_documents => "give the documents that describe the host: dayone build FILE…",
         (wanted, None, Some(_)) => return Ok(wanted.unwrap_or(Format::Iso)),
     };
     Err(Failure::System(complaint.to_owned()))

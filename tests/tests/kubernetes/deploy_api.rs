@@ -35,7 +35,7 @@ fn collection(client: &Client, object: &Value) -> String {
 }
 
 /// Creates the objects of a site, each in the namespace it names or else in `namespace`.
-fn create(client: &Client, objects: Vec<Value>, namespace: &str) {
+pub(crate) fn create(client: &Client, objects: Vec<Value>, namespace: &str) {
     for mut object in known(objects) {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!(namespace);

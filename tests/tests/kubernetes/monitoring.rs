@@ -53,7 +53,7 @@ fn expressions() -> Vec<(String, String)> {
 /// The metrics of `dayone serve` that has made, served and refused something.
 fn of_a_server() -> Vec<Family> {
     let server = Server::start("coreos", &coreos_iso(&[]));
-    let image = server.image("coreos", &fixtures("nmstate/static-ipv4/nmstate.yaml"));
+    let image = server.image("coreos", &fixtures("nmstate/bond-vlan/nmstate.yaml"));
     let url = image["url"].as_str().expect("a URL");
     assert!(reqwest::blocking::get(url).expect("an answer").status().is_success());
     let unknown = url.replace("/i/", "/i/x");

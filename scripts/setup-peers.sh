@@ -181,6 +181,29 @@ ansible_venv() {
   done
 }
 
+# What `ansible-test sanity` installs for itself when it is asked to check a collection, in a home of its own. It fetches pip
+# from a site of its own, too: Python brings one.
+ansible_sanity() {
+  local home="$cache/ansible-test-2.19.3" version
+  [ -d "$home/primed" ] && return 0
+  echo "setup: Python environments for ansible-test"
+  rm -rf "$home" && mkdir -p "$home/.ansible/test/cache" "$home/collections"
+  cat >"$home/.ansible/test/cache/get_pip_24_2.py" <<'PYTHON'
+import ensurepip, runpy, sys
+
+ensurepip.bootstrap()
+sys.argv = ["pip", "install", *(argument for argument in sys.argv[1:] if not argument.startswith("--no-"))]
+runpy.run_module("pip", run_name="__main__")
+PYTHON
+  # Its default is any Python of the machine, whether it runs or not.
+  version="$("$cache/ansible-core-2.19.3/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  cp -r "$(dirname "$0")/../deploy/ansible/ansible_collections" "$home/collections/"
+  (cd "$home/collections/ansible_collections/dayone/dayone" && git init --quiet && git add . &&
+    HOME="$home" "$cache/bin/ansible-test" sanity --prime-venvs --python "$version" \
+      --test validate-modules --test import --test pep8 --test yamllint >/dev/null)
+  rm -rf "$home/collections" && mkdir "$home/primed"
+}
+
 # Ironic, whose API and conductor run as one process.
 ironic_venv() {
   local venv="$cache/ironic-39.0.0"
@@ -419,11 +442,12 @@ helm_binary() {
 # A client of the API in TypeScript, made by a generator, and the compiler.
 typescript_client() {
   local root="$cache/typescript-client-7.13.0"
-  [ -d "$root/node_modules" ] && return 0
+  [ -d "$root/node_modules/@types/node" ] && return 0
   echo "setup: fetching openapi-typescript"
   rm -rf "$root" "$root.part" && mkdir -p "$root.part"
   (cd "$root.part" && npm init --yes >/dev/null &&
-    npm install --silent --no-audit --no-fund openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3)
+    npm install --silent --no-audit --no-fund openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 \
+      @types/node@20.19.43)
   mv "$root.part" "$root"
 }
 
@@ -513,6 +537,7 @@ from_npm() {
 python_environments() {
   pycdlib_venv
   ansible_venv
+  ansible_sanity
   openapi_python_client_venv
   prometheus_client_venv
   schemathesis_venv

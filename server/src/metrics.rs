@@ -1,12 +1,14 @@
 //! Metrics of the process, for Prometheus. There is no global state, and no label that grows with the number of hosts.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::{Duration, SystemTime};
 
 use axum::response::{IntoResponse as _, Response};
 use hosts::network::NMSTATE_VERSION;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
-use prometheus_client::encoding::text;
+use prometheus_client::encoding::{EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
@@ -103,6 +105,21 @@ impl Metrics {
 fn build() -> Vec<(&'static str, &'static str)> {
     let commit = option_env!("DAYONE_COMMIT").filter(|commit| !commit.is_empty()).unwrap_or("unknown");
     vec![("version", env!("CARGO_PKG_VERSION")), ("commit", commit), ("nmstate", NMSTATE_VERSION)]
+}
+
+/// Makes a family of counters, and registers it. The counters of these values begin at zero: Prometheus does not see the first
+/// increment of a counter that appears with it.
+pub fn registered_counters<V: Clone + Hash + Eq + EncodeLabelValue + Send + Sync + Debug + 'static>(
+    registry: &mut Registry,
+    (name, help): (&str, &str),
+    label: &'static str,
+    values: impl IntoIterator<Item = V>,
+) -> Family<[(&'static str, V); 1], Counter> {
+    let counters: Family<[(&'static str, V); 1], Counter> = registered(registry, name, help);
+    for value in values {
+        counters.get_or_create(&[(label, value)]);
+    }
+    counters
 }
 
 /// Makes a metric, and registers it.

@@ -73,11 +73,10 @@ fn comparable(mut object: Value) -> Value {
     }
     if object["kind"] == "Deployment" {
         let template = &mut object["spec"]["template"];
-        if let Some(annotations) = template["metadata"]["annotations"].as_object_mut() {
+        let metadata = template["metadata"].as_object_mut().expect("an object");
+        if let Some(Value::Object(mut annotations)) = metadata.remove("annotations") {
             annotations.remove("checksum/settings");
-            if annotations.is_empty() {
-                template["metadata"].as_object_mut().expect("an object").remove("annotations");
-            }
+            assert!(annotations.is_empty(), "{annotations:?}");
         }
         shorten(&mut template["spec"]["containers"][0]["envFrom"][0]["configMapRef"]["name"]);
     }

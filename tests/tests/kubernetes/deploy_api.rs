@@ -66,6 +66,7 @@ fn lost(sent: &Value, kept: &Value, path: &str) -> Vec<String> {
         }
         // An empty value of a variable is none.
         (Value::String(text), Value::Null) if text.is_empty() => Vec::new(),
+        (Value::Object(members), Value::Null) if members.is_empty() => Vec::new(),
         _ if sent == kept => Vec::new(),
         _ => vec![format!("{path}: {sent} has become {kept}")],
     }

@@ -5,12 +5,13 @@ use std::fs;
 use std::time::Duration;
 
 use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::boots::{begin, documents, until_state};
 use acceptance::kubernetes::ApiServer;
 use acceptance::kustomize::{each, kustomization, object};
 use acceptance::metal3::Site;
 use acceptance::peers::{peer, run_text};
 use acceptance::prometheus::{Family, families, sample_names, selectors};
-use acceptance::server::Server;
+use acceptance::server::{Server, free_address};
 use serde_json::{Value, json};
 
 use crate::deploy::sites::EVERYTHING;
@@ -60,6 +61,10 @@ fn of_a_server() -> Vec<Family> {
     assert_eq!(reqwest::blocking::get(unknown).expect("an answer").status(), 404);
     let refused = reqwest::blocking::Client::new().post(format!("{}/v1/images?base=none", server.api)).body("{}").send();
     assert_eq!(refused.expect("an answer").status(), 422);
+    // Nobody listens there.
+    let documents = documents("worker-0", &format!("http://{}", free_address()), "/redfish/v1/Systems/1", "secret");
+    let boot = begin(&server, "?base=coreos", &documents);
+    until_state(&server, &boot, "failed");
     let answer = reqwest::blocking::get(format!("{}/metrics", server.api)).expect("an answer");
     families(&answer.text().expect("text"))
 }

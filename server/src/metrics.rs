@@ -117,7 +117,7 @@ pub fn registered_counters<V: Clone + Hash + Eq + EncodeLabelValue + Send + Sync
 ) -> Family<[(&'static str, V); 1], Counter> {
     let counters: Family<[(&'static str, V); 1], Counter> = registered(registry, name, help);
     for value in values {
-        counters.get_or_create(&[(label, value)]);
+        drop(counters.get_or_create(&[(label, value)]));
     }
     counters
 }

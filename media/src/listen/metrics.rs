@@ -48,7 +48,7 @@ impl ListenMetrics {
     /// counter that appears with it.
     pub fn register(&self, registry: &mut Registry, plane: &str) {
         for why in Closed::ALL {
-            self.closed.get_or_create(&[("reason", why.reason())]);
+            drop(self.closed.get_or_create(&[("reason", why.reason())]));
         }
         let registry = registry.sub_registry_with_prefix(plane);
         registry.register("connections", "Connections that are open", self.open.clone());

@@ -29,10 +29,10 @@ impl MediaMetrics {
     /// Registers the counters.
     pub fn register(&self, registry: &mut Registry) {
         for code in CODES {
-            self.requests.get_or_create(&[("code", code)]);
+            drop(self.requests.get_or_create(&[("code", code)]));
         }
         for kind in KINDS {
-            self.unknown.get_or_create(&[("kind", kind)]);
+            drop(self.unknown.get_or_create(&[("kind", kind)]));
         }
         let registry = registry.sub_registry_with_prefix("media");
         registry.register("requests", "Requests by status code", self.requests.clone());

@@ -8,8 +8,11 @@ use std::process::Command;
 
 use acceptance::helm::{Helm, RELEASE};
 use acceptance::kubernetes::{ADMIN, ApiServer, STRANGER};
+use acceptance::kustomize::kustomization;
 use acceptance::peers::run_text;
 use serde_json::{Value, json};
+
+use crate::deploy_api::create;
 
 const NAMESPACE: &str = "metal3";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/metal3/deployments/dayone";
@@ -62,6 +65,31 @@ fn a_release_is_installed_upgraded_and_removed() {
     for path in [DEPLOYMENT, CLUSTER_ROLE, settings, "/api/v1/namespaces/metal3/serviceaccounts/dayone"] {
         assert!(admin.find(path).is_none(), "{path}");
     }
+}
+
+/// As `docs/helm.md` says.
+#[test]
+fn a_site_changes_from_kustomize_to_helm() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let site = format!(
+        "namespace: {NAMESPACE}\nresources: [dayone/deploy/base]\ncomponents: [dayone/deploy/components/cluster-wide, \
+         dayone/deploy/components/bases-volume]\n"
+    );
+    let objects = kustomization(&site).into_iter().filter(|object| object["kind"] != "PodDisruptionBudget").collect();
+    create(admin, objects, NAMESPACE);
+    let before = admin.get(DEPLOYMENT);
+
+    let helm = Helm::new();
+    let kubeconfig = server.kubeconfig(ADMIN);
+    let verb = ["install", "--take-ownership", "--force-conflicts"];
+    run_text(&mut command(&helm, &kubeconfig, &verb, &values("https://192.0.2.5:6385")));
+    let after = admin.get(DEPLOYMENT);
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(after["spec"]["selector"], before["spec"]["selector"]);
+    let container = &after["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["envFrom"], json!([{"configMapRef": {"name": "dayone-settings"}}]));
+    assert_eq!(container["env"], before["spec"]["template"]["spec"]["containers"][0]["env"]);
 }
 
 #[test]

@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn expressions_name_metrics_and_labels() {
-        let found = selectors(r#"sum by (code) (rate(dayone_a_total{code=~"5..", job!="x"}[5m])) / process_b > dayone_a_total"#);
+        let found = selectors(
+            r#"sum by (code) (rate(dayone_a_total{code=~"5..", job!="x"}[5m])) / process_b > dayone_a_total"#,
+        );
         let selector = |metric: &str, labels: &[&str]| Selector {
             metric: metric.to_owned(),
             labels: labels.iter().map(ToString::to_string).collect(),

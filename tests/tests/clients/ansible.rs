@@ -37,7 +37,10 @@ fn bases_are_listed() {
     let ansible = Ansible::new(&server.api, Some(TOKEN));
     let all = ansible.task("base_info", &json!({}), &[]).changed(false);
     let [base] = all["bases"].as_array().unwrap().as_slice() else { panic!("{all:#}") };
-    assert_eq!((&base["name"], &base["state"], &base["kind"]), (&json!("coreos"), &json!("available"), &json!("coreos-iso")));
+    assert_eq!(
+        (&base["name"], &base["state"], &base["kind"]),
+        (&json!("coreos"), &json!("available"), &json!("coreos-iso"))
+    );
     let one = ansible.task("base_info", &json!({"name": "coreos"}), &["--check"]).changed(false);
     assert_eq!(one["bases"], all["bases"]);
     let none = ansible.task("base_info", &json!({"name": "a/b"}), &[]).changed(false);
@@ -84,7 +87,7 @@ fn every_kind_of_document_goes_through() {
     let files = json!({"base": "coreos", "document_files": [{"name": "host.yaml", "text": text}]});
     assert_eq!(ansible.task("image", &files, &[]).changed(false)["image"]["id"], plain["image"]["id"]);
     let data = json!({"format": "data", "nmstate": nmstate("192.0.2.20"),
-        "data": {"kind": "config-2", "user_data": "I2Nsb3VkLWNvbmZpZwo="}});
+        "data": {"kind": "cidata", "user_data": "I2Nsb3VkLWNvbmZpZwo="}});
     ansible.task("image", &data, &["--check"]).changed(true);
     ansible.task("image", &data, &[]).changed(true);
     ansible.task("image", &data, &["--check"]).changed(false);
@@ -164,7 +167,8 @@ fn the_collection_is_sane() {
     let python = cache().join("ansible-core-2.19.3/bin/python");
     let version = run_text(Command::new(python).args(["-c", version]));
     sanity.args(["sanity", "--python", version.trim()]).env("HOME", home).current_dir(&collection);
-    for test in ["validate-modules", "import", "compile", "pep8", "yamllint", "ignores", "runtime-metadata", "shebang"] {
+    for test in ["validate-modules", "import", "compile", "pep8", "yamllint", "ignores", "runtime-metadata", "shebang"]
+    {
         sanity.args(["--test", test]);
     }
     let output = sanity.output().unwrap();

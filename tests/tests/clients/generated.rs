@@ -44,13 +44,15 @@ fn a_client_in_typescript_does_what_users_do() {
     let mut generate = Command::new(modules.join(".bin/openapi-typescript"));
     generate.arg(repository("openapi/openapi.json")).args(["--output", "dayone.d.ts"]);
     run_text(generate.current_dir(directory.path()));
-    let compiled = Command::new(modules.join(".bin/tsc")).args(["--project", "."]).current_dir(directory.path()).output();
+    let compiled =
+        Command::new(modules.join(".bin/tsc")).args(["--project", "."]).current_dir(directory.path()).output();
     let compiled = compiled.unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stdout));
 
     let server = Server::start("coreos", &coreos_iso(&[]));
     let order = server.image("coreos", &document(server.directory()));
-    let seen = run_text(Command::new("node").arg(path("client.mjs")).arg(&server.api).arg(document(server.directory())));
+    let seen =
+        run_text(Command::new("node").arg(path("client.mjs")).arg(&server.api).arg(document(server.directory())));
     is_right(&serde_json::from_str(&seen).unwrap(), &order);
 }
 

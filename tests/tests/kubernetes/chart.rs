@@ -94,7 +94,9 @@ fn by_name(value: Value) -> Value {
             }
             Value::Array(elements)
         }
-        Value::Object(members) => members.into_iter().map(|(key, value)| (key, by_name(value))).collect::<Map<_, _>>().into(),
+        Value::Object(members) => {
+            members.into_iter().map(|(key, value)| (key, by_name(value))).collect::<Map<_, _>>().into()
+        }
         other => other,
     }
 }

@@ -59,7 +59,8 @@ fn of_a_server() -> Vec<Family> {
     assert!(reqwest::blocking::get(url).expect("an answer").status().is_success());
     let unknown = url.replace("/i/", "/i/x");
     assert_eq!(reqwest::blocking::get(unknown).expect("an answer").status(), 404);
-    let refused = reqwest::blocking::Client::new().post(format!("{}/v1/images?base=none", server.api)).body("{}").send();
+    let refused =
+        reqwest::blocking::Client::new().post(format!("{}/v1/images?base=none", server.api)).body("{}").send();
     assert_eq!(refused.expect("an answer").status(), 422);
     // Nobody listens there.
     let documents = documents("worker-0", &format!("http://{}", free_address()), "/redfish/v1/Systems/1", "secret");

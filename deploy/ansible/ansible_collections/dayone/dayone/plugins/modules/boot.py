@@ -159,9 +159,9 @@ UNDER_WAY = ["queued", "running"]
 class BootFailed(Exception):
     """A boot has not come to the end that was asked for."""
 
-    def __init__(self, message, boots):
+    def __init__(self, message, result):
         super().__init__(message)
-        self.boots = boots
+        self.result = result
 
 
 def hosts(api, order):
@@ -213,13 +213,15 @@ def start(module, api):
         findings += begun["findings"]
     result = {"changed": bool(needed), "boots": boots, "findings": findings}
     if module.params["state"] == "booted":
-        result["boots"] = wait(module, api, boots, lambda boot: boot["ended"])
-        bad = [boot for boot in result["boots"] if boot["state"] != "booted"]
-        # With eject=when-booted, the boot ends with the medium out.
-        bad = [boot for boot in bad if not has_booted(boot)]
-        if bad:
-            raise BootFailed("\n".join(map(describe, bad)), result["boots"])
+        result["boots"] = wait(module, api, result, lambda boot: boot["ended"])
+        # With eject=when-booted, the boot ends with the medium out, and its state is another one.
+        fail_if_any(result, [boot for boot in result["boots"] if boot["state"] != "booted" and not has_booted(boot)])
     return result
+
+
+def fail_if_any(result, bad):
+    if bad:
+        raise BootFailed("\n".join(map(describe, bad)), result)
 
 
 def has_booted(boot):
@@ -236,15 +238,15 @@ def describe(boot):
 
 def stop(module, api):
     boots = to_stop(module, api)
+    result = {"changed": bool(boots), "boots": boots}
     if boots and not module.check_mode:
         query = {"power_off": "true"} if module.params["power_off"] else None
         for boot in boots:
             api.request("DELETE", path(boot), query=query)
-        boots = wait(module, api, boots, lambda boot: boot["state"] == "ejected" or has_failed_to_eject(boot))
-        bad = [boot for boot in boots if boot["state"] != "ejected"]
-        if bad:
-            raise BootFailed("\n".join(map(describe, bad)), boots)
-    return {"changed": bool(boots), "boots": boots}
+        over = wait(module, api, result, lambda boot: boot["state"] == "ejected" or has_failed_to_eject(boot))
+        result["boots"] = over
+        fail_if_any(result, [boot for boot in over if boot["state"] != "ejected"])
+    return result
 
 
 def to_stop(module, api):
@@ -266,9 +268,10 @@ def path(boot):
     return f"/v1/boots/{server.segment(boot['id'])}"
 
 
-def wait(module, api, boots, is_over):
+def wait(module, api, result, is_over):
     """Waits until all boots are over, and returns them as they are then."""
     deadline = time.monotonic() + module.params["wait_timeout"]
+    boots = result["boots"]
     while True:
         boots = [boot if is_over(boot) else api.get(path(boot)) for boot in boots]
         waiting = [boot for boot in boots if not is_over(boot)]
@@ -276,7 +279,7 @@ def wait(module, api, boots, is_over):
             return boots
         if time.monotonic() > deadline:
             names = ", ".join(boot.get("host") or boot["id"] for boot in waiting)
-            raise BootFailed(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", boots)
+            raise BootFailed(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", {**result, "boots": boots})
         time.sleep(module.params["poll_interval"])
 
 
@@ -326,7 +329,7 @@ def main() -> None:
     except server.ApiUnreachable as error:
         module.fail_json(msg=str(error))
     except BootFailed as failure:
-        module.fail_json(msg=str(failure), boots=failure.boots)
+        module.fail_json(msg=str(failure), **failure.result)
     else:
         module.exit_json(**result)
 

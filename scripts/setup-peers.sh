@@ -200,7 +200,7 @@ PYTHON
   cp -r "$(dirname "$0")/../deploy/ansible/ansible_collections" "$home/collections/"
   (cd "$home/collections/ansible_collections/dayone/dayone" && git init --quiet && git add . &&
     HOME="$home" "$cache/bin/ansible-test" sanity --prime-venvs --python "$version" \
-      --test validate-modules --test import --test pep8 --test yamllint >/dev/null)
+      --test validate-modules --test import --test pep8 --test yamllint --test runtime-metadata >/dev/null)
   rm -rf "$home/collections" && mkdir "$home/primed"
 }
 

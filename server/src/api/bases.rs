@@ -28,7 +28,7 @@ pub(super) struct BaseList {
 
 /// A base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "state", rename_all = "kebab-case")]
+#[serde(untagged)]
 #[schema(as = Base)]
 pub(super) enum BaseBody {
     /// The base is available.
@@ -40,6 +40,8 @@ pub(super) enum BaseBody {
 /// An available base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AvailableBase {
+    #[schema(inline)]
+    state: Available,
     /// The base's name.
     #[schema(example = "fcos")]
     name: String,
@@ -50,11 +52,29 @@ pub(super) struct AvailableBase {
 /// A base that is not available at the moment.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct UnavailableBase {
+    #[schema(inline)]
+    state: Unavailable,
     /// The base's name.
     #[schema(example = "fcos")]
     name: String,
     /// Why the base is not available.
     reason: String,
+}
+
+// Each state is a type of its own: generators of clients do not understand the schema that serde's tag gives.
+
+/// The base is available.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Available {
+    Available,
+}
+
+/// The base is not available at the moment.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Unavailable {
+    Unavailable,
 }
 
 /// The properties of a base.
@@ -154,8 +174,11 @@ async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result
 fn body(base: &RegisteredBase) -> BaseBody {
     let name = base.name().to_string();
     match base.state() {
-        Ok(open) => BaseBody::Available(AvailableBase { name, details: Box::new(details(&open)) }),
-        Err(reason) => BaseBody::Unavailable(UnavailableBase { name, reason }),
+        Ok(open) => {
+            let details = Box::new(details(&open));
+            BaseBody::Available(AvailableBase { state: Available::Available, name, details })
+        }
+        Err(reason) => BaseBody::Unavailable(UnavailableBase { state: Unavailable::Unavailable, name, reason }),
     }
 }
 

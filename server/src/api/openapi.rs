@@ -20,6 +20,14 @@ use super::{Api, health, protected};
                        own.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
+    servers(
+        (url = "/", description = "The server that returned this description"),
+        (
+            url = "http://{address}",
+            description = "A server without TLS",
+            variables(("address" = (default = "127.0.0.1:8080", description = "Where `--api-listen` has it listen"))),
+        ),
+    ),
     tags(
         (name = "images", description = "Boot images: one for each host"),
         (name = "boots", description = "Hosts that boot from images, through their BMCs"),

@@ -37,18 +37,18 @@ pub(in crate::api) enum DocumentsBody {
 /// Documents in YAML or JSON: `NMState`, or `BareMetalHost`s with their Secrets, or any other supported documents. Separate
 /// several documents by lines of `---`.
 #[derive(ToSchema)]
-#[schema(as = YamlDocuments, value_type = Object, example = json!({
-    "interfaces": [{
-        "name": "eth0", "type": "ethernet", "state": "up",
-        "ipv4": {"enabled": true, "address": [{"ip": "192.0.2.20", "prefix-length": 24}]}
-    }]
-}))]
+#[schema(
+    as = YamlDocuments,
+    value_type = String,
+    format = Binary,
+    example = "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\n"
+)]
 #[expect(dead_code, reason = "describes a body that is read unchanged")]
 pub(in crate::api) struct YamlDocuments(Vec<u8>);
 
 /// Documents of any kind. If they have mistakes, the answer has findings.
 #[derive(ToSchema)]
-#[schema(as = AnyDocuments, value_type = Value)]
+#[schema(as = AnyDocuments, value_type = String, format = Binary)]
 #[expect(dead_code, reason = "describes a body that is read unchanged")]
 pub(in crate::api) struct AnyDocuments(Vec<u8>);
 

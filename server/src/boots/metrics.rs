@@ -8,10 +8,13 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::record::{BootRecord, BootState};
 use super::step::{Step, StepRecord, StepState};
-use crate::metrics::registered;
+use crate::metrics::{registered, registered_counters};
 
 /// Buckets for the duration of a step: from a single request to a host that tests its memory.
 const SECONDS: [f64; 12] = [0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1200.0, 1800.0, 3600.0];
+
+/// States in which a boot has ended.
+const OUTCOMES: [BootState; 4] = [BootState::Booted, BootState::Unknown, BootState::Failed, BootState::Ejected];
 
 /// Metrics of boots. Clones share their values.
 #[derive(Debug, Clone)]
@@ -29,7 +32,12 @@ impl BootMetrics {
         let duration = "How long the steps of boots took";
         registry.register_with_unit("boot_step_duration", duration, Unit::Seconds, steps.clone());
         Self {
-            outcomes: registered(registry, "boots", "Boots that have ended, by outcome"),
+            outcomes: registered_counters(
+                registry,
+                ("boots", "Boots that have ended, by outcome"),
+                "outcome",
+                OUTCOMES.map(|state| state.to_string()),
+            ),
             steps,
             queued: registered(registry, "boots_queued", "Boots that wait for others to end"),
             running: registered(registry, "boots_running", "Running boots"),
@@ -43,9 +51,7 @@ impl BootMetrics {
                 self.step(after);
             }
         }
-        let ended =
-            matches!(new.state, BootState::Booted | BootState::Unknown | BootState::Failed | BootState::Ejected);
-        if old.state != new.state && ended {
+        if old.state != new.state && OUTCOMES.contains(&new.state) {
             self.outcomes.get_or_create(&[("outcome", new.state.to_string())]).inc();
         }
     }

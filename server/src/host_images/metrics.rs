@@ -8,7 +8,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::{BuildError, PublishedImage};
-use crate::metrics::{registered, registered_seconds};
+use crate::metrics::{registered_counters, registered_seconds};
 
 /// Buckets for the duration of a build: a usual host, hundreds of interfaces, a busy machine.
 const SECONDS: [f64; 8] = [0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1.0, 10.0];
@@ -29,7 +29,8 @@ impl HostImageMetrics {
     /// Makes the metrics, and registers them with an exporter.
     pub fn new(registry: &mut Registry) -> Self {
         let registry = registry.sub_registry_with_prefix("host_image");
-        let builds = registered(registry, "builds", "Requests for images, by result");
+        let builds = ("builds", "Requests for images, by result");
+        let builds = registered_counters(registry, builds, "result", ["published", "invalid", "not_ready", "error"]);
         let help = "How long building an image from network data took";
         Self { builds, duration: registered_seconds(registry, "build_duration", help, SECONDS) }
     }

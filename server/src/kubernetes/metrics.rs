@@ -7,10 +7,21 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::metrics::{registered, registered_seconds};
+use super::{data_image, decide};
+use crate::metrics::{registered, registered_counters, registered_seconds};
 
 /// Buckets for the duration of a reconciliation: nothing to do, a build, a slow API server.
 const SECONDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+/// Reasons why an image cannot be built.
+const REASONS: [&str; 6] = [
+    decide::reason::CONFIGURATION,
+    decide::reason::MISSING_NETWORK_DATA,
+    decide::reason::FORBIDDEN,
+    decide::reason::INVALID,
+    data_image::reason::MISSING,
+    data_image::reason::INVALID,
+];
 
 /// Metrics of the controller. Clones share their values.
 #[derive(Debug, Clone)]
@@ -42,7 +53,7 @@ impl KubernetesMetrics {
         Self {
             reconciliations: registered(registry, "reconciliations", "Reconciled objects, by result"),
             duration: registered_seconds(registry, "reconciliation_duration", duration, SECONDS),
-            failures: registered(registry, "failures", failures),
+            failures: registered_counters(registry, ("failures", failures), "reason", REASONS),
             objects: registered(registry, "objects", "Known PreprovisioningImages"),
             data_images: registered(registry, "data_images", "Known DataImages"),
             leader: registered(registry, "leader", "Whether this replica is the leader (1) or not (0)"),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use acceptance::bases::fixtures;
+use acceptance::helm::Helm;
 use acceptance::kustomize::{directory, each, kustomization, named, object, of_kind};
 use serde_json::{Value, json};
 
@@ -21,7 +22,27 @@ fn all() -> Vec<(&'static str, Vec<Value>)> {
         ("one namespace", kustomization(ONE_NAMESPACE)),
         ("everything", kustomization(EVERYTHING)),
         ("sidecar", kustomization(SIDECAR)),
+        ("chart", Helm::new().template("chart", &json!({"bases": {"claim": "dayone-bases"}}))),
+        ("chart with everything", Helm::new().template("chart", &everything_of_the_chart())),
     ]
+}
+
+/// Every value of the chart that adds something to a Pod.
+fn everything_of_the_chart() -> Value {
+    json!({
+        "clusterWide": true,
+        "bases": {"machineOsImages": {"image": "machine-os-images"}},
+        "tls": {"secret": "certificate"},
+        "service": {"type": "LoadBalancer", "annotations": {"example.com/pool": "bmc"}},
+        "publishUrl": "https://images.example.com/",
+        "monitoring": {"enabled": true},
+        "image": {"pullPolicy": "IfNotPresent"},
+        "imagePullSecrets": [{"name": "registry"}],
+        "podAnnotations": {"example.com/owner": "metal"},
+        "nodeSelector": {"node-role.kubernetes.io/control-plane": ""},
+        "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
+        "priorityClassName": "system-cluster-critical",
+    })
 }
 
 fn pod(deployment: &Value) -> &Value {

@@ -35,7 +35,7 @@ fn collection(client: &Client, object: &Value) -> String {
 }
 
 /// Creates the objects of a site, each in the namespace it names or else in `namespace`.
-fn create(client: &Client, objects: Vec<Value>, namespace: &str) {
+pub(crate) fn create(client: &Client, objects: Vec<Value>, namespace: &str) {
     for mut object in known(objects) {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!(namespace);
@@ -66,6 +66,7 @@ fn lost(sent: &Value, kept: &Value, path: &str) -> Vec<String> {
         }
         // An empty value of a variable is none.
         (Value::String(text), Value::Null) if text.is_empty() => Vec::new(),
+        (Value::Object(members), Value::Null) if members.is_empty() => Vec::new(),
         _ if sent == kept => Vec::new(),
         _ => vec![format!("{path}: {sent} has become {kept}")],
     }

@@ -1,9 +1,12 @@
 //! Kubernetes: an API server, the controller, the manifests, and Metal3.
 
 mod api;
+mod chart;
+mod chart_install;
 mod controller;
 mod deploy;
 mod deploy_api;
+mod manifest;
 mod metal3_data_image;
 mod metal3_drop_in;
 mod metal3_images;
@@ -13,4 +16,5 @@ mod metal3_outages;
 mod metal3_reconcile;
 mod metal3_replicas;
 mod metal3_static_server;
+mod monitoring;
 mod second_step;

@@ -29,6 +29,33 @@ include-method = "POST"
 positive_data_acceptance.enabled = false
 "#;
 
+/// Documents are texts in the description, and it makes texts of letters: here they are YAML, of objects that are like documents
+/// now and then.
+const HOOKS: &str = r#"
+import schemathesis
+import yaml
+from hypothesis import strategies as st
+
+INTERFACE = st.fixed_dictionaries(
+    {"name": st.sampled_from(["eth0", "bond0", ""]), "type": st.sampled_from(["ethernet", "bond", "vlan", "x"])},
+    optional={"state": st.sampled_from(["up", "down", 7]), "mtu": st.integers(), "ipv4": st.none() | st.dictionaries(
+        st.sampled_from(["enabled", "dhcp", "address"]), st.booleans() | st.lists(st.text(max_size=20), max_size=2))},
+)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+DOCUMENT = st.fixed_dictionaries({"interfaces": st.lists(INTERFACE, max_size=3)}) | st.dictionaries(st.text(max_size=10), VALUE)
+
+schemathesis.openapi.format("binary", st.lists(DOCUMENT, min_size=1, max_size=2).map(yaml.safe_dump_all))
+
+
+@schemathesis.serializer("application/yaml")
+def as_it_is(context, value):
+    return {"data": value if isinstance(value, (str, bytes)) else yaml.safe_dump(value)}
+"#;
+
 const TOKEN: &str = "a-token-for-schemathesis";
 
 /// In a network of its own, where nobody is: the requests have made-up addresses of BMCs.
@@ -97,6 +124,8 @@ fn requests_made_of_the_description_are_answered_as_it_says() {
     command.arg(directory.path()).arg(dayone().get_program()).arg(peer("st").get_program());
     command.args(["--config-file", "schemathesis.toml", "run"]);
     fs::write(path("schemathesis.toml"), CONFIGURATION).unwrap();
+    fs::write(path("hooks.py"), HOOKS).unwrap();
+    command.env("SCHEMATHESIS_HOOKS", "hooks.py");
     // All checks are made that the configuration does not switch off.
     command.args(["--phases", "examples,coverage,fuzzing,stateful"]);
     command.args(["--max-examples", EXAMPLES, "--seed", SEED, "--request-timeout", "30"]);

@@ -15,13 +15,13 @@ const FILE_SYSTEM: &str = "dayone.metal3.io/file-system";
 const PAUSED: &str = "baremetalhost.metal3.io/paused";
 
 /// Reasons of the Events that report why there is no drive.
-pub(super) mod reason {
+pub(in crate::kubernetes) mod reason {
     /// An annotation is not valid.
-    pub(in crate::kubernetes::data_image) const CONFIGURATION: &str = "ConfigurationError";
+    pub(in crate::kubernetes) const CONFIGURATION: &str = "ConfigurationError";
     /// A Secret, or a key of it, does not exist.
-    pub(in crate::kubernetes::data_image) const MISSING: &str = "MissingSecret";
+    pub(in crate::kubernetes) const MISSING: &str = "MissingSecret";
     /// The readers of the drive would refuse its content.
-    pub(in crate::kubernetes::data_image) const INVALID: &str = "DataImageInvalid";
+    pub(in crate::kubernetes) const INVALID: &str = "DataImageInvalid";
 }
 
 /// What a DataImage describes.

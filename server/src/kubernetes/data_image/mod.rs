@@ -10,4 +10,5 @@ mod reconcile;
 mod resource;
 mod secrets;
 
+pub(super) use desired::reason;
 pub(super) use resource::DataImage;

@@ -1,0 +1,153 @@
+# Copyright: the authors of dayone
+# Apache License 2.0 (see https://www.apache.org/licenses/LICENSE-2.0)
+
+"""A client of dayone's API for modules."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+
+from ansible.module_utils.basic import env_fallback
+from ansible.module_utils.common.text.converters import to_text
+from ansible.module_utils.urls import ConnectionError as UrlsConnectionError
+from ansible.module_utils.urls import open_url
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+def argument_spec() -> dict[str, t.Any]:
+    """Returns the options that say where the API is."""
+    return {
+        "api_url": {"type": "str", "fallback": (env_fallback, ["DAYONE_URL"])},
+        "api_token": {"type": "str", "no_log": True, "fallback": (env_fallback, ["DAYONE_API_TOKEN"])},
+        "validate_certs": {"type": "bool", "default": True},
+        "ca_path": {"type": "path"},
+        "use_proxy": {"type": "bool", "default": True},
+        "timeout": {"type": "int", "default": 60},
+    }
+
+
+class ApiProblem(Exception):
+    """An answer that refuses a request: problem details (RFC 9457)."""
+
+    def __init__(self, status: int, body: dict[str, t.Any]) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(body.get("detail") or body.get("title") or f"status {status}")
+
+    @property
+    def kind(self) -> str:
+        """The stable name, such as C(documents-refused)."""
+        return str(self.body.get("type", "")).rsplit("/", 1)[-1]
+
+    @property
+    def findings(self) -> list[dict[str, t.Any]]:
+        """The mistakes in the documents."""
+        return self.body.get("findings") or []
+
+    def message(self) -> str:
+        """The reason, with the mistakes in the documents."""
+        lines = [str(self)]
+        for finding in self.findings:
+            lines.append(f"{finding.get('severity')}: {finding.get('message')} Fix: {finding.get('fix')}")
+        return "\n".join(lines)
+
+
+class ApiUnreachable(Exception):
+    """No answer."""
+
+
+class Answer(t.NamedTuple):
+    """What the server has answered, without an error."""
+
+    status: int
+    headers: t.Mapping[str, str]
+    body: t.Any
+
+
+class Api:
+    """The API that the options of a module name."""
+
+    def __init__(self, module: t.Any) -> None:
+        self._parameters = module.params
+        self._origin = (self._parameters["api_url"] or DEFAULT_URL).rstrip("/")
+
+    def get(self, path: str, query: dict[str, t.Any] | None = None) -> t.Any:
+        """Returns the body of a resource."""
+        return self.request("GET", path, query=query).body
+
+    def find(self, path: str) -> t.Any:
+        """Returns the body of a resource, or None if there is none."""
+        try:
+            return self.get(path)
+        except ApiProblem as problem:
+            if problem.status == 404:
+                return None
+            raise
+
+    def pages(self, path: str, member: str, query: dict[str, t.Any] | None = None) -> t.Iterator[t.Any]:
+        """Returns the elements of all pages of a list."""
+        query = dict(query or {})
+        while True:
+            page = self.get(path, query)
+            yield from page[member]
+            if not page.get("next"):
+                return
+            query["after"] = page["next"]
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, t.Any] | None = None,
+        body: t.Any = None,
+        accept: str = "application/json",
+    ) -> Answer:
+        """Makes a request. Of an answer that is not JSON, only the headers are read."""
+        url = self._origin + path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        headers = {"Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if self._parameters["api_token"]:
+            headers["Authorization"] = f"Bearer {self._parameters['api_token']}"
+        try:
+            with open_url(
+                url,
+                method=method,
+                data=None if body is None else json.dumps(body),
+                headers=headers,
+                validate_certs=self._parameters["validate_certs"],
+                ca_path=self._parameters["ca_path"],
+                use_proxy=self._parameters["use_proxy"],
+                timeout=self._parameters["timeout"],
+                http_agent="ansible dayone.dayone",
+            ) as answer:
+                return Answer(answer.status, answer.headers, _read(answer))
+        except HTTPError as error:
+            raise ApiProblem(error.code, _problem(error)) from None
+        except (URLError, UrlsConnectionError, OSError, ValueError) as error:
+            raise ApiUnreachable(f"{method} {self._origin}{path}: {to_text(error)}") from None
+
+
+def segment(text: str) -> str:
+    """Returns a text as one segment of a path."""
+    return quote(text, safe="")
+
+
+def _read(answer: t.Any) -> t.Any:
+    content_type = answer.headers.get("Content-Type") or ""
+    if not content_type.startswith("application/json"):
+        return None
+    return json.loads(answer.read())
+
+
+def _problem(error: HTTPError) -> dict[str, t.Any]:
+    try:
+        body = json.loads(error.read())
+    except ValueError:
+        # A proxy between, which knows nothing of problems.
+        body = None
+    return body if isinstance(body, dict) else {"title": f"{error.code} {error.reason}"}

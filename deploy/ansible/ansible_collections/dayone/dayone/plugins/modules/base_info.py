@@ -1,0 +1,101 @@
+#!/usr/bin/python
+# Copyright: the authors of dayone
+# Apache License 2.0 (see https://www.apache.org/licenses/LICENSE-2.0)
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: base_info
+short_description: List the base images of dayone
+version_added: 0.1.0
+description:
+  - Lists the bases of images of a C(dayone serve), and what dayone can make from each of them.
+author: The authors of dayone (@dayone)
+options:
+  name:
+    description: The name of one base. If there is none of this name, the list is empty.
+    type: str
+extends_documentation_fragment:
+  - dayone.dayone.server
+  - ansible.builtin.action_common_attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  platform:
+    support: full
+    platforms: all
+"""
+
+EXAMPLES = r"""
+- name: List the bases
+  dayone.dayone.base_info:
+    api_url: http://192.0.2.10:8080
+  register: bases
+
+- name: Stop if a base is not available
+  ansible.builtin.assert:
+    that: bases.bases | rejectattr('state', 'equalto', 'available') | length == 0
+"""
+
+RETURN = r"""
+bases:
+  description: The bases, ordered by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The base's name.
+      type: str
+      sample: coreos
+    state:
+      description: V(available) or V(unavailable).
+      type: str
+      sample: available
+    reason:
+      description: Why the base is not available.
+      type: str
+      returned: if the base is not available
+    kind:
+      description: V(coreos-iso), V(live-iso), V(iso) or V(kernel-initrd).
+      type: str
+      returned: if the base is available
+    formats:
+      description: The formats that dayone can make from it.
+      type: list
+      elements: str
+      returned: if the base is available
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dayone.dayone.plugins.module_utils.api import (
+    Api,
+    ApiProblem,
+    ApiUnreachable,
+    argument_spec,
+    segment,
+)
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec={"name": {"type": "str"}, **argument_spec()}, supports_check_mode=True)
+    api = Api(module)
+    name = module.params["name"]
+    try:
+        if name is None:
+            bases = api.get("/v1/bases")["bases"]
+        else:
+            base = api.find(f"/v1/bases/{segment(name)}")
+            bases = [] if base is None else [base]
+    except ApiProblem as problem:
+        module.fail_json(msg=problem.message(), problem=problem.body)
+    except ApiUnreachable as error:
+        module.fail_json(msg=str(error))
+    else:
+        module.exit_json(changed=False, bases=bases)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+{{/* Names are fixed, as with kustomize: two releases in a namespace would share one Lease and one key. */}}
+
+{{- define "dayone.selectorLabels" -}}
+app.kubernetes.io/name: dayone
+app.kubernetes.io/component: controller
+{{- end }}
+
+{{- define "dayone.labels" -}}
+app.kubernetes.io/name: dayone
+app.kubernetes.io/part-of: metal3
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "dayone.publishUrl" -}}
+{{- if .Values.publishUrl -}}
+{{ .Values.publishUrl }}
+{{- else -}}
+{{ ternary "https" "http" (not (empty .Values.tls.secret)) }}://dayone.$(POD_NAMESPACE).svc.cluster.local/
+{{- end -}}
+{{- end }}
+
+{{/* The Pods cannot start with more than one source of base images. */}}
+{{- define "dayone.checkValues" -}}
+{{- if and .Values.bases.claim .Values.bases.machineOsImages.image -}}
+{{- fail "bases.claim and bases.machineOsImages.image exclude each other: set only one of them" -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,190 @@
+//! The modules `base_info` and `image`, and what Ansible's own tools say of the collection.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::boots::documents;
+use acceptance::peers::{cache, run, run_text};
+use acceptance::server::{Server, free_address};
+use serde_json::{Value, json};
+
+use crate::playbook::Ansible;
+
+const MODULES: [&str; 3] = ["base_info", "boot", "image"];
+const TOKEN: &str = "a-token-that-nobody-sees";
+
+/// A server that needs a token.
+fn server() -> Server {
+    let directory = tempfile::tempdir().unwrap();
+    let tokens = directory.path().join("tokens");
+    fs::write(&tokens, format!("{TOKEN}\n")).unwrap();
+    fs::set_permissions(&tokens, fs::Permissions::from_mode(0o600)).unwrap();
+    let more = ["--api-token-file", tokens.to_str().unwrap()];
+    Server::start_at(&free_address(), &free_address(), "coreos", &coreos_iso(&[]), &more)
+}
+
+fn nmstate(address: &str) -> Value {
+    let ipv4 = json!({"enabled": true, "address": [{"ip": address, "prefix-length": 24}]});
+    json!({"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": ipv4}]})
+}
+
+#[test]
+fn bases_are_listed() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let all = ansible.task("base_info", &json!({}), &[]).changed(false);
+    let [base] = all["bases"].as_array().unwrap().as_slice() else { panic!("{all:#}") };
+    assert_eq!(
+        (&base["name"], &base["state"], &base["kind"]),
+        (&json!("coreos"), &json!("available"), &json!("coreos-iso"))
+    );
+    let one = ansible.task("base_info", &json!({"name": "coreos"}), &["--check"]).changed(false);
+    assert_eq!(one["bases"], all["bases"]);
+    let none = ansible.task("base_info", &json!({"name": "a/b"}), &[]).changed(false);
+    assert_eq!(none["bases"], json!([]));
+}
+
+#[test]
+fn an_image_is_made_once_and_deleted_once() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let image = |arguments: &Value, more: &[&str]| ansible.task("image", arguments, more);
+    let order = json!({"base": "coreos", "hostname": "worker-0", "nmstate": nmstate("192.0.2.20"),
+        "kernel_arguments": {"append": ["console=ttyS0"]},
+        "files": [{"path": "/etc/motd", "contents": "SGVsbG8K"}]});
+
+    // It would be made, and is not.
+    image(&order, &["--check"]).changed(true);
+    image(&order, &["--check"]).changed(true);
+    let made = image(&order, &[]).changed(true);
+    let id = made["image"]["id"].as_str().unwrap();
+    let url = made["image"]["url"].as_str().unwrap();
+    assert!(reqwest::blocking::get(url).unwrap().status().is_success());
+
+    // The same again, and another host.
+    assert_eq!(image(&order, &[]).changed(false)["image"], made["image"]);
+    assert_eq!(image(&order, &["--check"]).changed(false)["image"]["id"], id);
+    let other = json!({"base": "coreos", "nmstate": nmstate("192.0.2.21")});
+    image(&other, &["--check"]).changed(true);
+
+    let absent = json!({"state": "absent", "id": id});
+    image(&absent, &["--check"]).changed(true);
+    image(&absent, &[]).changed(true);
+    image(&absent, &[]).changed(false);
+    image(&absent, &["--check"]).changed(false);
+    assert_eq!(reqwest::blocking::get(url).unwrap().status(), 404);
+}
+
+#[test]
+fn every_kind_of_document_goes_through() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let text = documents("worker-0", "http://192.0.2.200", "/redfish/v1/Systems/1", "hunter2-hunter2");
+    let plain = ansible.task("image", &json!({"base": "coreos", "documents": text}), &[]).changed(true);
+    let files = json!({"base": "coreos", "document_files": [{"name": "host.yaml", "text": text}]});
+    assert_eq!(ansible.task("image", &files, &[]).changed(false)["image"]["id"], plain["image"]["id"]);
+    let data = json!({"format": "data", "nmstate": nmstate("192.0.2.20"),
+        "data": {"kind": "cidata", "user_data": "I2Nsb3VkLWNvbmZpZwo="}});
+    ansible.task("image", &data, &["--check"]).changed(true);
+    ansible.task("image", &data, &[]).changed(true);
+    ansible.task("image", &data, &["--check"]).changed(false);
+}
+
+#[test]
+fn mistakes_are_told_with_their_places() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let wrong = json!({"base": "coreos", "nmstate": nmstate("300.0.2.20")});
+    for more in [&[][..], &["--check"]] {
+        let failed = ansible.task("image", &wrong, more).failed("interfaces[0]");
+        assert_eq!(failed["problem"]["type"], "/v1/problems/documents-refused");
+        assert!(failed["msg"].as_str().unwrap().contains("Fix: "), "{failed:#}");
+    }
+    let order = json!({"base": "none", "nmstate": nmstate("192.0.2.20")});
+    assert_eq!(ansible.task("image", &order, &[]).failed("none")["problem"]["known"], json!(["coreos"]));
+    ansible.task("image", &json!({"base": "coreos"}), &[]).failed("documents, document_files, nmstate");
+    Ansible::new(&server.api, None).task("base_info", &json!({}), &[]).failed("token");
+    let nobody = format!("http://{}", free_address());
+    Ansible::new(&nobody, Some(TOKEN)).task("base_info", &json!({}), &[]).failed(&nobody);
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let server = server();
+    let ansible = Ansible::new(&server.api, None);
+    let secret = "hunter2-hunter2";
+    let documents = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: worker-0-bmc}}\nstringData: {{username: admin, password: {secret}}}\n---\n{}",
+        nmstate("192.0.2.20")
+    );
+    // As users keep them: in files that are looked up.
+    let file = server.directory().join("documents.yaml");
+    fs::write(&file, &documents).unwrap();
+    let lookup = |path: &Path| format!("{{{{ lookup('ansible.builtin.file', '{}') }}}}", path.display());
+    let token = server.directory().join("token");
+    fs::write(&token, TOKEN).unwrap();
+    let order = json!({"base": "coreos", "api_token": lookup(&token), "documents": lookup(&file)});
+    let task = ansible.task("image", &order, &[]);
+    for secret in [secret, TOKEN] {
+        assert!(!task.printed.contains(secret), "{}", task.printed);
+    }
+    assert!(task.printed.contains("VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"), "{}", task.printed);
+    task.changed(true);
+}
+
+#[test]
+fn the_documentation_of_every_module_renders() {
+    let ansible = Ansible::new("http://127.0.0.1:1", None);
+    for module in MODULES {
+        let name = format!("dayone.dayone.{module}");
+        let page = run_text(ansible.command("ansible-doc").arg(&name));
+        for part in ["OPTIONS", "EXAMPLES", "RETURN VALUES", "api_token", "check_mode"] {
+            assert!(page.contains(part), "{module} has no {part}:\n{page}");
+        }
+        let json: Value = serde_json::from_slice(&run(ansible.command("ansible-doc").args(["--json", &name]))).unwrap();
+        assert!(json[&name]["doc"]["options"]["api_url"].is_object(), "{module}");
+    }
+}
+
+/// The checks that Ansible makes of the collections it ships.
+#[test]
+fn the_collection_is_sane() {
+    let home = cache().join("ansible-test-2.19.3");
+    assert!(home.join("primed").exists(), "{} is missing; run scripts/setup-peers.sh", home.display());
+    // It writes reports into the collection, and finds its files by git.
+    let directory = tempfile::tempdir().unwrap();
+    run(Command::new("cp").arg("-r").arg(Ansible::collections().join("ansible_collections")).arg(directory.path()));
+    let collection = directory.path().join("ansible_collections/dayone/dayone");
+    for arguments in [&["init", "--quiet"][..], &["add", "."]] {
+        run(Command::new("git").args(arguments).current_dir(&collection));
+    }
+    let mut sanity = Ansible::new("http://127.0.0.1:1", None).command("ansible-test");
+    // Its default is any Python of the machine, whether it runs or not.
+    let version = "import sys; print('%d.%d' % sys.version_info[:2])";
+    let python = cache().join("ansible-core-2.19.3/bin/python");
+    let version = run_text(Command::new(python).args(["-c", version]));
+    sanity.args(["sanity", "--python", version.trim()]).env("HOME", home).current_dir(&collection);
+    for test in ["validate-modules", "import", "compile", "pep8", "yamllint", "ignores", "runtime-metadata", "shebang"]
+    {
+        sanity.args(["--test", test]);
+    }
+    let output = sanity.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("validate-modules"), "{said}");
+}
+
+#[test]
+fn the_page_names_every_module() {
+    let page = fs::read_to_string(fixtures("../docs/ansible.md")).unwrap();
+    let modules = Ansible::collections().join("ansible_collections/dayone/dayone/plugins/modules");
+    let mut found: Vec<_> = fs::read_dir(modules).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|suffix| suffix == "py"));
+    assert_eq!(found.len(), MODULES.len());
+    for module in MODULES {
+        assert!(page.contains(&format!("`dayone.dayone.{module}`")), "{module}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Playbooks of the collection in `deploy/ansible`, run by Ansible itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use acceptance::bases::fixtures;
+use acceptance::peers::peer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Ansible with a home of its own, which knows the collection and a server.
+pub(crate) struct Ansible {
+    directory: TempDir,
+    api: String,
+    token: Option<String>,
+}
+
+/// What a task has returned.
+pub(crate) struct TaskResult {
+    pub(crate) result: Value,
+    /// All that Ansible has printed, in its most talkative way.
+    pub(crate) printed: String,
+}
+
+impl TaskResult {
+    #[track_caller]
+    pub(crate) fn changed(self, expected: bool) -> Value {
+        assert_eq!(self.result["failed"].as_bool().unwrap_or(false), false, "{:#}", self.result);
+        assert_eq!(self.result["changed"], json!(expected), "{:#}", self.result);
+        self.result
+    }
+
+    #[track_caller]
+    pub(crate) fn failed(self, words: &str) -> Value {
+        assert_eq!(self.result["failed"], true, "{:#}", self.result);
+        assert!(self.result["msg"].as_str().is_some_and(|msg| msg.contains(words)), "{words}: {:#}", self.result);
+        self.result
+    }
+}
+
+impl Ansible {
+    pub(crate) fn new(api: &str, token: Option<&str>) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        Self { directory, api: api.to_owned(), token: token.map(str::to_owned) }
+    }
+
+    /// Where the collections are.
+    pub(crate) fn collections() -> PathBuf {
+        fs::canonicalize(fixtures("../deploy/ansible")).expect("a directory")
+    }
+
+    /// A program of Ansible.
+    pub(crate) fn command(&self, name: &str) -> Command {
+        let mut command = peer(name);
+        command.env("HOME", self.directory.path()).env("ANSIBLE_COLLECTIONS_PATH", Self::collections());
+        command.env("ANSIBLE_NOCOLOR", "1").env("ANSIBLE_LOCALHOST_WARNING", "false").env("LC_ALL", "C.UTF-8");
+        command.env("ANSIBLE_INVENTORY_UNPARSED_WARNING", "false").env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("DAYONE_URL", &self.api).current_dir(self.directory.path());
+        command.envs(self.token.iter().map(|token| ("DAYONE_API_TOKEN", token)));
+        command
+    }
+
+    /// Runs one task, which may fail.
+    pub(crate) fn task(&self, module: &str, arguments: &Value, more: &[&str]) -> TaskResult {
+        let result = self.directory.path().join("result.json");
+        // It is here of another task.
+        let _ = fs::remove_file(&result);
+        let play = json!([{
+            "hosts": "localhost",
+            "gather_facts": false,
+            "tasks": [
+                {(format!("dayone.dayone.{module}")): arguments, "register": "result", "ignore_errors": true},
+                {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": result}, "check_mode": false},
+            ],
+        }]);
+        let output = self.play(&play, more);
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}");
+        let text = fs::read_to_string(&result).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+        TaskResult { result: serde_json::from_str(&text).expect("JSON"), printed: printed.into_owned() }
+    }
+
+    fn play(&self, play: &Value, more: &[&str]) -> Output {
+        let path: &Path = &self.directory.path().join("play.json");
+        fs::write(path, play.to_string()).expect("a file");
+        self.command("ansible-playbook").arg("-vvv").args(more).arg(path).output().expect("ansible starts")
+    }
+}

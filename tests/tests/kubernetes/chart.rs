@@ -1,0 +1,202 @@
+//! The Helm chart against the kustomize tree: for the same choices, both make the same objects.
+
+use std::fs;
+
+use acceptance::bases::fixtures;
+use acceptance::helm::{Helm, RELEASE};
+use acceptance::kustomize::{directory, kustomization};
+use acceptance::peers::run_text;
+use serde_json::{Map, Value, json};
+
+use crate::deploy::sites::{EVERYTHING, ONE_NAMESPACE};
+
+/// What Helm adds to the labels of every object.
+const LABELS: [&str; 4] =
+    ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"];
+
+/// With a URL of the site's own, and nothing else.
+const PUBLISHED: &str = "
+namespace: published
+resources: [dayone/deploy/base]
+patches:
+- target: {kind: Deployment, labelSelector: dayone.metal3.io/image-server=true}
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: any}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: dayone
+            env:
+            - name: IMAGES_PUBLISH_ADDR
+              value: http://192.0.2.20:8084/
+";
+
+/// The same choices, for both: what kustomize makes, the namespace, and the values.
+fn choices() -> Vec<(&'static str, Vec<Value>, &'static str, Value)> {
+    let everything = json!({
+        "clusterWide": true,
+        "bases": {"machineOsImages": {"image": "machine-os-images"}},
+        "tls": {"secret": "dayone-tls"},
+        "monitoring": {"enabled": true},
+    });
+    let example = json!({
+        "clusterWide": true,
+        "bases": {"claim": "dayone-bases"},
+        "image": {"repository": "registry.example.com/dayone", "tag": "0.1.0"},
+        "settings": {
+            "IRONIC_BASE_URL": "https://192.0.2.5:6385",
+            "IRONIC_AGENT_IMAGE": "registry.example.com/ironic-agent:1",
+            "IP_OPTIONS": "ip=dhcp",
+        },
+    });
+    let published = json!({"publishUrl": "http://192.0.2.20:8084/"});
+    vec![
+        ("defaults", kustomization("{namespace: plain, resources: [dayone/deploy/base]}"), "plain", json!({})),
+        ("one namespace", kustomization(ONE_NAMESPACE), "one", json!({"bases": {"claim": "dayone-bases"}})),
+        ("everything", kustomization(EVERYTHING), "everything", everything),
+        ("example", directory("deploy/example"), "baremetal-operator-system", example),
+        ("published", kustomization(PUBLISHED), "published", published),
+    ]
+}
+
+/// An object without what the two tools have each in their own way: Helm's labels, and how Pods follow the ConfigMap. With
+/// kustomize the name changes with the content, with Helm an annotation does.
+fn comparable(mut object: Value) -> Value {
+    if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+        LABELS.iter().for_each(|label| _ = labels.remove(*label));
+    }
+    if object["kind"] == "ConfigMap" {
+        shorten(&mut object["metadata"]["name"]);
+    }
+    if object["kind"] == "Deployment" {
+        let template = &mut object["spec"]["template"];
+        let metadata = template["metadata"].as_object_mut().expect("an object");
+        if let Some(Value::Object(mut annotations)) = metadata.remove("annotations") {
+            annotations.remove("checksum/settings");
+            assert!(annotations.is_empty(), "{annotations:?}");
+        }
+        shorten(&mut template["spec"]["containers"][0]["envFrom"][0]["configMapRef"]["name"]);
+    }
+    by_name(object)
+}
+
+/// Lists of named elements are in the order of the names: kustomize moves what it patches to the front. That variables know
+/// those before them is a test of its own.
+fn by_name(value: Value) -> Value {
+    match value {
+        Value::Array(elements) => {
+            let mut elements: Vec<Value> = elements.into_iter().map(by_name).collect();
+            if elements.iter().all(|element| element["name"].is_string()) {
+                elements.sort_by_key(|element| element["name"].as_str().map(str::to_owned));
+            }
+            Value::Array(elements)
+        }
+        Value::Object(members) => {
+            members.into_iter().map(|(key, value)| (key, by_name(value))).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}
+
+/// `dayone-settings` without the digest behind it.
+fn shorten(name: &mut Value) {
+    let text = name.as_str().expect("a name");
+    assert!(text.starts_with("dayone-settings"), "{text}");
+    *name = json!("dayone-settings");
+}
+
+fn sorted(objects: Vec<Value>) -> Vec<(String, Value)> {
+    let key = |object: &Value| format!("{} {}", object["kind"], object["metadata"]["name"]);
+    let mut objects: Vec<_> = objects.into_iter().map(comparable).map(|object| (key(&object), object)).collect();
+    objects.sort_by(|(one, _), (other, _)| one.cmp(other));
+    objects
+}
+
+#[test]
+fn the_chart_makes_what_kustomize_makes() {
+    let helm = Helm::new();
+    for (choice, kustomized, namespace, values) in choices() {
+        let rendered = helm.template(namespace, &values);
+        for object in &rendered {
+            for label in LABELS {
+                assert!(object["metadata"]["labels"][label].is_string(), "{choice}: no {label} in {object:#}");
+            }
+        }
+        let (rendered, kustomized) = (sorted(rendered), sorted(kustomized));
+        let names = |objects: &[(String, Value)]| objects.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&rendered), names(&kustomized), "{choice}");
+        for ((name, rendered), (_, kustomized)) in rendered.iter().zip(&kustomized) {
+            assert_eq!(rendered, kustomized, "{choice}: {name}");
+        }
+    }
+}
+
+#[test]
+fn pods_restart_when_a_setting_changes() {
+    let helm = Helm::new();
+    let checksum = |url: &str| {
+        let objects = helm.template("one", &json!({"settings": {"IRONIC_BASE_URL": url}}));
+        let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").expect("a Deployment");
+        deployment["spec"]["template"]["metadata"]["annotations"]["checksum/settings"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(checksum("https://192.0.2.5:6385"), checksum("https://192.0.2.5:6385"));
+    assert_ne!(checksum("https://192.0.2.5:6385"), checksum("https://192.0.2.6:6385"));
+}
+
+#[test]
+fn wrong_values_are_refused_with_their_names() {
+    let helm = Helm::new();
+    let both = json!({"bases": {"claim": "a", "machineOsImages": {"image": "b"}}});
+    for (values, named) in [
+        (json!({"replicas": "two"}), "replicas"),
+        (json!({"replica": 2}), "replica"),
+        (json!({"publishUrl": "192.0.2.20"}), "publishUrl"),
+        (json!({"networkPolicy": {"apiServerPorts": [0]}}), "apiServerPorts"),
+        (json!({"settings": {"IRONIC-BASE-URL": "x"}}), "IRONIC-BASE-URL"),
+        (both, "bases.claim and bases.machineOsImages.image exclude each other"),
+    ] {
+        let output = helm.try_template("one", &values);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(named), "{values}: {errors}");
+    }
+}
+
+#[test]
+fn helm_finds_no_fault_with_the_chart() {
+    let helm = Helm::new();
+    let report = run_text(helm.command(&["lint", "--strict"]).arg(Helm::chart()));
+    assert!(report.contains("0 chart(s) failed"), "{report}");
+
+    // What `helm package` packs is whole: the alerts are a link in the tree.
+    let directory = tempfile::tempdir().unwrap();
+    run_text(helm.command(&["package", "--destination"]).arg(directory.path()).arg(Helm::chart()));
+    let package = directory.path().join("dayone-0.1.0.tgz");
+    let values = helm.values(&json!({"monitoring": {"enabled": true}}));
+    let mut template = helm.command(&["template", RELEASE, "--values"]);
+    let packed = run_text(template.arg(values).arg(&package));
+    assert!(packed.contains("alert: DayoneDown"), "{packed}");
+}
+
+#[test]
+fn the_chart_has_the_version_of_dayone() {
+    let read = |path: &str| fs::read_to_string(fixtures("..").join(path)).unwrap();
+    let chart: Value = serde_yaml::from_str(&read("deploy/chart/dayone/Chart.yaml")).unwrap();
+    let manifest = read("Cargo.toml");
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = ")).expect("a version");
+    for member in ["version", "appVersion"] {
+        assert_eq!(chart[member], version.trim_matches('"'), "{member}");
+    }
+}
+
+#[test]
+fn the_page_names_every_value() {
+    let page = fs::read_to_string(fixtures("..").join("docs/helm.md")).unwrap();
+    let values = fs::read_to_string(Helm::chart().join("values.yaml")).unwrap();
+    let values: Value = serde_yaml::from_str(&values).unwrap();
+    for name in values.as_object().expect("values").keys() {
+        assert!(page.contains(&format!("| `{name}")), "{name}");
+    }
+}

@@ -1,0 +1,104 @@
+//! The Helm chart on a real API server: installed, upgraded and removed by Helm.
+//!
+//! The server is 1.20, which has no policy/v1 and nothing of the Prometheus operator: the chart's PodDisruptionBudget and
+//! its monitoring are off here, and only rendered in `chart.rs`.
+
+use std::path::Path;
+use std::process::Command;
+
+use acceptance::helm::{Helm, RELEASE};
+use acceptance::kubernetes::{ADMIN, ApiServer, STRANGER};
+use acceptance::kustomize::kustomization;
+use acceptance::peers::run_text;
+use serde_json::{Value, json};
+
+use crate::deploy_api::create;
+
+const NAMESPACE: &str = "metal3";
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/metal3/deployments/dayone";
+const CLUSTER_ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles/dayone";
+
+fn values(url: &str) -> Value {
+    json!({
+        "clusterWide": true,
+        "bases": {"claim": "dayone-bases"},
+        "settings": {"IRONIC_BASE_URL": url},
+        "podDisruptionBudget": {"enabled": false},
+    })
+}
+
+fn command(helm: &Helm, kubeconfig: &Path, verb: &[&str], values: &Value) -> Command {
+    let mut command = helm.command(verb);
+    command.args([RELEASE, "--namespace", NAMESPACE, "--values"]).arg(helm.values(values)).arg(Helm::chart());
+    command.arg("--kubeconfig").arg(kubeconfig);
+    command
+}
+
+#[test]
+fn a_release_is_installed_upgraded_and_removed() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let helm = Helm::new();
+    let kubeconfig = server.kubeconfig(ADMIN);
+    let first = values("https://192.0.2.5:6385");
+
+    // The server itself looks at every object and keeps none.
+    let verb = ["install", "--create-namespace", "--dry-run=server"];
+    let shown = run_text(&mut command(&helm, &kubeconfig, &verb, &first));
+    assert!(shown.contains("kind: Deployment"), "{shown}");
+    assert!(admin.find(DEPLOYMENT).is_none() && admin.find(CLUSTER_ROLE).is_none());
+
+    run_text(&mut command(&helm, &kubeconfig, &["install", "--create-namespace"], &first));
+    let settings = "/api/v1/namespaces/metal3/configmaps/dayone-settings";
+    assert_eq!(admin.get(settings)["data"]["IRONIC_BASE_URL"], "https://192.0.2.5:6385");
+    let before = admin.get(DEPLOYMENT);
+    admin.get(CLUSTER_ROLE);
+
+    run_text(&mut command(&helm, &kubeconfig, &["upgrade"], &values("https://192.0.2.6:6385")));
+    assert_eq!(admin.get(settings)["data"]["IRONIC_BASE_URL"], "https://192.0.2.6:6385");
+    let after = admin.get(DEPLOYMENT);
+    let template = |deployment: &Value| deployment["spec"]["template"].clone();
+    assert_ne!(template(&before), template(&after), "the Pods would not follow the settings");
+
+    let mut uninstall = helm.command(&["uninstall", RELEASE, "--namespace", NAMESPACE, "--kubeconfig"]);
+    run_text(uninstall.arg(&kubeconfig));
+    for path in [DEPLOYMENT, CLUSTER_ROLE, settings, "/api/v1/namespaces/metal3/serviceaccounts/dayone"] {
+        assert!(admin.find(path).is_none(), "{path}");
+    }
+}
+
+/// As `docs/helm.md` says.
+#[test]
+fn a_site_changes_from_kustomize_to_helm() {
+    let server = ApiServer::start();
+    let admin = server.admin();
+    let site = format!(
+        "namespace: {NAMESPACE}\nresources: [dayone/deploy/base]\ncomponents: [dayone/deploy/components/cluster-wide, \
+         dayone/deploy/components/bases-volume]\n"
+    );
+    let objects = kustomization(&site).into_iter().filter(|object| object["kind"] != "PodDisruptionBudget").collect();
+    create(admin, objects, NAMESPACE);
+    let before = admin.get(DEPLOYMENT);
+
+    let helm = Helm::new();
+    let kubeconfig = server.kubeconfig(ADMIN);
+    let verb = ["install", "--take-ownership", "--force-conflicts"];
+    run_text(&mut command(&helm, &kubeconfig, &verb, &values("https://192.0.2.5:6385")));
+    let after = admin.get(DEPLOYMENT);
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(after["spec"]["selector"], before["spec"]["selector"]);
+    let container = &after["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["envFrom"], json!([{"configMapRef": {"name": "dayone-settings"}}]));
+    assert_eq!(container["env"], before["spec"]["template"]["spec"]["containers"][0]["env"]);
+}
+
+#[test]
+fn a_user_without_rights_is_told_so() {
+    let server = ApiServer::start();
+    server.admin().ensure("/api/v1/namespaces", &json!({"metadata": {"name": NAMESPACE}}));
+    let helm = Helm::new();
+    let kubeconfig = server.kubeconfig(STRANGER);
+    let output = command(&helm, &kubeconfig, &["install"], &values("")).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("forbidden"), "{errors}");
+}

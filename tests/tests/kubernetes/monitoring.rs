@@ -1,0 +1,207 @@
+//! Alerts, their runbooks and the dashboard: everything that they name is in the metrics of running programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::Duration;
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::boots::{begin, documents, until_state};
+use acceptance::kubernetes::ApiServer;
+use acceptance::kustomize::{each, kustomization, object};
+use acceptance::metal3::Site;
+use acceptance::peers::{peer, run_text};
+use acceptance::prometheus::{Family, families, sample_names, selectors};
+use acceptance::server::{Server, free_address};
+use serde_json::{Value, json};
+
+use crate::deploy::sites::EVERYTHING;
+
+/// What Prometheus adds to every sample.
+const TARGET_LABELS: [&str; 3] = ["namespace", "job", "instance"];
+
+fn read(path: &str) -> String {
+    fs::read_to_string(fixtures("..").join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn alerts() -> Vec<Value> {
+    let document: Value = serde_yaml::from_str(&read("deploy/monitoring/alerts.yaml")).unwrap();
+    let rules: Vec<Value> = each(&document["groups"]).flat_map(|group| each(&group["rules"])).cloned().collect();
+    assert!(rules.iter().all(|rule| rule["alert"].is_string()) && rules.len() > 10);
+    rules
+}
+
+fn text<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_else(|| panic!("no {member} in {value:#}"))
+}
+
+/// All expressions of the alerts and of the dashboard, each with where it stands.
+fn expressions() -> Vec<(String, String)> {
+    let mut found: Vec<_> =
+        alerts().iter().map(|rule| (text(rule, "alert").to_owned(), text(rule, "expr").to_owned())).collect();
+    let dashboard: Value = serde_json::from_str(&read("deploy/monitoring/dashboard.json")).unwrap();
+    for panel in each(&dashboard["panels"]) {
+        for target in each(&panel["targets"]) {
+            found.push((format!("panel {}", panel["title"]), text(target, "expr").to_owned()));
+        }
+    }
+    for variable in each(&dashboard["templating"]["list"]).filter(|variable| variable["type"] == "query") {
+        found.push((format!("variable {}", variable["name"]), text(variable, "definition").to_owned()));
+    }
+    assert!(found.len() > 40, "{}", found.len());
+    found
+}
+
+/// The metrics of `dayone serve` that has made, served and refused something.
+fn of_a_server() -> Vec<Family> {
+    let server = Server::start("coreos", &coreos_iso(&[]));
+    let image = server.image("coreos", &fixtures("nmstate/bond-vlan/nmstate.yaml"));
+    let url = image["url"].as_str().expect("a URL");
+    assert!(reqwest::blocking::get(url).expect("an answer").status().is_success());
+    let unknown = url.replace("/i/", "/i/x");
+    assert_eq!(reqwest::blocking::get(unknown).expect("an answer").status(), 404);
+    let refused =
+        reqwest::blocking::Client::new().post(format!("{}/v1/images?base=none", server.api)).body("{}").send();
+    assert_eq!(refused.expect("an answer").status(), 422);
+    // Nobody listens there.
+    let documents = documents("worker-0", &format!("http://{}", free_address()), "/redfish/v1/Systems/1", "secret");
+    let boot = begin(&server, "?base=coreos", &documents);
+    until_state(&server, &boot, "failed");
+    let answer = reqwest::blocking::get(format!("{}/metrics", server.api)).expect("an answer");
+    families(&answer.text().expect("text"))
+}
+
+/// The metrics of `dayone controller` that leads, has made an image and could not make another.
+fn of_a_controller() -> Vec<Family> {
+    let server = ApiServer::start();
+    let site = Site::new(&server);
+    let replica = site.start();
+    let spec = json!({"architecture": "x86_64", "acceptFormats": ["iso"]});
+    site.create_image("works", &spec);
+    site.wait_until_ready("works");
+    let mut spec = spec;
+    spec["networkDataName"] = json!("missing");
+    site.create_image("fails", &spec);
+    site.wait_for_error("fails", "MissingNetworkData");
+    let failed = || replica.metric("dayone_kubernetes_failures_total{reason=\"MissingNetworkData\"}").is_some();
+    replica.wait("the failure is counted", Duration::from_secs(10), failed);
+    families(&replica.probe("metrics").expect("an answer").1)
+}
+
+#[test]
+fn every_metric_that_is_named_is_there() {
+    let all: Vec<Family> = of_a_server().into_iter().chain(of_a_controller()).collect();
+    let names = sample_names(&all);
+    let mut labels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for sample in all.iter().flat_map(|family| &family.samples) {
+        labels.entry(&sample.name).or_default().extend(sample.labels.keys().map(String::as_str));
+    }
+    let mut selected = 0;
+    for (place, expression) in expressions() {
+        let selectors = selectors(&expression);
+        assert!(!selectors.is_empty(), "{place} names no metric: {expression}");
+        for selector in selectors {
+            assert!(names.contains(&selector.metric), "{place}: no {}", selector.metric);
+            // Without a sample, nothing shows the labels.
+            let Some(known) = labels.get(selector.metric.as_str()) else { continue };
+            for label in selector.labels.iter().filter(|label| !TARGET_LABELS.contains(&label.as_str())) {
+                assert!(known.contains(label.as_str()), "{place}: {} has no label {label}", selector.metric);
+                selected += 1;
+            }
+        }
+    }
+    assert!(selected >= 3, "{selected} labels were seen");
+}
+
+#[test]
+fn programs_show_what_they_are_and_what_they_use() {
+    for families in [of_a_server(), of_a_controller()] {
+        let value = |name: &str| {
+            let mut samples = families.iter().flat_map(|family| &family.samples);
+            samples.find(|sample| sample.name == name).unwrap_or_else(|| panic!("no {name}"))
+        };
+        let build = value("dayone_build_info");
+        assert_eq!(build.labels["version"], dayone_version());
+        assert_eq!(build.labels["nmstate"], hosts::network::NMSTATE_VERSION);
+        assert!(build.labels.contains_key("commit"));
+        for (name, at_least, at_most) in [
+            ("process_cpu_seconds_total", 0.01, 600.0),
+            ("process_resident_memory_bytes", 1e6, 4e9),
+            ("process_open_fds", 5.0, 1000.0),
+            ("process_max_fds", 64.0, 1e10),
+            ("process_start_time_seconds", 1.7e9, 1e11),
+        ] {
+            let value = value(name).value;
+            assert!((at_least..=at_most).contains(&value), "{name} {value}");
+        }
+        assert!(value("process_open_fds").value <= value("process_max_fds").value);
+        for family in &families {
+            assert!(!family.help.is_empty(), "{}", family.name);
+        }
+    }
+}
+
+fn dayone_version() -> String {
+    let printed = run_text(acceptance::server::dayone().arg("--version"));
+    printed.trim().strip_prefix("dayone ").expect("a version").to_owned()
+}
+
+#[test]
+fn prometheus_takes_the_alerts_and_they_fire_when_they_should() {
+    let directory = fixtures("../deploy/monitoring");
+    let report = run_text(peer("promtool").args(["check", "rules", "alerts.yaml"]).current_dir(&directory));
+    assert!(report.contains("SUCCESS"), "{report}");
+    let report = run_text(peer("promtool").args(["test", "rules", "alerts.test.yaml"]).current_dir(&directory));
+    assert!(report.contains("SUCCESS"), "{report}");
+
+    // Each of them is tested in both directions.
+    let tests: Value = serde_yaml::from_str(&read("deploy/monitoring/alerts.test.yaml")).unwrap();
+    let mut cases: BTreeMap<&str, [bool; 2]> = BTreeMap::new();
+    for case in each(&tests["tests"]).flat_map(|test| each(&test["alert_rule_test"])) {
+        let fires = each(&case["exp_alerts"]).next().is_some();
+        cases.entry(text(case, "alertname")).or_default()[usize::from(fires)] = true;
+    }
+    for rule in alerts() {
+        let name = text(&rule, "alert");
+        assert_eq!(cases.get(name), Some(&[true, true]), "{name}: silent and firing");
+    }
+}
+
+/// An anchor as renderers of Markdown make it of a heading of one word.
+fn headings(page: &str) -> BTreeSet<String> {
+    page.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_lowercase).collect()
+}
+
+#[test]
+fn every_alert_has_a_runbook() {
+    let page = read("docs/runbooks.md");
+    let headings = headings(&page);
+    let mut names = BTreeSet::new();
+    for rule in alerts() {
+        let name = text(&rule, "alert").to_lowercase();
+        assert_eq!(text(&rule["annotations"], "runbook_url"), format!("docs/runbooks.md#{name}"));
+        assert!(["critical", "warning"].contains(&text(&rule["labels"], "severity")), "{name}");
+        assert!(headings.contains(&name), "no heading for {name}");
+        names.insert(name);
+    }
+    assert_eq!(headings, names, "a runbook of no alert");
+    for section in page.split("\n## ").skip(1) {
+        for part in ["**What it means.**", "**What to look at.**", "**What to do.**"] {
+            assert!(section.contains(part), "{part} is missing in {section}");
+        }
+    }
+}
+
+#[test]
+fn the_prometheus_rule_has_the_same_alerts() {
+    let alerts = read("deploy/monitoring/alerts.yaml");
+    let path = fixtures("../deploy/components/monitoring/prometheus-rule.yaml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let old = fs::read_to_string(&path).unwrap();
+        let head = old.split_once("spec:\n").expect("a specification").0;
+        let groups: String = alerts.lines().map(|line| format!("  {line}\n")).collect();
+        fs::write(&path, format!("{head}spec:\n{groups}")).unwrap();
+    }
+    let alerts: Value = serde_yaml::from_str(&alerts).unwrap();
+    let objects = kustomization(EVERYTHING);
+    assert_eq!(object(&objects, "PrometheusRule", "dayone")["spec"], alerts);
+}

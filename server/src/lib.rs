@@ -16,3 +16,4 @@ pub mod monitoring;
 mod open_files;
 pub mod services;
 pub mod store;
+mod version;

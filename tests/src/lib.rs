@@ -22,6 +22,7 @@ pub mod kustomize;
 pub mod libnm;
 pub mod metal3;
 pub mod network_manager;
+pub mod packaging;
 pub mod peers;
 pub mod qemu;
 pub mod rack;

@@ -4,6 +4,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod completions;
 mod controller;
 mod convert;
 mod customisation;
@@ -11,6 +12,7 @@ mod doctor;
 mod documents;
 mod explain;
 mod inspect;
+mod man_pages;
 mod manifests;
 mod second_step;
 mod serve;
@@ -23,6 +25,7 @@ pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgumen
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use build::{BaseArgument, BuildArguments, DataArguments};
 pub use check::CheckArguments;
+pub use completions::CompletionsArguments;
 pub use controller::{
     BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
 };
@@ -32,6 +35,7 @@ pub use doctor::DoctorArguments;
 pub use documents::InputFile;
 pub use explain::ExplainArguments;
 pub use inspect::InspectArguments;
+pub use man_pages::ManPagesArguments;
 pub use manifests::ManifestsArguments;
 pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
@@ -43,6 +47,7 @@ pub use upstream::parse;
 #[command(
     name = "dayone",
     version,
+    long_version = crate::version::long(),
     about = "NMState in, bootable virtual media out",
     after_help = "Exit codes: 0 success, 1 failure, 2 wrong arguments or settings, 130 or 143 ended by a signal."
 )]
@@ -84,6 +89,10 @@ pub enum Command {
     Eject(EjectArguments),
     /// Test which BMCs would fail to read an image from a URL, and why
     Doctor(DoctorArguments),
+    /// Print the script that completes dayone's commands and options in a shell
+    Completions(CompletionsArguments),
+    /// Write the manual pages of dayone's commands
+    ManPages(ManPagesArguments),
 }
 
 /// The format of a command's output.

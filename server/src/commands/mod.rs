@@ -5,6 +5,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod completions;
 mod controller;
 mod convert;
 mod customisation;
@@ -15,12 +16,14 @@ mod failure;
 mod files;
 mod findings;
 mod inspect;
+mod man_pages;
 mod manifests;
 mod output_files;
 mod partial;
 mod second_step;
 mod serve;
 mod service;
+mod service_manager;
 mod signals;
 mod static_server;
 mod table;
@@ -47,6 +50,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::ManPages(arguments) => man_pages::run(&arguments),
     };
     result.map_or_else(|failure| terminal::report(&failure), |()| ExitCode::SUCCESS)
 }

@@ -6,7 +6,8 @@
 #   install.sh --uninstall         removes what it installs, but neither settings nor data
 #
 # PREFIX (default /usr/local), SYSCONFDIR (/etc), UNITDIR ($PREFIX/lib/systemd/system) and ZSHDIR
-# ($PREFIX/share/zsh/site-functions) are where. GENERATOR is a dayone that runs on this machine, if BINARY does not.
+# ($PREFIX/share/zsh/site-functions) are where. GENERATOR is a dayone that runs on this machine, if BINARY does not. LICENSES is
+# a file with the licenses of what BINARY contains.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,3 +52,4 @@ put_settings 0600 packaging/dayone.env "$SYSCONFDIR/dayone/dayone.env"
 for page in LICENSE README.md CHANGELOG.md SECURITY.md; do put 0644 "$page" "$doc/$page"; done
 (cd docs && find . -name '*.md' -printf '%P\n') | while read -r page; do put 0644 "docs/$page" "$doc/docs/$page"; done
 put 0644 openapi/openapi.json "$doc/openapi/openapi.json"
+[ -z "${LICENSES:-}" ] || put 0644 "$LICENSES" "$doc/third-party-licenses.txt"

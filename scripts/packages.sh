@@ -23,7 +23,6 @@ stage() {
   local directory="$1"
   shift
   env DESTDIR="$directory" PREFIX=/usr "$@" scripts/install.sh "$binary"
-  [ -z "${LICENSES:-}" ] || install -m 0644 "$LICENSES" "$directory/usr/share/doc/dayone/third-party-licenses.txt"
 }
 
 # contents FORMAT DIRECTORY: the tree as nfpm wants to have it. Only directories of our own belong to the package.
@@ -38,7 +37,7 @@ contents() {
     esac
     printf '  file_info:\n    mode: 0%s\n' "$mode"
   done
-  for path in etc/dayone usr/share/doc/dayone; do
+  (cd "$2" && find etc/dayone usr/share/doc/dayone -type d | LC_ALL=C sort) | while read -r path; do
     printf -- '- dst: /%s\n  type: dir\n  file_info:\n    mode: 0755\n' "$path"
   done
 }

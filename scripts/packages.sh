@@ -32,12 +32,12 @@ contents() {
     printf -- '- src: %s\n  dst: /%s\n' "$2/$path" "$path"
     case "$1 $path" in
       *' etc/'*) echo '  type: config|noreplace' ;;
-      'rpm '*/LICENSE) echo '  type: license' ;;
-      'rpm usr/share/doc/'*) echo '  type: doc' ;;
+      'rpm usr/share/licenses/'*) echo '  type: license' ;;
+      'rpm usr/share/doc/'* | 'rpm usr/share/man/'*) echo '  type: doc' ;;
     esac
     printf '  file_info:\n    mode: 0%s\n' "$mode"
   done
-  (cd "$2" && find etc/dayone usr/share/doc/dayone -type d | LC_ALL=C sort) | while read -r path; do
+  (cd "$2" && find etc/dayone usr/share/*/dayone -type d | LC_ALL=C sort) | while read -r path; do
     printf -- '- dst: /%s\n  type: dir\n  file_info:\n    mode: 0755\n' "$path"
   done
 }
@@ -68,6 +68,8 @@ install -D -m 0644 packaging/lintian-overrides "$work/deb/usr/share/lintian/over
 package deb "$work/deb"
 
 stage "$work/rpm"
+mkdir -p "$work/rpm/usr/share/licenses/dayone"
+mv "$work/rpm/usr/share/doc/dayone/LICENSE" "$work/rpm/usr/share/licenses/dayone/"
 package rpm "$work/rpm"
 
 # For everyone else: the same below one directory, with the units and the completions where make install puts them.

@@ -25,7 +25,7 @@ target_of() { case "$1" in amd64) echo x86_64-unknown-linux-gnu ;; arm64) echo a
 # The manual and the completions of a program for another processor come from one that runs here.
 native="$(dpkg --print-architecture)"
 case " $architectures " in *" $native "*) ;; *) echo "release.sh: ARCHITECTURES needs $native" >&2; exit 2 ;; esac
-programs=()
+programs=() compilers=()
 for architecture in "$native" $architectures; do
   program="$work/$architecture/dayone"
   [ -e "$program" ] && continue
@@ -39,6 +39,7 @@ for architecture in $architectures; do
   name="dayone-$VERSION-linux-$architecture" program="$work/$architecture/dayone" target="$(target_of "$architecture")"
   compiler="${DAYONE_CACHE:-$HOME/.cache/dayone}/rust-$target/bin/rustc"
   [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && compiler=rustc
+  compilers+=(--compiler "$architecture=$("$compiler" --version)")
   RUSTC="$compiler" scripts/release/sbom.py --binary "$program" --target "$target" --sbom "$out/$name.spdx.json" \
     --licenses "$work/licenses"
   GENERATOR="$work/$native/dayone" LICENSES="$work/licenses" scripts/packages.sh "$architecture" "$program" "$out"
@@ -48,7 +49,7 @@ echo "release: the container image and the documents"
 scripts/release/oci_image.py --output "$out/dayone-$VERSION.oci.tar" "${programs[@]}"
 scripts/release/vex.py >"$out/dayone-$VERSION.openvex.json"
 scripts/release/provenance.py "$out" --material ca-certificates.crt=/etc/ssl/certs/ca-certificates.crt \
-  ${RELEASE_KEY:+--key "$RELEASE_KEY"} >"$work/provenance"
+  "${compilers[@]}" ${RELEASE_KEY:+--key "$RELEASE_KEY"} >"$work/provenance"
 mv "$work/provenance" "$out/dayone-$VERSION.intoto.json"
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 ls -l "$out"

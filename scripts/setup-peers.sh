@@ -447,7 +447,7 @@ if [ "$mode" = release ]; then
   # The other architecture: a linker, and a processor to run its program on.
   install_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   # What reads packages and images.
-  install_packages rpm lintian man-db skopeo systemd
+  install_packages rpm lintian rpmlint man-db skopeo systemd
   nfpm_binary
   spdx_venv
   rust_for_arm64

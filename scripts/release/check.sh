@@ -51,7 +51,7 @@ for architecture in amd64 arm64; do
   done
 
   package="$(ls "$out"/dayone_"$VERSION"*_"$architecture".deb)"
-  lintian --fail-on error,warning --info --allow-root "$package" || fail "lintian finds mistakes in $package"
+  lintian --fail-on error,warning --allow-root "$package" || fail "lintian finds mistakes in $package"
   root="$work/$architecture-deb"
   mkdir -p "$root"/var/lib/dpkg/{info,updates} "$root/bin"
   touch "$root/var/lib/dpkg/status"
@@ -60,6 +60,7 @@ for architecture in amd64 arm64; do
   version_of "$root" "$architecture" /usr/bin/dayone
 
   package="$(ls "$out"/dayone-"$VERSION"*."$([ "$architecture" = amd64 ] && echo x86_64 || echo aarch64)".rpm)"
+  rpmlint --config packaging/rpmlint.toml --strict "$package" || fail "rpmlint finds mistakes in $package"
   root="$work/$architecture-rpm"
   mkdir -p "$root/bin"
   cp /bin/busybox "$root/bin/sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints how a release was built: an in-toto statement with SLSA provenance.
 
-  provenance.py DIRECTORY [--material NAME=FILE ...] [--key FILE]
+  provenance.py DIRECTORY [--material NAME=FILE ...] [--compiler ARCHITECTURE=VERSION ...] [--key FILE]
 
 The subjects are the files in DIRECTORY. Without a key, the statement is unsigned: it says what was done, and proves nothing. With
 a private key (PEM, Ed25519), it comes in a DSSE envelope that the key has signed.
@@ -29,7 +29,7 @@ def said(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout.strip()
 
 
-def statement(directory, materials):
+def statement(directory, materials, compilers):
     commit = os.environ["DAYONE_COMMIT"]
     source = {"name": "source", "uri": "git+urn:dayone"}
     if len(commit) == 40:
@@ -51,7 +51,7 @@ def statement(directory, materials):
                 "internalParameters": {
                     "SOURCE_DATE_EPOCH": int(os.environ["SOURCE_DATE_EPOCH"]),
                     "system": said("sh", "-c", ". /etc/os-release && echo $PRETTY_NAME"),
-                    "rustc": said("rustc", "--version"),
+                    "compilers": compilers,
                 },
                 "resolvedDependencies": dependencies,
             },
@@ -81,9 +81,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--material", action="append", default=[], type=lambda text: text.split("=", 1))
+    parser.add_argument("--compiler", action="append", default=[], type=lambda text: text.split("=", 1))
     parser.add_argument("--key")
     arguments = parser.parse_args()
-    document = statement(arguments.directory, arguments.material)
+    document = statement(arguments.directory, arguments.material, dict(arguments.compiler))
     if arguments.key:
         document = signed(json.dumps(document, separators=(",", ":")).encode(), arguments.key)
     print(json.dumps(document, indent=2))

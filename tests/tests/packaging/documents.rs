@@ -96,7 +96,8 @@ fn the_provenance_names_each_file_and_a_key_signs_it() {
     fs::write(&authorities, "certificates").unwrap();
     let provenance = |more: &[&str]| -> Value {
         let mut command = script("release/provenance.py");
-        command.arg(&release).arg("--material").arg(format!("authorities={}", authorities.display())).args(more);
+        command.arg(&release).arg("--material").arg(format!("authorities={}", authorities.display()));
+        command.args(["--compiler", "amd64=rustc 1.95.0"]).args(more);
         serde_json::from_str(&run_text(&mut command)).unwrap()
     };
     let statement = provenance(&[]);
@@ -106,6 +107,8 @@ fn the_provenance_names_each_file_and_a_key_signs_it() {
     assert_eq!(statement["subject"], serde_json::json!([{"name": "a", "digest": {"sha256": digest("a file")}}]));
     let dependencies = &statement["predicate"]["buildDefinition"]["resolvedDependencies"];
     assert_eq!(dependencies[0]["digest"]["gitCommit"], COMMIT);
+    let compilers = &statement["predicate"]["buildDefinition"]["internalParameters"]["compilers"];
+    assert_eq!(*compilers, serde_json::json!({"amd64": "rustc 1.95.0"}));
     assert_eq!(dependencies[2]["digest"]["sha256"], digest("certificates"));
 
     // The signature is over DSSE's encoding of the statement, and openssl finds it valid.

@@ -13,6 +13,7 @@ mod documentation;
 mod explain;
 mod images;
 mod inspect;
+mod manual;
 mod second_step;
 
 use std::io::Write as _;
@@ -87,7 +88,7 @@ fn wrong_arguments_are_told_from_everything_else() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["boot", "build", "check", "convert", "doctor", "inspect"] {
+    for command in ["boot", "build", "check", "completions", "convert", "doctor", "inspect", "man-pages"] {
         let help = run(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);

@@ -98,10 +98,10 @@ fn the_manual_has_a_page_for_every_command() {
         let found = run_text(Command::new("lexgrog").arg(&page));
         let name = page.file_name().unwrap().to_str().unwrap().trim_end_matches(".1.gz");
         assert!(found.contains(&format!("\"{name} - ")), "{found}");
-        let check = "zcat \"$1\" | groff -man -Tutf8 -ww -z 2>&1";
+        let check = "zcat \"$1\" | groff -K utf8 -man -Tutf8 -ww -z 2>&1";
         assert_eq!(run_text(Command::new("sh").args(["-c", check, "sh"]).arg(&page)), "", "{name}");
     }
-    let page = "zcat \"$1\" | groff -man -Tutf8 | col -bx";
+    let page = "zcat \"$1\" | groff -K utf8 -man -Tutf8 | col -bx";
     let text = run_text(Command::new("sh").args(["-c", page, "sh"]).arg(directory.join("dayone-serve.1.gz")));
     assert!(text.contains("--media-url") && text.contains("DAYONE_MEDIA_URL"), "{text}");
 }

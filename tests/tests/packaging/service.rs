@@ -71,7 +71,7 @@ fn the_sample_has_every_setting_and_each_is_valid() {
     let keys: serde_yaml::Mapping = serde_yaml::from_str(&sample()).unwrap();
     let keys: BTreeSet<String> = keys.keys().map(|key| key.as_str().unwrap().to_owned()).collect();
     let help = run_text(dayone().args(["serve", "--help"]));
-    let options = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
+    let options = help.lines().filter_map(|line| line.strip_prefix("      --")?.split(' ').next());
     let options = options.filter(|option| *option != "config").map(|option| option.replacen("base", "bases", 1));
     assert_eq!(keys, options.collect());
     // As installed, nothing is set.

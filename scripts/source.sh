@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by scripts that build what users get. Sets what they build it from:
 #
 #   VERSION             the version in Cargo.toml

@@ -11,7 +11,11 @@ NEXTEST := cargo nextest run --locked --workspace
 # Prints how long each part took.
 TIMED := scripts/timed.sh
 
-.PHONY: demo test unit peers vms matrix lint fuzz book bench manifest setup setup-demo
+# What `make build` makes and `make install` installs.
+BINARY ?= $(or $(CARGO_TARGET_DIR),target)/release/dayone
+
+.PHONY: demo test unit peers vms matrix lint fuzz book bench manifest setup setup-demo build install uninstall release check-release \
+        reproducible
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -56,6 +60,28 @@ bench:                  ## Ratios against peers, written to docs/benchmarks.md
 
 manifest:               ## One file for `kubectl apply`, as MANIFEST, with MANIFEST_IMAGE
 	scripts/manifest.sh '$(MANIFEST)' '$(MANIFEST_IMAGE)'
+
+build:                  ## The program with optimisation, for `make install`
+	. scripts/source.sh && cargo build --locked --release -p dayone
+
+install:                ## Installs what `make build` made: PREFIX, SYSCONFDIR, UNITDIR, DESTDIR
+	scripts/install.sh "$(BINARY)"
+
+uninstall:              ## Removes what `make install` installed, but for settings and data
+	scripts/install.sh --uninstall
+
+release:                ## Packages, archives and the container image for amd64 and arm64, in dist/
+	scripts/setup-peers.sh release
+	cargo fetch --locked
+	scripts/release.sh dist
+
+check-release:          ## Checks what is in dist/, as root
+	scripts/release/check.sh dist
+
+reproducible:           ## Makes the release in two directories and compares the bytes
+	scripts/setup-peers.sh release
+	cargo fetch --locked
+	scripts/reproducible.sh
 
 setup:
 	scripts/setup-peers.sh

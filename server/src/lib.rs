@@ -17,3 +17,4 @@ mod open_files;
 mod process_metrics;
 pub mod services;
 pub mod store;
+mod version;

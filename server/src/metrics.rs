@@ -103,7 +103,7 @@ impl Metrics {
 
 /// The version of dayone, the commit that it was built from if the build has set `DAYONE_COMMIT`, and the version of nmstate.
 fn build() -> Vec<(&'static str, &'static str)> {
-    let commit = option_env!("DAYONE_COMMIT").filter(|commit| !commit.is_empty()).unwrap_or("unknown");
+    let commit = version::commit().unwrap_or("unknown");
     vec![("version", env!("CARGO_PKG_VERSION")), ("commit", commit), ("nmstate", NMSTATE_VERSION)]
 }
 

@@ -23,6 +23,7 @@ pub mod kustomize;
 pub mod libnm;
 pub mod metal3;
 pub mod network_manager;
+pub mod packaging;
 pub mod peers;
 pub mod prometheus;
 pub mod qemu;

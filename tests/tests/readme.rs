@@ -47,10 +47,23 @@ impl Drop for Ended {
     }
 }
 
+/// What the Makefile installs and releases has the names that are in the README; the tests of packages install them.
+#[test]
+fn the_commands_that_install() {
+    let block = &blocks("sh")[0];
+    let description = fs::read_to_string(root().join("packaging/nfpm.yaml")).unwrap();
+    assert!(description.contains("\nname: dayone\n"));
+    assert!(block.contains(" ./dayone_*_amd64.deb ") && block.contains(" ./dayone-*.x86_64.rpm "), "{block}");
+    assert!(block.contains("make build && sudo make install"));
+    for target in ["build", "install"] {
+        run_text(&mut shell(&root(), &format!("make --dry-run {target}")));
+    }
+}
+
 #[test]
 fn the_two_commands_for_a_newcomer() {
     let [demo, test] = ["make demo", "make test"];
-    let block = &blocks("sh")[0];
+    let block = &blocks("sh")[1];
     assert!(block.contains(demo) && block.contains(test));
     // This test is a part of `make test`.
     run_text(&mut shell(&root(), "make --dry-run test"));
@@ -61,7 +74,7 @@ fn the_two_commands_for_a_newcomer() {
 #[test]
 fn the_server_and_what_is_posted_to_it() {
     let blocks_of_shell = blocks("sh");
-    let [_, serve, post, download, ..] = blocks_of_shell.as_slice() else { panic!("{blocks_of_shell:?}") };
+    let [_, _, serve, post, download, ..] = blocks_of_shell.as_slice() else { panic!("{blocks_of_shell:?}") };
     let directory = tempfile::tempdir().unwrap();
     let (api, media) = (free_address(), free_address());
     let base = coreos_iso(&[]);
@@ -104,7 +117,7 @@ fn the_commands_without_a_server() {
         let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
         fs::write(directory.path().join(name), rest.split("```").next().unwrap()).unwrap();
     }
-    let shown = run_text(&mut shell(directory.path(), &blocks("sh")[4]));
+    let shown = run_text(&mut shell(directory.path(), &blocks("sh")[5]));
     assert!(shown.contains("address0=192.168.111.110/24"), "{shown}");
     assert!(shown.contains("etc/coreos-firstboot-network/enp2s0.nmconnection"), "{shown}");
 }

@@ -4,6 +4,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod completions;
 mod controller;
 mod convert;
 mod customisation;
@@ -12,6 +13,7 @@ mod documents;
 mod explain;
 mod images;
 mod inspect;
+mod man_pages;
 mod manifests;
 mod old_spellings;
 mod second_step;
@@ -26,6 +28,7 @@ pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgumen
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use build::{BaseArgument, BuildArguments, DataArguments};
 pub use check::CheckArguments;
+pub use completions::CompletionsArguments;
 pub use controller::{
     BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
 };
@@ -36,6 +39,7 @@ pub use documents::InputFile;
 pub use explain::ExplainArguments;
 pub use images::{ImagesCommandArguments, ListFormat};
 pub use inspect::InspectArguments;
+pub use man_pages::ManPagesArguments;
 pub use manifests::ManifestsArguments;
 pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
@@ -48,6 +52,7 @@ pub use upstream::parse;
 #[command(
     name = "dayone",
     version,
+    long_version = crate::version::long(),
     about = "NMState in, bootable virtual media out",
     after_help = "Exit codes: 0 success, 1 failure, 2 wrong arguments or settings, 130 or 143 ended by a signal."
 )]
@@ -95,6 +100,10 @@ pub enum Command {
     Eject(EjectArguments),
     /// Test which BMCs would fail to read an image from a URL, and why
     Doctor(DoctorArguments),
+    /// Print the script that completes dayone's commands and options in a shell
+    Completions(CompletionsArguments),
+    /// Write the manual pages of dayone's commands
+    ManPages(ManPagesArguments),
 }
 
 /// The format of a command's output.

@@ -14,6 +14,7 @@ use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
 #[command(
     name = "image-customization-controller",
     version,
+    long_version = crate::version::long(),
     about = "dayone as a drop-in replacement",
     args_override_self = true
 )]
@@ -27,6 +28,7 @@ struct Controller {
 #[command(
     name = "image-customization-server",
     version,
+    long_version = crate::version::long(),
     about = "dayone as a drop-in replacement",
     args_override_self = true
 )]

@@ -6,6 +6,7 @@ mod boot;
 mod build;
 mod check;
 mod client;
+mod completions;
 mod controller;
 mod convert;
 mod customisation;
@@ -17,12 +18,14 @@ mod files;
 mod findings;
 mod images;
 mod inspect;
+mod man_pages;
 mod manifests;
 mod output_files;
 mod partial;
 mod second_step;
 mod serve;
 mod service;
+mod service_manager;
 mod signals;
 mod static_server;
 mod table;
@@ -51,6 +54,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::ManPages(arguments) => man_pages::run(&arguments),
     };
     result.map_or_else(|failure| terminal::report(&failure), |()| ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
 //! Servers, which run until SIGTERM or SIGINT. A second such signal ends them at once. On SIGHUP, a server reads some of its files
-//! again.
+//! again. A service manager learns when the server is ready and when it stops.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use tracing::{error, info, warn};
 
 use super::failure::{Failure, block_on};
+use super::service_manager::{State, tell};
 use super::signals::{SignalRequest, Signals};
 use super::terminal;
 use crate::error_chain::chain;
@@ -38,9 +39,11 @@ pub(super) fn run<S, E: Error>(
             },
             code = signals.stop("dayone is starting and reads its files anyway") => return Ok(ExitCode::from(code)),
         };
+        tell(State::Ready);
         while let SignalRequest::Reload = signals.next().await {
             reload(&server);
         }
+        tell(State::Stopping);
         info!("stopping; waiting for running requests, a second signal ends them at once");
         tokio::select! {
             () = stop(server) => {

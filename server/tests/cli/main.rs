@@ -14,6 +14,7 @@ mod documentation;
 mod explain;
 mod images;
 mod inspect;
+mod manual;
 mod second_step;
 
 use std::io::Write as _;
@@ -88,7 +89,7 @@ fn wrong_arguments_have_an_exit_code_of_their_own() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["boot", "build", "check", "convert", "doctor", "inspect"] {
+    for command in ["boot", "build", "check", "completions", "convert", "doctor", "inspect", "man-pages"] {
         let help = run(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);

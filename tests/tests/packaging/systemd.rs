@@ -1,0 +1,139 @@
+//! The unit under a real systemd, which is process 1 of namespaces of its own: everything that the unit forbids is forbidden, and
+//! the server does its work. The namespaces need root.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::packaging::make_install;
+use acceptance::server::dayone;
+
+/// Makes `$1` the root of a small system that has the programs of this one, and becomes its systemd.
+const ENTER: &str = r#"set -e
+mount --make-rprivate /
+mount --bind "$1" "$1"
+cd "$1"
+mkdir -p usr proc sys dev run tmp old
+for directory in bin sbin lib lib64; do ln -s "usr/$directory" "$directory"; done
+mount --rbind /usr usr
+mount -o remount,bind,ro usr
+mount -t proc proc proc
+mount --bind proc/sys proc/sys
+mount -o remount,bind,ro proc/sys
+mount -t sysfs -o ro sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+mount --rbind /dev dev
+mount -t tmpfs tmpfs run
+mount -t tmpfs tmpfs tmp
+ip link set lo up
+pivot_root . old
+umount -l /old
+exec env -i container=other PATH=/usr/bin:/usr/sbin /usr/lib/systemd/systemd --unit=test.service --show-status=no"#;
+
+/// What the system does when it is up.
+const TEST: &str = "[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+ExecStart=/bin/bash /srv/test
+ExecStopPost=/bin/systemctl poweroff -ff
+StandardOutput=file:/srv/output
+StandardError=file:/srv/errors
+";
+
+/// Runs a script in a system with the unit and these settings, and returns what it prints.
+fn in_a_system(settings: &str, secrets: &str, script: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let (prefix, unit_dir) = (Path::new("/opt/dayone"), Path::new("/etc/systemd/system"));
+    fs::create_dir_all(root.join("etc/dayone")).unwrap();
+    fs::create_dir_all(root.join("srv")).unwrap();
+    // `mktemp` lets only its owner in, and the server has a user of its own.
+    fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(root.join("etc/dayone/dayone.yaml"), settings).unwrap();
+    fs::write(root.join("etc/dayone/dayone.env"), secrets).unwrap();
+    fs::set_permissions(root.join("etc/dayone/dayone.env"), fs::Permissions::from_mode(0o600)).unwrap();
+    let variables = [("DESTDIR", root), ("PREFIX", prefix), ("UNITDIR", unit_dir)];
+    make_install(Path::new(dayone().get_program()), &variables);
+    for (path, content) in [
+        ("etc/passwd", "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+        ("etc/machine-id", "0123456789abcdef0123456789abcdef\n"),
+        ("etc/os-release", ""),
+        ("etc/systemd/system/test.service", TEST),
+        ("srv/test", script),
+    ] {
+        fs::write(root.join(path), content).unwrap();
+    }
+    fs::copy(coreos_iso(&[]), root.join("srv/coreos.iso")).unwrap();
+    fs::set_permissions(root.join("srv/coreos.iso"), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::copy(fixtures("scenarios/static-ipv4-baremetalhost.yaml"), root.join("srv/host.yaml")).unwrap();
+
+    let mut system = Command::new("timeout");
+    system.args(["--kill-after=5", "120", "unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc"]);
+    let output = system.args(["--net", "--cgroup", "bash", "-c", ENTER, "bash"]).arg(root).output().unwrap();
+    fs::read_to_string(root.join("srv/output")).unwrap_or_else(|error| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        panic!("the system did not come up ({error}, {}): {errors}", output.status);
+    }) + &fs::read_to_string(root.join("srv/errors")).unwrap_or_default()
+}
+
+#[test]
+fn the_server_does_its_work_within_its_limits() {
+    let settings = "media-url: http://127.0.0.1:8081\nbases:\n- name: coreos\n  iso: /srv/coreos.iso\n";
+    let shown = in_a_system(
+        settings,
+        "DAYONE_API_TOKEN=0123456789abcdef\n",
+        r#"systemctl start dayone.service && echo "started: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz)"
+process=$(systemctl show --value -p MainPID dayone.service)
+post() {
+  curl -s --data-binary @/srv/host.yaml -H 'Content-Type: application/yaml' "$@" \
+    'http://127.0.0.1:8080/v1/images?base=coreos&format=iso'
+}
+echo "without a token: $(post -o /dev/null -w '%{http_code}')"
+url=$(post -H 'Authorization: Bearer 0123456789abcdef' | jq -r .url)
+echo "image: $(curl -s "$url" | wc -c)"
+echo "limits: $(grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/$process/status | tr '\t\n' ' ')"
+echo "files: $(sed -n 's/^Max open files *//p' /proc/$process/limits)"
+echo "data: $(stat -L -c '%a %u' /var/lib/dayone) of $(stat -c %u /proc/$process)"
+systemctl restart dayone.service
+echo "again: $(curl -s "$url" | wc -c)"
+systemctl reload dayone.service && echo "reloaded"
+systemctl stop dayone.service
+echo "stopped: $(systemctl show --value -p Result dayone.service)"
+"#,
+    );
+    let said = |name: &str| {
+        let line = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("{name} is missing:\n{shown}")).to_owned()
+    };
+    // `systemctl start` returns when the server answers.
+    assert_eq!(said("started"), "200");
+    assert_eq!(said("without a token"), "401");
+    let size = fs::metadata(coreos_iso(&[])).unwrap().len().to_string();
+    assert_eq!((said("image"), said("again")), (size.clone(), size));
+    assert_eq!(said("limits").trim(), "CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2");
+    assert!(said("files").starts_with("16384 "), "{shown}");
+    let data = said("data");
+    let (owner, user) = data.strip_prefix("700 ").unwrap().split_once(" of ").unwrap();
+    assert!(owner == user && user != "0", "{data}");
+    assert!(shown.contains("\nreloaded\n"), "{shown}");
+    assert_eq!(said("stopped"), "success");
+}
+
+#[test]
+fn a_server_with_wrong_settings_is_started_once() {
+    let shown = in_a_system(
+        "bases: []\n",
+        "",
+        r#"systemctl start dayone.service || true
+sleep 3
+systemctl show -p ActiveState -p NRestarts -p ExecMainStatus dayone.service
+"#,
+    );
+    for line in ["ActiveState=failed", "NRestarts=0", "ExecMainStatus=2"] {
+        assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
+    }
+}

@@ -13,6 +13,8 @@ pub mod kubernetes;
 pub mod logging;
 pub mod metrics;
 pub mod monitoring;
+mod natural_order;
 mod open_files;
+mod page;
 pub mod services;
 pub mod store;

@@ -13,6 +13,8 @@ mod images;
 mod keyfiles;
 mod limits;
 mod orders;
+mod page;
+mod page_access;
 mod reading;
 mod service;
 mod support;

@@ -122,7 +122,7 @@ pub(crate) struct BaseFileBody {
     /// The length in bytes.
     pub(crate) size: u64,
     /// The SHA-256 of its bytes, hexadecimal.
-    sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// The routes.

@@ -21,7 +21,7 @@ const MOST: usize = 1000;
 ///
 /// The keys are digests of the ids, so that the time of a search shows nothing about an id.
 #[derive(Clone, Default)]
-pub struct Sessions(Arc<Mutex<BTreeMap<[u8; 32], Session>>>);
+pub(super) struct Sessions(Arc<Mutex<BTreeMap<[u8; 32], Session>>>);
 
 struct Session {
     /// The token of the login. The session ends when the token is no longer valid.

@@ -23,9 +23,7 @@ macro_rules! asset {
         static $name: Asset = Asset {
             media_type: $media_type,
             content: include_str!(concat!("assets/", $file)),
-            etag: LazyLock::new(|| {
-                format!("\"{}\"", Digest::of(include_str!(concat!("assets/", $file)).as_bytes()))
-            }),
+            etag: LazyLock::new(|| format!("\"{}\"", Digest::of(include_str!(concat!("assets/", $file)).as_bytes()))),
         };
     };
 }

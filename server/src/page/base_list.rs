@@ -67,8 +67,7 @@ fn view(base: BaseBody) -> BaseView {
     add("Embed area", details.embed_area.map(bytes));
     add("Area for kernel arguments", details.kernel_arguments_area.map(bytes));
     add("Kernel arguments", details.kernel_arguments);
-    let features: Vec<&str> =
-        details.features.iter().filter(|(_, present)| **present).map(|(name, _)| *name).collect();
+    let features: Vec<&str> = details.features.iter().filter(|(_, present)| **present).map(|(name, _)| *name).collect();
     add("Features", Some(features.join(", ")).filter(|features| !features.is_empty()));
     let entries = details.boot_entries.unwrap_or_default();
     let titles: Vec<String> = entries.into_iter().map(|entry| entry.title).collect();

@@ -46,7 +46,9 @@ pub(super) async fn images(
         let filter = Filter::of(query.as_deref());
         let search = filter.search.to_lowercase();
         let mut images = api.store.images();
-        images.retain(|image| search.is_empty() || image.label().is_some_and(|label| label.to_lowercase().contains(&search)));
+        images.retain(|image| {
+            search.is_empty() || image.label().is_some_and(|label| label.to_lowercase().contains(&search))
+        });
         images.sort_by_key(|image| Reverse(image.created()));
         let page = filter.select(images).map(|image| line(summary(&image)));
         html(&Images { shell: &shell, current: "images", filter: &filter, images: &page, pager: &page.pager() })

@@ -101,8 +101,9 @@ fn find(api: &Api, id: &str) -> Option<Arc<StoredImage>> {
 fn page<'a>(api: &Api, shell: &'a Shell, image: &StoredImage) -> ImagePage<'a> {
     let body = show::image(image, &api.media_url, Report::new());
     let planned = image.available();
-    let (embedded, changes) =
-        planned.as_ref().map_or((&[][..], &[][..]), |planned| (&planned.image.embedded[..], &planned.image.changes[..]));
+    let (embedded, changes) = planned
+        .as_ref()
+        .map_or((&[][..], &[][..]), |planned| (&planned.image.embedded[..], &planned.image.changes[..]));
     let id = image.id();
     let boots = api.boots.all().into_iter().map(|boot| boot.record()).filter(|record| record.image == id);
     let file = |(name, file): (&&'static str, &show::FileBody)| File {

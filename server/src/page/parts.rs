@@ -91,6 +91,9 @@ mod tests {
         let order = sent.change(&rows(&[("b", "3"), ("a", "1")])).unwrap();
         assert_eq!(order, r#"{"elements":[],"rows":[["b",null],["a",null]]}"#);
         assert_eq!(sent.change(&rows(&[("b", "3")])).unwrap(), r#"{"elements":[],"rows":[["b",null]]}"#);
-        assert_eq!(sent.change(&rows(&[("a", "1"), ("b", "3")])).unwrap(), r#"{"elements":[],"rows":[["a","1"],["b",null]]}"#);
+        assert_eq!(
+            sent.change(&rows(&[("a", "1"), ("b", "3")])).unwrap(),
+            r#"{"elements":[],"rows":[["a","1"],["b",null]]}"#
+        );
     }
 }

@@ -46,14 +46,18 @@ impl Row {
         let record = &view.record;
         let watched = matches!(group, Group::Running | Group::Failed | Group::Unknown);
         let image = watched.then(|| api.store.image(&record.image)).flatten();
+        let read = image.map(|image| ReadView::of(&image));
+        // The bars show that already.
+        let repeats =
+            |reason: &String| read.as_ref().is_some_and(|read| read.summary == *reason && !read.bars.is_empty());
         Self {
             id: record.id.to_string(),
             name: name(record),
             state: record.state.to_string(),
             tone: tone(record.state),
-            reason: reason(view),
+            reason: Some(reason(view)).filter(|reason| !repeats(reason)).unwrap_or_default(),
             steps: record.steps().iter().map(mark).collect(),
-            read: image.map(|image| ReadView::of(&image)),
+            read,
             quiet: !watched,
             created: record.created.into(),
         }

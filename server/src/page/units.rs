@@ -36,7 +36,7 @@ pub(super) struct Moment {
 impl Moment {
     /// Reads a time in the form of RFC 3339 and in UTC, as dayone writes it.
     pub(super) fn of(machine: String) -> Self {
-        let part = |range| machine.get(range).unwrap_or_default().to_owned();
+        let part = |range: std::ops::Range<usize>| machine.get(range).unwrap_or_default().to_owned();
         let (date, short) = (part(0..10), part(11..19));
         Self { full: format!("{date} {short}"), short, machine }
     }
@@ -59,7 +59,10 @@ mod tests {
 
     #[test]
     fn amounts_are_short() {
-        assert_eq!([0, 999, 1000, 9_999, 206_400, 1_250_000_000].map(bytes), ["0 B", "999 B", "1.0 kB", "9.9 kB", "206 kB", "1.2 GB"]);
+        assert_eq!(
+            [0, 999, 1000, 9_999, 206_400, 1_250_000_000].map(bytes),
+            ["0 B", "999 B", "1.0 kB", "9.9 kB", "206 kB", "1.2 GB"]
+        );
         assert_eq!([119, 120, 7200].map(duration), ["119 s", "2 min", "2 h"]);
         let moment = Moment::of("2026-02-28T23:59:59.123Z".to_owned());
         assert_eq!((moment.full.as_str(), moment.short.as_str()), ("2026-02-28 23:59:59", "23:59:59"));

@@ -40,7 +40,9 @@ async fn all_answers_forbid_foreign_and_inline_content() {
     let dayone = Dayone::start().await;
     let made = image(&dayone, "").await;
     let of_image = format!("/images/{}", made["id"].as_str().unwrap());
-    for path in ["/", "/images", "/bases", "/boots/x", &of_image, "/assets/page.css", "/assets/live.js", "/assets/icon.svg"] {
+    for path in
+        ["/", "/images", "/bases", "/boots/x", &of_image, "/assets/page.css", "/assets/live.js", "/assets/icon.svg"]
+    {
         let answer = Answer::of(dayone.get(path).header("accept", "text/html")).await;
         assert_eq!(
             answer.header("content-security-policy"),
@@ -84,10 +86,15 @@ async fn images_and_bases_are_shown_without_scripts() {
     }
     dayone.client.get(url).header("range", "bytes=0-65535").send().await.unwrap().bytes().await.unwrap();
     let read = page(&dayone, &format!("/images/{id}")).await;
-    assert!(read.contains("<path d=\"M0 0H") && read.contains("127.0.0.1") && read.contains("<progress max=\"100\""), "{read}");
+    assert!(
+        read.contains("<path d=\"M0 0H") && read.contains("127.0.0.1") && read.contains("<progress max=\"100\""),
+        "{read}"
+    );
 
     let bases = page(&dayone, "/bases").await;
-    for expected in ["3 bases", "id=\"coreos\"", "coreos-iso", "kernel-initrd", "base=coreos&amp;format=iso", "makes no images"] {
+    for expected in
+        ["3 bases", "id=\"coreos\"", "coreos-iso", "kernel-initrd", "base=coreos&amp;format=iso", "makes no images"]
+    {
         assert!(bases.contains(expected), "{expected}\n{bases}");
     }
     std::fs::remove_file(dayone.place.path("coreos.iso")).unwrap();
@@ -111,7 +118,8 @@ async fn foreign_text_is_text() {
         let text = page(&dayone, &path).await;
         assert!(text.contains("onerror=alert(1)") && !text.contains(hostile), "{text}");
     }
-    let named = bare_metal_host("worker-0").replace("metadata: {name: worker-0}", &format!("metadata: {{name: '{hostile}'}}"));
+    let named =
+        bare_metal_host("worker-0").replace("metadata: {name: worker-0}", &format!("metadata: {{name: '{hostile}'}}"));
     let answer = Answer::of(dayone.post("/v1/images?base=coreos", named)).await;
     let id = answer.ok()["id"].as_str().unwrap().to_owned();
     for path in ["/images".to_owned(), format!("/images/{id}")] {
@@ -129,7 +137,8 @@ async fn event(stream: &mut reqwest::Response) -> Value {
     loop {
         let chunk = tokio::time::timeout(Duration::from_secs(20), stream.chunk()).await.unwrap().unwrap().unwrap();
         text.push_str(&String::from_utf8_lossy(&chunk));
-        if let Some(data) = text.lines().find_map(|line| line.strip_prefix("data: ")).filter(|_| text.ends_with("\n\n")) {
+        if let Some(data) = text.lines().find_map(|line| line.strip_prefix("data: ")).filter(|_| text.ends_with("\n\n"))
+        {
             return serde_json::from_str(data).unwrap();
         }
     }

@@ -41,7 +41,10 @@ async fn a_browser_logs_in_and_out() {
         let answer = Answer::of(dayone.get(path).header("accept", HTML)).await;
         assert_eq!(answer.status, 200, "{path}");
         let page = text(&answer);
-        assert!(page.contains("<form method=\"post\" action=\"/login\">") && page.contains("type=\"password\""), "{page}");
+        assert!(
+            page.contains("<form method=\"post\" action=\"/login\">") && page.contains("type=\"password\""),
+            "{page}"
+        );
         assert!(page.contains(&format!("name=\"then\" value=\"{path}\"")) && !page.contains("coreos"), "{page}");
     }
     let refused = Answer::of(form(&dayone, "/login", "token=not-a-token-of-this-server&then=/")).await;
@@ -68,7 +71,10 @@ async fn a_browser_logs_in_and_out() {
     let out = Answer::of(form(&dayone, "/logout", "").header("cookie", session)).await;
     assert_eq!((out.status.as_u16(), out.header("location")), (303, "/"));
     assert_eq!(out.header("set-cookie"), "dayone-session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    assert!(text(&Answer::of(get("/bases")).await).contains("action=\"/login\""), "the session has ended on the server");
+    assert!(
+        text(&Answer::of(get("/bases")).await).contains("action=\"/login\""),
+        "the session has ended on the server"
+    );
 }
 
 #[tokio::test]
@@ -154,7 +160,8 @@ async fn without_tokens_there_is_no_login_and_other_web_sites_are_refused() {
     let own = format!("http://{}", dayone.server.api_address());
     assert_eq!(Answer::of(dayone.post("/v1/check", NMSTATE).header("origin", own)).await.status, 200);
     for (name, value) in [("origin", "http://localhost:3000"), ("host", "evil.example")] {
-        for request in [dayone.get("/").header("accept", HTML), dayone.get("/live"), dayone.post("/v1/check", NMSTATE)] {
+        for request in [dayone.get("/").header("accept", HTML), dayone.get("/live"), dayone.post("/v1/check", NMSTATE)]
+        {
             Answer::of(request.header(name, value)).await.problem("foreign-origin");
         }
     }

@@ -168,6 +168,11 @@ try {
   await shot(page, "findings");
   // The browser reports the status of the refusal.
   assert.equal(errors.splice(0).filter((text) => !text.includes("422")).length, 0);
+  const hostile = `'<img src=x onerror="document.title=1">'`;
+  await page.setInputFiles("#files", { name: "<b>x.yaml", mimeType: "text/yaml", buffer: Buffer.from(nmstate(hostile)) });
+  await page.getByText(/Checked: 1 host, [1-9]/).waitFor();
+  assert.match(await page.locator("#findings").textContent(), /<img src=x/);
+  assert.equal(await page.locator("#findings img, #chosen b").count(), 0);
   await page.setInputFiles("#files", { name: "worker-9.yaml", mimeType: "text/yaml", buffer: Buffer.from(nmstate("eno1")) });
   await page.getByText(/Checked: 1 host, 0 errors/).waitFor();
   await page.getByRole("button", { name: "Build images" }).click();

@@ -23,8 +23,9 @@ use crate::api::{Api, blocking};
 /// The minimum time between two events of a stream. With the time for rendering, a change is visible within a second.
 const PACE: Duration = Duration::from_millis(900);
 
-/// After this time without an event the server sends a comment, so that proxies do not close the connection.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// After this time without an event the server sends a comment. It keeps proxies from closing the connection, and shows the server
+/// that a browser has gone: the end of what a client sends does not mean that it does not read any more.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// How many browsers follow views at once. Each costs some rendering a second, and a connection.
 const MOST: usize = 64;

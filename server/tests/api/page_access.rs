@@ -65,6 +65,8 @@ async fn a_browser_logs_in_and_out() {
     let get = |path: &str| dayone.get(path).header("accept", HTML).header("cookie", format!("other=1; {session}"));
     let page = text(&Answer::of(get("/bases")).await);
     assert!(page.contains("coreos") && page.contains("action=\"/logout\"") && !page.contains(TOKEN), "{page}");
+    let forged = Answer::of(get("/bases").header("host", "dayone.example\"><b>forged")).await;
+    assert!(text(&forged).contains("forged/v1/images") && !text(&forged).contains("<b>"), "{}", text(&forged));
     let guessed = dayone.get("/bases").header("accept", HTML).header("cookie", format!("dayone-session={TOKEN}"));
     assert!(text(&Answer::of(guessed).await).contains("action=\"/login\""));
 

@@ -50,7 +50,7 @@ fn is_own(page: &str, uri: &Uri, headers: &HeaderMap) -> bool {
 
 /// The host and the port that the client asked for.
 pub(super) fn authority<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
-    uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(HOST)?.to_str().ok())
+    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(HOST)?.to_str().ok())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::findings::FindingBody;
 
 #[derive(Template)]
 #[template(path = "bases.html")]
-struct Bases<'a> {
+struct BaseList<'a> {
     shell: &'a Shell,
     current: &'static str,
     bases: Vec<BaseView>,
@@ -46,7 +46,7 @@ pub(super) async fn bases(
 ) -> Result<Response, Problem> {
     blocking(move || {
         let bases = api.store.bases().iter().map(|base| view(body(base))).collect();
-        html(&Bases { shell: &shell, current: "bases", bases })
+        html(&BaseList { shell: &shell, current: "bases", bases })
     })
     .await
 }

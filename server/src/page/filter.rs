@@ -25,7 +25,7 @@ impl Filter {
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             match &*name {
                 "group" => filter.group = Some(value.into_owned()).filter(|group| !group.is_empty()),
-                "search" => filter.search = value.trim().to_owned(),
+                "search" => value.trim().clone_into(&mut filter.search),
                 "page" => filter.page = value.parse().unwrap_or(1).max(1),
                 _ => {}
             }

@@ -17,7 +17,7 @@ use crate::api::{Api, blocking};
 
 #[derive(Template)]
 #[template(path = "images.html")]
-struct Images<'a> {
+struct ImageList<'a> {
     shell: &'a Shell,
     current: &'static str,
     filter: &'a Filter,
@@ -51,7 +51,7 @@ pub(super) async fn images(
         });
         images.sort_by_key(|image| Reverse(image.created()));
         let page = filter.select(images).map(|image| line(summary(&image)));
-        html(&Images { shell: &shell, current: "images", filter: &filter, images: &page, pager: &page.pager() })
+        html(&ImageList { shell: &shell, current: "images", filter: &filter, images: &page, pager: &page.pager() })
     })
     .await
 }

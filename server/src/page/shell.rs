@@ -20,7 +20,7 @@ pub(super) struct Shell {
 
 impl Shell {
     pub(super) fn new(access: &Access, uri: &Uri, headers: &HeaderMap) -> Self {
-        let host = uri.authority().map(|authority| authority.as_str());
+        let host = uri.authority().map(http::uri::Authority::as_str);
         let host = host.or_else(|| headers.get(http::header::HOST)?.to_str().ok()).unwrap_or("localhost");
         let scheme = if access.tls() { "https" } else { "http" };
         Self {

@@ -38,8 +38,8 @@ pub(super) struct ReadView {
 /// A file on the medium.
 #[derive(Debug)]
 pub(super) struct Bar {
-    /// `kernel`, `initrd` or `rootfs`.
-    pub(super) role: String,
+    /// `kernel`, `initrd` or `rootfs`; if a boot reads several files of the role, the file's name.
+    pub(super) label: String,
     /// Its path.
     pub(super) name: String,
     pub(super) percent: u8,
@@ -97,8 +97,9 @@ fn bars(progress: &Progress) -> Vec<Bar> {
         let files: Vec<&FileProgress> = progress.contents.iter().filter(|file| file.role == Some(role)).collect();
         let begun: Vec<&FileProgress> = files.iter().copied().filter(|file| file.read > 0).collect();
         let shown = if begun.is_empty() { files.into_iter().take(1).collect() } else { begun };
+        let is_only = shown.len() == 1;
         bars.extend(shown.into_iter().map(|file| Bar {
-            role: role.to_string(),
+            label: if is_only { role.to_string() } else { last_part(&file.name) },
             name: file.name.clone(),
             percent: file.percent,
             read: bytes(file.read),
@@ -107,6 +108,10 @@ fn bars(progress: &Progress) -> Vec<Bar> {
         }));
     }
     bars
+}
+
+fn last_part(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn strip(snapshot: &ReadingSnapshot) -> Option<Strip> {

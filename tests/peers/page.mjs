@@ -158,7 +158,7 @@ try {
   }, nmstate("an-interface-with-a-long-name"));
   for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent("main", type, { dataTransfer: dropped });
   await page.getByText("Checked: 1 host, 1 error, 0 warnings.").waitFor();
-  assert.match(await page.locator("#findings li.error").textContent(), /interface-name-too-long.*worker-9\.yaml:2:/s);
+  assert.match(await page.locator("#findings li.error").textContent(), /interface-name-invalid.*worker-9\.yaml:2:/s);
   assert.equal(await page.locator("#chosen").textContent(), "worker-9.yaml");
   await accessible(page, "findings");
   await page.getByRole("button", { name: "Build images" }).click();

@@ -350,6 +350,19 @@ nginx_binary() {
   ln -sfn "$root/usr/sbin/nginx" "$cache/bin/nginx"
 }
 
+# A browser and what drives it: the page is read as its users read it.
+page_browser() {
+  local root="$cache/page-playwright-core-1.65.1-axe-core-4.14.1"
+  command -v node >/dev/null || install_packages nodejs
+  command -v npm >/dev/null || install_packages npm
+  [ -d "$root/node_modules/axe-core" ] && return 0
+  echo "setup: installing playwright-core and axe-core"
+  rm -rf "$root" "$root.part" && mkdir -p "$root.part"
+  npm install --silent --no-audit --no-fund --ignore-scripts --no-save --prefix "$root.part" \
+    playwright-core@1.65.1 axe-core@4.14.1
+  mv "$root.part" "$root"
+}
+
 # apt_of RELEASE DIRECTORY: `apt` becomes an apt-get that knows Debian's RELEASE alone and keeps its files in DIRECTORY,
 # so that the machine's sources stay as they are.
 apt_of() {
@@ -567,6 +580,9 @@ install_packages rpm zsh fish man-db groff
 install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
 # ISOs of other makers, as they are.
 install_packages ipxe grub-rescue-pc memtest86+
+# The page's browser.
+install_packages chromium
+page_browser
 
 # Whatever release of Node.js there is; Debian's own has no npm.
 command -v npm >/dev/null || install_packages nodejs npm

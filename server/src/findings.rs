@@ -11,22 +11,22 @@ use vocabulary::report::{Finding, Position, Report, Severity, explain};
 pub(crate) struct FindingBody {
     /// `error`: dayone makes no image. `warning`: dayone makes the image, and you should check the finding.
     #[schema(value_type = String, example = "error")]
-    severity: Severity,
+    pub(crate) severity: Severity,
     /// The stable name of this kind of finding.
     #[schema(example = "interface-name-too-long")]
-    code: &'static str,
+    pub(crate) code: &'static str,
     /// The path in the documents: a colon separates documents, a dot separates keys.
     #[schema(example = "Secret/worker-0-network: stringData.nmstate: interfaces[0].name")]
-    path: String,
+    pub(crate) path: String,
     /// The message, including the path.
-    message: String,
+    pub(crate) message: String,
     /// The position in the text, if dayone finds it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<Position>,
+    pub(crate) position: Option<Position>,
     /// What will happen on the host.
-    effect: &'static str,
+    pub(crate) effect: &'static str,
     /// How to fix it.
-    fix: &'static str,
+    pub(crate) fix: &'static str,
 }
 
 /// Returns the findings of `report`, in their order.
@@ -57,9 +57,9 @@ pub(crate) fn serialize<S: Serializer>(report: &Report, serializer: S) -> Result
 pub(crate) struct NetworkManagerBody {
     /// The version.
     #[schema(value_type = String, example = "1.54.0")]
-    version: NetworkManagerVersion,
+    pub(crate) version: NetworkManagerVersion,
     /// Whether dayone assumes this version, because the request or command names neither a version nor a base that shows one.
-    assumed: bool,
+    pub(crate) assumed: bool,
 }
 
 impl NetworkManagerBody {

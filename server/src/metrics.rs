@@ -17,6 +17,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::process_metrics::ProcessMetrics;
+use crate::version;
 
 /// Upper bounds of a build's duration: usually milliseconds, and seconds if a disk has problems.
 const BUILD_SECONDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0];

@@ -5,7 +5,7 @@ use http::header::ACCEPT;
 
 /// Returns the offered type that the client prefers, or the first one if it has no preference. A client that accepts none of
 /// them gets an answer anyway (§12.5.1 allows that): it would not accept a problem either.
-pub(super) fn preferred(headers: &HeaderMap, offered: &[&'static str]) -> &'static str {
+pub(crate) fn preferred(headers: &HeaderMap, offered: &[&'static str]) -> &'static str {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<(&str, f32)> = values
         .flat_map(|value| value.split(','))

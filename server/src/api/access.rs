@@ -1,29 +1,93 @@
-//! Access control of the API.
+//! Access control of the API: bearer tokens of programs, and sessions of browsers.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
 
+use super::origin::{Source, authority};
 use super::problem::{Problem, ProblemKind};
-use super::tokens::ApiTokens;
+use super::sessions::Sessions;
+use super::tokens::{ApiTokens, TokenDigest};
 
-/// Middleware: lets a request pass if it has one of the tokens; or, if the server has no tokens, if it comes from a program on
-/// this machine.
-pub(super) async fn check(
-    State(tokens): State<Arc<ApiTokens>>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    if tokens.is_empty() {
-        check_local(request.uri(), request.headers())?;
-    } else {
-        check_token(&tokens, request.headers())?;
+/// Who may use the API. Clones share their tokens and sessions.
+#[derive(Debug, Clone)]
+pub struct Access {
+    tokens: ApiTokens,
+    sessions: Sessions,
+    tls: bool,
+}
+
+impl Access {
+    /// Access with one of `tokens`, or without a token if there are none. `tls` tells whether the API speaks TLS.
+    pub fn new(tokens: ApiTokens, tls: bool) -> Self {
+        Self { tokens, sessions: Sessions::default(), tls }
     }
+
+    /// Whether the API speaks TLS.
+    pub(crate) fn tls(&self) -> bool {
+        self.tls
+    }
+
+    /// Whether a client needs a token.
+    pub(crate) fn needs_token(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// Begins a session if the token is valid. Returns its id.
+    pub(crate) fn log_in(&self, token: &str) -> Result<Option<String>, getrandom::Error> {
+        if !self.tokens.admit(token) {
+            return Ok(None);
+        }
+        self.sessions.begin(TokenDigest::of(token)).map(Some)
+    }
+
+    /// Ends the sessions in the cookies of a request.
+    pub(crate) fn log_out(&self, headers: &HeaderMap) {
+        self.cookies(headers).for_each(|id| self.sessions.end(id));
+    }
+
+    /// The name of the cookie with a session's id. With TLS, its prefix makes browsers refuse such a cookie from anybody else.
+    pub(crate) fn cookie(&self) -> &'static str {
+        if self.tls { "__Host-dayone-session" } else { "dayone-session" }
+    }
+
+    fn cookies<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        let name = self.cookie();
+        let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(move |(given, _)| *given == name).map(|(_, id)| id)
+    }
+
+    /// Whether a request has the cookie of a session.
+    pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
+        self.cookies(headers).any(|id| self.sessions.admit(id, &self.tokens))
+    }
+
+    /// Checks a request for the API. A session counts only for requests of the server's own pages: browsers send its cookie with
+    /// requests of other pages on the same site, too.
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        if !self.needs_token() {
+            return check_local(uri, headers);
+        }
+        if headers.contains_key(AUTHORIZATION) || !self.has_session(headers) {
+            return check_token(&self.tokens, headers);
+        }
+        if Source::of(uri, headers) == Source::Own {
+            return Ok(());
+        }
+        let detail = "the session of a browser is valid only for requests of this server's own pages; other programs send a token";
+        Err(Problem::new(ProblemKind::ForeignOrigin, detail))
+    }
+}
+
+/// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
+/// tokens, if it comes from a program on this machine.
+pub(super) async fn check(State(access): State<Access>, request: Request, next: Next) -> Result<Response, Problem> {
+    access.check(request.uri(), request.headers())?;
     Ok(next.run(request).await)
 }
 
@@ -44,27 +108,29 @@ fn check_token(tokens: &ApiTokens, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// An API without tokens listens on loopback only, but a web page in a browser on this machine could still reach it: with a
-/// form (then the request has an `Origin`), or under a name of the attacker that resolves to 127.0.0.1 (then `Host` has it).
-fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    let named = uri.host().or_else(|| {
-        let authority = headers.get(HOST)?.to_str().ok()?;
+/// form (then the request has the `Origin` of that page), or under a name of the attacker that resolves to 127.0.0.1 (then `Host`
+/// has it).
+pub(crate) fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let named = authority(uri, headers).map(|authority| {
         // A colon within brackets belongs to the address.
-        Some(authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(authority, |(host, _)| host))
+        authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(authority, |(host, _)| host)
     });
     let local = named.is_none_or(|host| {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
     });
-    if local && !headers.contains_key(ORIGIN) {
+    if local && (!headers.contains_key(ORIGIN) || Source::of(uri, headers) == Source::Own) {
         return Ok(());
     }
     let detail = "this API has no token, so it answers only requests to localhost or a loopback address that do not come \
-                  from a browser; to use it otherwise, set a token (--api-token-file)";
+                  from another web site; to use it otherwise, set a token (--api-token-file)";
     Err(Problem::new(ProblemKind::ForeignOrigin, detail))
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::HOST;
+
     use super::*;
 
     fn local(host: Option<&str>, origin: Option<&str>) -> bool {
@@ -75,14 +141,17 @@ mod tests {
     }
 
     #[test]
-    fn browsers_are_kept_from_an_open_api() {
+    fn other_web_sites_are_kept_from_an_open_api() {
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "127.0.0.2", "[::1]:8080", "[::1]"] {
             assert!(local(Some(host), None), "{host}");
+            assert!(local(Some(host), Some(&format!("http://{host}"))), "{host}");
+            assert!(!local(Some(host), Some("http://localhost:3000")), "{host}");
         }
         assert!(local(None, None));
         for host in ["evil.example", "evil.example:8080", "192.0.2.1", "[2001:db8::1]:80", "localhost.evil.example", ""]
         {
             assert!(!local(Some(host), None), "{host}");
+            assert!(!local(Some(host), Some(&format!("http://{host}"))), "{host}");
         }
         assert!(!local(Some("localhost"), Some("https://evil.example")));
         assert!(!local(Some("localhost"), Some("null")));
@@ -101,5 +170,30 @@ mod tests {
         for wrong in ["0123456789abcdef", "Basic 0123456789abcdef", "Bearer", "Bearer ", "Bearer 0123456789abcde"] {
             assert!(!admitted(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_session_is_for_the_servers_own_pages() {
+        let mut tokens = ApiTokens::default();
+        tokens.add("0123456789abcdef", "the test").unwrap();
+        let access = Access::new(tokens, false);
+        assert_eq!(access.log_in("0123456789abcdee").unwrap(), None);
+        let id = access.log_in("0123456789abcdef").unwrap().unwrap();
+        let checked = |told: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "dayone.example".parse().unwrap());
+            headers.insert(COOKIE, format!("a=b; dayone-session={id}").parse().unwrap());
+            for (name, value) in told {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            access.check(&Uri::from_static("/v1/bases"), &headers).map_err(|problem| problem.kind())
+        };
+        assert_eq!(checked(&[("sec-fetch-site", "same-origin")]), Ok(()));
+        assert_eq!(checked(&[("referer", "http://dayone.example/")]), Ok(()));
+        for told in [&[][..], &[("sec-fetch-site", "same-site")], &[("origin", "http://evil.example")]] {
+            assert_eq!(checked(told), Err(ProblemKind::ForeignOrigin), "{told:?}");
+        }
+        let wrong = [("sec-fetch-site", "same-origin"), ("authorization", "Bearer wrong")];
+        assert_eq!(checked(&wrong), Err(ProblemKind::Unauthorized), "a token that is given decides");
     }
 }

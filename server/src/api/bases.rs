@@ -21,16 +21,16 @@ use crate::store::{OpenBase, RegisteredBase};
 
 /// All bases.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct BaseList {
+pub(crate) struct BaseList {
     /// The bases, ordered by name.
-    bases: Vec<BaseBody>,
+    pub(crate) bases: Vec<BaseBody>,
 }
 
 /// A base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = Base)]
-pub(super) enum BaseBody {
+pub(crate) enum BaseBody {
     /// The base is available.
     Available(AvailableBase),
     /// The base is not available at the moment. The server checks it again every few seconds.
@@ -39,26 +39,26 @@ pub(super) enum BaseBody {
 
 /// An available base, and what dayone can make from it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct AvailableBase {
+pub(crate) struct AvailableBase {
     #[schema(inline)]
     state: Available,
     /// The base's name.
     #[schema(example = "fcos")]
-    name: String,
+    pub(crate) name: String,
     #[serde(flatten)]
-    details: Box<BaseDetails>,
+    pub(crate) details: Box<BaseDetails>,
 }
 
 /// A base that is not available at the moment.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct UnavailableBase {
+pub(crate) struct UnavailableBase {
     #[schema(inline)]
     state: Unavailable,
     /// The base's name.
     #[schema(example = "fcos")]
-    name: String,
+    pub(crate) name: String,
     /// Why the base is not available.
-    reason: String,
+    pub(crate) reason: String,
 }
 
 // Each state is a type of its own: generators of clients do not understand the schema that serde's tag gives.
@@ -79,70 +79,70 @@ enum Unavailable {
 
 /// The properties of a base.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(super) struct BaseDetails {
+pub(crate) struct BaseDetails {
     /// The base's identity: a digest over the digests of its files.
-    identity: String,
+    pub(crate) identity: String,
     /// `coreos-iso`, `live-iso`, `iso` (which dayone cannot customise) or `kernel-initrd`.
     #[schema(example = "coreos-iso")]
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Its files, by role: `iso`, or `kernel`, `initrd`, `rootfs`, `esp` and the parts of a BIOS boot loader.
-    files: BTreeMap<String, BaseFileBody>,
+    pub(crate) files: BTreeMap<String, BaseFileBody>,
     /// The formats that dayone can make from it; empty if dayone cannot customise it.
-    formats: Vec<Format>,
+    pub(crate) formats: Vec<Format>,
     /// The volume identifier of an ISO.
     #[serde(skip_serializing_if = "Option::is_none")]
-    volume_id: Option<String>,
+    pub(crate) volume_id: Option<String>,
     /// Whether an ISO also has a partition table, so that it boots if the BMC shows it to the host as a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hybrid: Option<bool>,
+    pub(crate) hybrid: Option<bool>,
     /// The delivery profile: how its system receives files, such as `coreos` or `root-in-initramfs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "coreos")]
-    profile: Option<DeliveryProfile>,
+    pub(crate) profile: Option<DeliveryProfile>,
     /// Whether somebody has embedded files in it. Then images of this base need `replace_embedded`; from a live ISO with
     /// embedded files, dayone makes no images.
-    customised: bool,
+    pub(crate) customised: bool,
     /// The size of the embed area in bytes, if the base has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    embed_area: Option<u64>,
+    pub(crate) embed_area: Option<u64>,
     /// The size of the area for kernel arguments in bytes; absent if dayone cannot change them, or if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    kernel_arguments_area: Option<u64>,
+    pub(crate) kernel_arguments_area: Option<u64>,
     /// The kernel arguments of the base as published.
     #[serde(skip_serializing_if = "Option::is_none")]
-    kernel_arguments: Option<String>,
+    pub(crate) kernel_arguments: Option<String>,
     /// The features of its system.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(example = json!({"live-initrd-network": true}))]
-    features: BTreeMap<&'static str, bool>,
+    pub(crate) features: BTreeMap<&'static str, bool>,
     /// The release of NetworkManager in its initramfs, if the initramfs shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "1.54.0")]
-    network_manager_version: Option<NetworkManagerVersion>,
+    pub(crate) network_manager_version: Option<NetworkManagerVersion>,
     /// The signs that show the kind of its system, as lines of text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<String>,
+    pub(crate) evidence: Vec<String>,
     /// The entries of a live ISO's boot menus that start Linux; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    boot_entries: Option<Vec<BootEntryDescription>>,
+    pub(crate) boot_entries: Option<Vec<BootEntryDescription>>,
     /// The initramfs images that these entries load; absent for a base of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    initrds: Option<Vec<InitrdDescription>>,
+    pub(crate) initrds: Option<Vec<InitrdDescription>>,
     /// Why dayone cannot make images from it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_customisable: Option<String>,
+    pub(crate) not_customisable: Option<String>,
     /// Findings that matter before a host boots from it.
-    findings: Vec<FindingBody>,
+    pub(crate) findings: Vec<FindingBody>,
 }
 
 /// A file of a base.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = BaseFile)]
-pub(super) struct BaseFileBody {
+pub(crate) struct BaseFileBody {
     /// The length in bytes.
-    size: u64,
+    pub(crate) size: u64,
     /// The SHA-256 of its bytes, hexadecimal.
-    sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// The routes.
@@ -171,7 +171,8 @@ async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result
     }
 }
 
-fn body(base: &RegisteredBase) -> BaseBody {
+/// Describes a base.
+pub(crate) fn body(base: &RegisteredBase) -> BaseBody {
     let name = base.name().to_string();
     match base.state() {
         Ok(open) => {

@@ -1,23 +1,25 @@
 //! The operators' plane: `/v1/…`. There is one file or directory for each resource.
 
-mod accept;
-mod access;
-mod bases;
+pub(crate) mod accept;
+pub mod access;
+pub(crate) mod bases;
 mod boots;
 mod check;
 mod documents;
 mod explanations;
 mod health;
-mod images;
+pub(crate) mod images;
 mod json;
 mod keyfiles;
 mod openapi;
+pub(crate) mod origin;
 mod parameters;
 pub mod problem;
 mod problems;
 mod queues;
 mod request;
-mod timestamp;
+mod sessions;
+pub(crate) mod timestamp;
 pub mod tokens;
 mod trace;
 mod user_documents;
@@ -35,9 +37,9 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::boots::Boots;
 use crate::metrics::Metrics;
 use crate::store::Store;
+use access::Access;
 use problem::{Problem, ProblemKind};
 use queues::Queues;
-use tokens::ApiTokens;
 
 pub use openapi::document;
 
@@ -46,12 +48,12 @@ const DIGESTS_AT_ONCE: usize = 1;
 
 /// The state that all handlers share.
 pub struct Api {
-    store: Arc<Store>,
+    pub(crate) store: Arc<Store>,
     media: MediaService,
-    media_url: MediaUrl,
-    boots: Boots,
+    pub(crate) media_url: MediaUrl,
+    pub(crate) boots: Boots,
     metrics: Arc<Metrics>,
-    stopping: CancellationToken,
+    pub(crate) stopping: CancellationToken,
     queues: Queues,
     digests: Arc<Semaphore>,
 }
@@ -73,19 +75,21 @@ impl Api {
 
     /// The router of the plane, for [`media::listen::Listener::serve`].
     ///
-    /// All routes need one of `tokens`, except `/healthz` and `/readyz`, which load balancers request.
-    pub fn into_router(self, tokens: ApiTokens) -> axum::Router {
+    /// `access` decides about all routes except `/healthz` and `/readyz`, which load balancers request. `page` has the routes of
+    /// the page for browsers, which see to their access themselves.
+    pub fn into_router(self, access: Access, page: axum::Router<Arc<Self>>) -> axum::Router {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
         // The document is the same for every request.
         let document = openapi::to_json(&document);
         let router = router
             .route("/v1/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
-            .route_layer(from_fn_with_state(Arc::new(tokens), access::check));
+            .route_layer(from_fn_with_state(access, access::check));
         let (open, _) = health::router().split_for_parts();
         router
             .merge(open)
-            .fallback(async || Problem::new(ProblemKind::NotFound, "nothing exists at this path; see /v1/openapi.json"))
+            .merge(page)
+            .fallback(async || nothing_here())
             .method_not_allowed_fallback(async || {
                 Problem::new(
                     ProblemKind::MethodNotAllowed,
@@ -96,6 +100,11 @@ impl Api {
             .layer(from_fn_with_state(Arc::clone(&api.metrics), trace::trace))
             .with_state(api)
     }
+}
+
+/// The answer to a path that nothing is at.
+pub(crate) fn nothing_here() -> Problem {
+    Problem::new(ProblemKind::NotFound, "nothing exists at this path; see /v1/openapi.json")
 }
 
 fn protected() -> OpenApiRouter<Arc<Api>> {
@@ -126,7 +135,7 @@ async fn convert<T: Send + 'static>(
 }
 
 /// Does work that waits for a disk or keeps a processor busy, on a thread where that is allowed.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
     // Fails only if `work` panics; the panic hook has logged where.
     tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal("a panic in blocking work"))
 }

@@ -80,7 +80,7 @@ fn complete(openapi: &mut utoipa::openapi::OpenApi) {
                 (
                     needs_token,
                     403,
-                    "The server has no token, and the request comes from a browser or another machine (`foreign-origin`)",
+                    "The request comes from another web site; or the server has no token, and it comes from another machine (`foreign-origin`)",
                 ),
                 (needs_token, 500, "The server has failed; its log has the cause (`internal`)"),
             ];

@@ -54,8 +54,8 @@ macro_rules! problem_kinds {
 problem_kinds! {
     /// The request has no bearer token, or a wrong one. Send one of the server's tokens: Authorization: Bearer TOKEN.
     Unauthorized = UNAUTHORIZED, "unauthorized", "A valid bearer token is required";
-    /// The server has no token, so it answers only programs on its own machine, and no browsers. Set a token to use the API otherwise.
-    ForeignOrigin = FORBIDDEN, "foreign-origin", "A server without a token answers local programs only";
+    /// The request comes from another web site; or the server has no token, and the request comes from another machine. Set a token to use the API from there.
+    ForeignOrigin = FORBIDDEN, "foreign-origin", "The request comes from another web site or machine";
     /// Nothing exists at this path.
     NotFound = NOT_FOUND, "not-found", "Not found";
     /// This path supports other methods; see the Allow header.
@@ -92,6 +92,8 @@ problem_kinds! {
     BootConflict = CONFLICT, "boot-conflict", "Another boot uses the BMC";
     /// The server has its largest number of unfinished boots. Try again later.
     TooManyBoots = SERVICE_UNAVAILABLE, "too-many-boots", "Too many boots are unfinished";
+    /// As many browsers as the server allows follow its page. Close one, or reload the page to see the present state.
+    TooManyBrowsers = SERVICE_UNAVAILABLE, "too-many-browsers", "Too many browsers follow the page";
     /// A boot has inserted the image, or is about to. Delete the boot first: dayone then ejects the image.
     ImageInUse = CONFLICT, "image-in-use", "A boot uses the image";
     /// The base is registered, but its file is missing or has changed.
@@ -265,6 +267,7 @@ impl IntoResponse for Problem {
             }
             ProblemKind::BaseUnavailable
             | ProblemKind::TooManyBoots
+            | ProblemKind::TooManyBrowsers
             | ProblemKind::StorageUnavailable
             | ProblemKind::Stopping => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("10"));
@@ -280,8 +283,9 @@ impl IntoResponse for Problem {
 pub async fn translate(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
-    // Readiness has a body of its own.
-    let has_body = response.headers().get(CONTENT_TYPE).is_some_and(|media| media == "application/json");
+    // Readiness and the page have bodies of their own.
+    let own = ["application/json", "text/html; charset=utf-8"];
+    let has_body = response.headers().get(CONTENT_TYPE).is_some_and(|media| own.iter().any(|own| media == own));
     let is_problem = response.extensions().get::<LoggedProblem>().is_some();
     if !(status.is_client_error() || status.is_server_error()) || is_problem || has_body {
         return response;

@@ -101,9 +101,23 @@ impl ApiTokens {
 
     /// Whether `token` is valid.
     pub fn admit(&self, token: &str) -> bool {
-        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        self.admit_digest(&TokenDigest::of(token))
+    }
+
+    /// Whether the token with this digest is valid.
+    pub(super) fn admit_digest(&self, TokenDigest(digest): &TokenDigest) -> bool {
         // Always compare all tokens, so that the time does not show which one matched.
-        self.read().digests.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(&digest)).into()
+        self.read().digests.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
+    }
+}
+
+/// The digest of a token, valid or not.
+pub(crate) struct TokenDigest([u8; 32]);
+
+impl TokenDigest {
+    /// The digest of `token`.
+    pub(crate) fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
     }
 }
 

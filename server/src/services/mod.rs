@@ -18,10 +18,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::api::Api;
+use crate::api::access::Access;
 use crate::api::tokens::ApiTokens;
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
 use crate::open_files::MediaConnections;
+use crate::page;
 use crate::store::{Store, Watch};
 
 pub use config::{Config, ConfigError};
@@ -111,7 +113,8 @@ impl Server {
         let boots = boots.await.map_err(StartError::Boots)?;
         let api = Api::new(store, media.clone(), media_url.clone(), boots, metrics, stopping.clone());
         let tokens = config.api_tokens;
-        let router = api.into_router(tokens.clone());
+        let access = Access::new(tokens.clone(), config.api_tls.is_some());
+        let router = api.into_router(access.clone(), page::router(access));
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
         planes.spawn(api_listener.serve(router, stopping.clone()));

@@ -15,6 +15,8 @@ mod keyfiles;
 mod limits;
 mod list;
 mod orders;
+mod page;
+mod page_access;
 mod reading;
 mod service;
 mod support;

@@ -7,7 +7,7 @@ mod digest;
 mod manage;
 mod order;
 mod reading;
-mod show;
+pub(crate) mod show;
 mod topology;
 
 pub(super) use build::{Draft, OrderedBase, Sealed, open_base};

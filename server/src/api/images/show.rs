@@ -15,64 +15,64 @@ use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 /// An image with its URLs. The URLs are credentials: anyone who has one can read the image.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Image)]
-pub(super) struct ImageBody {
+pub(crate) struct ImageBody {
     #[serde(flatten)]
-    summary: SummaryBody,
+    pub(crate) summary: SummaryBody,
     /// The URL for the BMC: of the ISO, the disk or the initramfs.
     #[schema(example = "http://192.0.2.10:8081/i/uws2ljnfuws2ljnfuws2ljnfuw/boot.iso")]
-    url: Option<String>,
+    pub(crate) url: Option<String>,
     /// The files of the image, by name: `boot.iso`, `boot.img`, `data.iso` or `data.img`, or `vmlinuz`, `initrd.img` and
     /// perhaps `rootfs.img`.
-    files: BTreeMap<&'static str, FileBody>,
+    pub(crate) files: BTreeMap<&'static str, FileBody>,
     /// The URL of an iPXE script that boots the image, if it is for network boot.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ipxe: Option<String>,
+    pub(crate) ipxe: Option<String>,
     /// The kernel arguments of the image's boot entries; for network boot, the kernel arguments that the kernel needs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    kernel_arguments: Option<String>,
+    pub(crate) kernel_arguments: Option<String>,
     /// Findings about the image; in the answer to an order, also about the documents.
-    findings: Vec<FindingBody>,
+    pub(crate) findings: Vec<FindingBody>,
 }
 
 /// The properties of every image that are not secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ImageSummary)]
-pub(super) struct SummaryBody {
+pub(crate) struct SummaryBody {
     /// The image's id: the SHA-256 of its content. The same request gives the same id.
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
-    id: String,
+    pub(crate) id: String,
     /// The name of the base at the first request; absent for a data image, which has no base.
     #[serde(skip_serializing_if = "Option::is_none")]
-    base: Option<String>,
+    pub(crate) base: Option<String>,
     /// The format of the image.
-    format: Format,
+    pub(crate) format: Format,
     /// The host's name in the documents of the first request.
-    label: Option<String>,
+    pub(crate) label: Option<String>,
     /// The time of the first request (RFC 3339), which is also the `Last-Modified` of its files.
     #[schema(example = "2026-02-28T23:59:59Z", format = DateTime)]
-    created: String,
+    pub(crate) created: String,
     /// Whether the server can serve the image at the moment. If not, its base is unavailable, and its URLs answer 503.
-    available: bool,
+    pub(crate) available: bool,
     /// Why the server cannot serve the image.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// The length of the ISO, the disk or the initramfs, in bytes.
-    size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// The entity tag of the ISO, the disk or the initramfs, in quotes as in the header.
     #[schema(example = "\"9f86d081884c7d659a2feaa0c55ad015\"")]
-    etag: Option<String>,
+    pub(crate) etag: Option<String>,
 }
 
 /// A file of an image.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ImageFile)]
-pub(super) struct FileBody {
+pub(crate) struct FileBody {
     /// The URL for BMCs.
-    url: String,
+    pub(crate) url: String,
     /// The length in bytes.
-    size: u64,
+    pub(crate) size: u64,
     /// The entity tag, in quotes as in the header. It changes if and only if the bytes change.
-    etag: String,
+    pub(crate) etag: String,
 }
 
 /// Returns the name, the length and the entity tag of each file of `planned`.
@@ -88,7 +88,7 @@ fn files(image: &StoredImage, planned: &PlannedImage) -> Vec<(&'static str, u64,
 }
 
 /// Describes an image without secrets, for a list.
-pub(super) fn summary(image: &StoredImage) -> SummaryBody {
+pub(crate) fn summary(image: &StoredImage) -> SummaryBody {
     summarise(image, &image.state())
 }
 
@@ -113,7 +113,7 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
 }
 
 /// Describes an image completely, with the findings about its documents.
-pub(super) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report) -> ImageBody {
+pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report) -> ImageBody {
     let token = image.token();
     let url = |name: &str| media_url.file(&token.as_str(), name);
     let state = image.state();

@@ -5,7 +5,6 @@ mod api;
 mod display;
 mod events;
 mod local;
-mod natural_order;
 mod order;
 mod remarks;
 mod remote;

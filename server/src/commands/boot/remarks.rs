@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::api::Boot;
-use super::natural_order::natural_key;
 use crate::commands::terminal::plain;
+use crate::natural_order::natural_key;
 
 /// How many hosts a repeated remark names.
 const NAMED: usize = 8;

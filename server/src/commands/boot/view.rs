@@ -8,9 +8,9 @@ use std::time::Duration;
 use console::{measure_text_width, truncate_str};
 
 use super::api::Boot;
-use super::natural_order::{Part, natural_key};
 use super::summary;
 use crate::commands::terminal::{ERROR, WARNING, plain};
+use crate::natural_order::{Part, natural_key};
 
 /// The minimum width of the view in columns, so that there is something to read.
 const NARROWEST: usize = 20;

@@ -2,14 +2,14 @@
 
 /// A part of a name: a number or other text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// The number of digits, and the digits without leading zeros.
     Number(usize, String),
     Text(String),
 }
 
 /// Splits a name into parts that compare in natural order.
-pub(super) fn natural_key(name: &str) -> Vec<Part> {
+pub(crate) fn natural_key(name: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for character in name.chars() {
         match (character.is_ascii_digit(), parts.last_mut()) {

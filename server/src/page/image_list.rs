@@ -1,0 +1,74 @@
+//! `/images`: the published images.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+
+use super::filter::{Filter, Page, Pager};
+use super::shell::{Shell, html};
+use super::units::{Moment, bytes};
+use crate::api::images::show::{SummaryBody, summary};
+use crate::api::problem::Problem;
+use crate::api::{Api, blocking};
+
+#[derive(Template)]
+#[template(path = "images.html")]
+struct ImageList<'a> {
+    shell: &'a Shell,
+    current: &'static str,
+    filter: &'a Filter,
+    images: &'a Page<Line>,
+    pager: &'a Pager,
+}
+
+struct Line {
+    id: String,
+    name: String,
+    base: String,
+    format: String,
+    size: String,
+    created: Moment,
+    /// Why the server cannot serve it.
+    trouble: Option<String>,
+}
+
+/// Lists the images, the newest first.
+pub(super) async fn images(
+    State(api): State<Arc<Api>>,
+    Extension(shell): Extension<Shell>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    blocking(move || {
+        let filter = Filter::of(query.as_deref());
+        let search = filter.search.to_lowercase();
+        let mut images = api.store.images();
+        images.retain(|image| {
+            search.is_empty() || image.label().is_some_and(|label| label.to_lowercase().contains(&search))
+        });
+        images.sort_by_key(|image| Reverse(image.created()));
+        let page = filter.select(images).map(|image| line(summary(&image)));
+        html(&ImageList { shell: &shell, current: "images", filter: &filter, images: &page, pager: &page.pager() })
+    })
+    .await
+}
+
+fn line(image: SummaryBody) -> Line {
+    Line {
+        name: name(&image),
+        id: image.id,
+        base: image.base.unwrap_or_default(),
+        format: image.format.to_string(),
+        size: image.size.map(bytes).unwrap_or_default(),
+        created: Moment::of(image.created),
+        trouble: image.reason,
+    }
+}
+
+/// The host's name, or the beginning of the id.
+pub(super) fn name(image: &SummaryBody) -> String {
+    image.label.clone().unwrap_or_else(|| image.id.chars().take(12).collect())
+}

@@ -1,0 +1,77 @@
+//! `/`: all boots, and a place for documents.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+
+use super::board::{Board, Groups, Headline};
+use super::filter::{Filter, Page, Pager};
+use super::parts::{Parts, rendered};
+use super::row::Row;
+use super::shell::{Shell, html};
+use crate::api::problem::Problem;
+use crate::api::{Api, blocking};
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview<'a> {
+    shell: &'a Shell,
+    current: &'static str,
+    headline: &'a Headline,
+    groups: &'a Groups,
+    rows: &'a Page<Row>,
+    pager: &'a Pager,
+    /// The query of the events.
+    query: String,
+    filter: &'a Filter,
+    /// The bases that are available, with the formats that can be made from each.
+    bases: Vec<(String, String)>,
+}
+
+/// Shows all boots.
+pub(super) async fn overview(
+    State(api): State<Arc<Api>>,
+    Extension(shell): Extension<Shell>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    blocking(move || {
+        let filter = Filter::of(query.as_deref());
+        let Board { headline, groups, rows } = Board::of(&api, &filter);
+        let view = Overview {
+            shell: &shell,
+            current: "boots",
+            headline: &headline,
+            groups: &groups,
+            pager: &rows.pager(),
+            rows: &rows,
+            query: filter.query(filter.page),
+            filter: &filter,
+            bases: bases(&api),
+        };
+        html(&view)
+    })
+    .await
+}
+
+fn bases(api: &Api) -> Vec<(String, String)> {
+    let bases = api.store.bases().into_iter().filter_map(|base| {
+        let open = base.available()?;
+        let formats: Vec<String> = open.base.formats().iter().map(ToString::to_string).collect();
+        (!formats.is_empty()).then(|| (base.name().to_string(), formats.join(" ")))
+    });
+    bases.collect()
+}
+
+/// The parts that change while the view is open.
+pub(super) fn parts(api: &Api, filter: &Filter) -> Parts {
+    let Board { headline, groups, rows } = Board::of(api, filter);
+    let mut parts = Parts::default();
+    parts.add("headline", &headline);
+    parts.add("groups", &groups);
+    parts.add("pager", &rows.pager());
+    parts.rows = Some(rows.entries.iter().map(|row| (format!("boot-{}", row.id), rendered(row))).collect());
+    parts
+}

@@ -1,0 +1,47 @@
+//! Who sees the page. Browsers get HTML; every other client gets what the API answers at these paths.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::HeaderMap;
+
+use super::credential_form::CredentialForm;
+use super::shell::Shell;
+use crate::api::access::Access;
+use crate::api::problem::Problem;
+use crate::api::{accept, nothing_here};
+
+/// Whether the client prefers HTML, as browsers do when they show a page.
+fn wants_html(headers: &HeaderMap) -> bool {
+    accept::preferred(headers, &["application/json", "text/html"]) == "text/html"
+}
+
+/// Middleware: lets a browser with a session pass. A browser without a session gets the form for the login.
+pub(super) async fn admit(State(access): State<Access>, mut request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    if !wants_html(headers) {
+        return nothing_here().into_response();
+    }
+    // Without tokens, the API checks where a request comes from, and so does the page.
+    if !access.needs_token() {
+        if let Err(problem) = access.check(request.uri(), headers) {
+            return problem.into_response();
+        }
+    } else if !access.has_session(headers) {
+        let then = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        return CredentialForm::new(then).into_response();
+    }
+    let shell = Shell::new(&access, request.uri(), headers);
+    request.extensions_mut().insert(shell);
+    next.run(request).await
+}
+
+/// Middleware: lets a script of the page pass, as the API does.
+pub(super) async fn admit_script(
+    State(access): State<Access>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    access.check(request.uri(), request.headers())?;
+    Ok(next.run(request).await)
+}

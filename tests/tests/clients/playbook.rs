@@ -26,7 +26,7 @@ pub(crate) struct TaskResult {
 impl TaskResult {
     #[track_caller]
     pub(crate) fn changed(self, expected: bool) -> Value {
-        assert_eq!(self.result["failed"].as_bool().unwrap_or(false), false, "{:#}", self.result);
+        assert!(!self.result["failed"].as_bool().unwrap_or(false), "{:#}", self.result);
         assert_eq!(self.result["changed"], json!(expected), "{:#}", self.result);
         self.result
     }

@@ -7,46 +7,11 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 
 use super::filter::{Filter, Page};
+use super::group::Group;
 use super::row::{Row, name};
 use crate::api::Api;
-use crate::boots::{BootId, BootRecord, BootState, Step, StepState, View};
+use crate::boots::{BootId, BootState, Step, StepState, View};
 use crate::natural_order::natural_key;
-
-/// The group of a boot, in the order in which they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
-    Running,
-    Failed,
-    Unknown,
-    Queued,
-    Booted,
-    Ejected,
-    /// A later boot has the same BMC.
-    Earlier,
-}
-
-impl Group {
-    const ALL: [(Self, &'static str); 7] = [
-        (Self::Running, "running"),
-        (Self::Failed, "failed"),
-        (Self::Unknown, "unknown"),
-        (Self::Queued, "queued"),
-        (Self::Booted, "booted"),
-        (Self::Ejected, "ejected"),
-        (Self::Earlier, "earlier"),
-    ];
-
-    pub(super) fn of(record: &BootRecord) -> Self {
-        match record.state {
-            BootState::Running | BootState::Ejecting => Self::Running,
-            BootState::Failed => Self::Failed,
-            BootState::Unknown => Self::Unknown,
-            BootState::Queued => Self::Queued,
-            BootState::Booted => Self::Booted,
-            BootState::Ejected => Self::Ejected,
-        }
-    }
-}
 
 /// All boots at a glance.
 pub(super) struct Board {

@@ -9,6 +9,7 @@ mod board;
 mod boot_page;
 mod credential_form;
 mod filter;
+mod group;
 mod headers;
 mod image_list;
 mod image_page;

@@ -3,7 +3,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::board::Group;
+use super::group::Group;
 use super::reading::ReadView;
 use super::units::Moment;
 use crate::api::Api;

@@ -1,11 +1,15 @@
 //! Converts every host of an input once, and checks each host by itself and against the others.
 
-use crate::check::{self, CheckedHost};
-use crate::input::{self, ChooseError, Input};
+mod each;
+
+pub use each::{EachHost, OneHost};
+
+use crate::check::{self, CheckedHost, Comparison};
+use crate::input::{self, ChooseError, Described, Input};
 use crate::network::{self, Attempt, ConvertedNetwork, Target};
 use crate::parallel;
 use vocabulary::host::{Cluster, HostSpec};
-use vocabulary::report::{Repeated, Report};
+use vocabulary::report::{DocumentPath, Repeated, Report};
 
 /// How many hosts a thread converts at a time.
 const HOSTS_AT_ONCE: usize = 16;
@@ -36,11 +40,13 @@ pub struct ConvertedHost {
 #[derive(Debug)]
 pub struct EveryHost {
     hosts: Vec<ConvertedHost>,
-    flawed: Vec<Report>,
+    /// The findings about the networks of hosts whose documents have errors, by where these describe the hosts.
+    flawed: Vec<(DocumentPath, Report)>,
     cluster: Option<Cluster>,
     target: Target,
     documents: Report,
-    together: Report,
+    described: Described,
+    together: Comparison,
 }
 
 /// Converts every host of an input to keyfiles, and checks the hosts against each other and against their cluster.
@@ -54,19 +60,20 @@ impl EveryHost {
     /// These last checks leave out hosts whose network dayone cannot read. The same input gives the same findings in the
     /// same order, on any number of threads.
     pub fn convert(input: Input, target: Target) -> Self {
-        let Input { hosts, flawed, cluster, report: documents } = input;
+        let Input { hosts, flawed, cluster, report: documents, described } = input;
         let attempt = |host: &HostSpec| network::attempt(host, target);
         let attempts = parallel::each(&hosts, HOSTS_AT_ONCE, attempt);
-        let flawed = parallel::each(&flawed, HOSTS_AT_ONCE, |host| attempt(host).1);
+        let findings = parallel::each(&flawed, HOSTS_AT_ONCE, |host| attempt(host).1);
+        let flawed = flawed.into_iter().map(|host| host.paths.host).zip(findings).collect();
         let together = check_fleet(&hosts, &attempts, cluster.as_ref(), is_complete(&documents));
         let attempts = hosts.into_iter().zip(attempts);
         let hosts = attempts.map(|(host, (attempt, findings))| ConvertedHost { host, network: attempt.ok(), findings });
-        Self { hosts: hosts.collect(), flawed, cluster, target, documents, together }
+        Self { hosts: hosts.collect(), flawed, cluster, target, documents, described, together }
     }
 
     /// The hosts with all findings in one report.
     pub fn into_converted(self) -> Converted {
-        let Self { hosts, flawed, cluster, target, documents: mut report, together } = self;
+        let Self { hosts, flawed, cluster, target, documents: mut report, described: _, together } = self;
         report.append(target.findings());
         let mut repeated = Repeated::default();
         let mut converted = Vec::with_capacity(hosts.len());
@@ -74,11 +81,11 @@ impl EveryHost {
             repeated.add(&mut report, findings);
             converted.push((host, network));
         }
-        for findings in flawed {
+        for (_, findings) in flawed {
             repeated.add(&mut report, findings);
         }
         repeated.count(&mut report);
-        report.append(together);
+        report.append(together.report);
         Converted { hosts: converted, cluster, report }
     }
 
@@ -86,7 +93,7 @@ impl EveryHost {
     /// but not the findings about the other hosts.
     pub fn take_common_findings(&mut self) -> Report {
         let mut report = std::mem::take(&mut self.documents);
-        report.append(std::mem::take(&mut self.together));
+        report.append(std::mem::take(&mut self.together.report));
         report
     }
 
@@ -119,8 +126,7 @@ fn check_fleet(
     attempts: &[(Attempt<ConvertedNetwork>, Report)],
     cluster: Option<&Cluster>,
     is_complete: bool,
-) -> Report {
-    let mut report = Report::new();
+) -> Comparison {
     let checked: Vec<_> = hosts
         .iter()
         .zip(attempts)
@@ -131,6 +137,5 @@ fn check_fleet(
         })
         .collect();
     let all_read = is_complete && checked.len() == hosts.len();
-    check::fleet(&checked, cluster, all_read, &mut report);
-    report
+    check::fleet(&checked, cluster, all_read)
 }

@@ -173,6 +173,13 @@ impl Report {
         Self { findings: self.findings.split_off(at.min(self.findings.len())), names: Vec::new() }
     }
 
+    /// Returns a report with the findings at these indices.
+    #[must_use]
+    pub fn at(&self, indices: &[usize]) -> Report {
+        let findings = indices.iter().filter_map(|index| self.findings.get(*index).cloned()).collect();
+        Self { findings, names: Vec::new() }
+    }
+
     /// Adds all findings of `other`.
     pub fn append(&mut self, mut other: Report) {
         self.findings.append(&mut other.findings);

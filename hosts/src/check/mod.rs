@@ -8,6 +8,8 @@ pub(crate) mod keyfiles;
 pub(crate) mod profile;
 pub(crate) mod release;
 
+pub use fleet::Comparison;
+
 use crate::model::Topology;
 use vocabulary::host::{Cluster, HostSpec};
 use vocabulary::report::{DocumentPath, Report};
@@ -28,8 +30,8 @@ pub(crate) fn host(host: CheckedHost<'_>, report: &mut Report) {
 
 /// Checks hosts against each other and against their cluster. `all_read` says whether these are all hosts of the documents:
 /// if not, a host that is missing here may have what none of these has.
-pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
-    fleet::check(hosts, cluster, all_read, report);
+pub fn fleet(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool) -> Comparison {
+    fleet::check(hosts, cluster, all_read)
 }
 
 /// Where the host name comes from.

@@ -212,8 +212,14 @@ impl<'a> Documents<'a> {
         let mut parts: BTreeMap<_, Vec<(usize, HostPart)>> = BTreeMap::new();
         let (mut clusters, mut policies, mut without_hosts) = (Clusters::default(), Policies::default(), None);
         let read = self.read_hosts(Scope::Hosts, DOCUMENTS_AT_ONCE, budget);
-        for (order, (host, (found, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate() {
+        for (order, (host, (mut found, findings))) in std::mem::take(&mut self.hosts).into_iter().zip(read).enumerate()
+        {
             host.document().check_octals(report);
+            if let [part] = found.parts.as_mut_slice() {
+                // Also in its Secrets.
+                let errors = findings.findings().iter().filter(|finding| finding.severity == Severity::Error);
+                part.places.extend(errors.map(|finding| finding.path.clone()));
+            }
             report.append(findings);
             for (shape, cluster) in found.clusters {
                 clusters.add(shape, cluster, report);

@@ -15,6 +15,8 @@ pub(super) struct HostPart {
     pub(super) shape: &'static str,
     /// Where the document describes the host.
     pub(super) path: DocumentPath,
+    /// Other places that are about this host alone: of errors in its Secrets, and in other documents that describe it.
+    pub(super) places: Vec<DocumentPath>,
     /// The host's name in the document.
     pub(super) name: Placed<String>,
     pub(super) namespace: Option<String>,
@@ -94,6 +96,8 @@ impl HostPart {
             }
         }
         self.is_flawed |= other.is_flawed;
+        self.places.push(other.path);
+        self.places.extend(other.places);
         self.name = self.name.take().or(other.name);
         self.namespace = self.namespace.take().or(other.namespace);
         // A host name counts more than what another document calls the host.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::described::Account;
 use super::host_part::HostPart;
 use super::listing::listed;
 use vocabulary::host::{HostSpec, MacAddress};
@@ -53,20 +54,24 @@ impl Hosts {
                         }
                         self.absorb(index, order, part, report);
                     }
-                    Found::Taken(name) => {
+                    Found::Taken(index) => {
+                        let name = self.get(index).and_then(HostPart::name).unwrap_or("without a name");
                         let message = format!(
                             "has a MAC address of the host {name}, as another {} has; dayone cannot know which one \
                              you mean, so remove one",
                             part.shape
                         );
                         report.error("host-ambiguous", &part.path, message);
+                        self.dispute(&[index], &part);
                     }
-                    Found::Several(names) => {
+                    Found::Several(indices) => {
+                        let names = listed(indices.iter().filter_map(|index| self.get(*index)?.name()));
                         let message = format!(
                             "has MAC addresses of several hosts: {names}; a MAC address belongs to one host, and \
                              decides whose network this is"
                         );
                         report.error("host-ambiguous", &part.path, message);
+                        self.dispute(&indices, &part);
                     }
                 }
             }
@@ -74,6 +79,16 @@ impl Hosts {
         }
         for (order, part) in left {
             self.push(order, part, report);
+        }
+    }
+
+    /// Notes that `part` may describe any of these hosts, so that errors about it are about them.
+    fn dispute(&mut self, indices: &[usize], part: &HostPart) {
+        for index in indices {
+            if let Some(host) = self.all.get_mut(*index) {
+                host.part.places.push(part.path.clone());
+                host.part.places.extend(part.places.iter().cloned());
+            }
         }
     }
 
@@ -103,6 +118,8 @@ impl Hosts {
                     first.part.path
                 );
                 report.error("host-twice", &part.path, message);
+                let first = self.by_name.get(name).copied();
+                self.dispute(first.as_slice(), &part);
                 return;
             }
             self.by_name.insert(name.to_owned(), index);
@@ -136,14 +153,13 @@ impl Hosts {
                     part.macs().filter_map(|mac| self.by_mac.get(&mac)).flatten().copied().collect();
                 let mut found = Vec::from_iter(found);
                 if found.len() > 1 {
-                    let names = found.iter().filter_map(|index| self.all.get(*index)?.part.name());
-                    return Found::Several(listed(names));
+                    return Found::Several(found);
                 }
                 match found.pop() {
                     Some(index) if open(&index) => Found::One(index),
                     // Two parts of one shape are two hosts, unless one of them already belongs to a machine.
                     Some(index) => match self.all.get(index).filter(|host| host.shapes.len() > 1) {
-                        Some(host) => Found::Taken(host.part.name().unwrap_or("without a name").to_owned()),
+                        Some(_) => Found::Taken(index),
                         None => Found::None,
                     },
                     None => Found::None,
@@ -194,12 +210,13 @@ impl Hosts {
     pub(super) fn finish(mut self, report: &mut Report) -> Finished {
         self.all.sort_by_key(|host| host.order);
         let all = self.all.len();
-        let (mut hosts, mut flawed) = (Vec::new(), Vec::new());
+        let (mut hosts, mut flawed, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
         for Host { part, .. } in self.all {
+            accounts.extend(Account::of(&part));
             let to = if part.is_flawed { &mut flawed } else { &mut hosts };
             to.extend(part.finish(report));
         }
-        Finished { left_out: hosts.len() < all, hosts, flawed }
+        Finished { left_out: hosts.len() < all, hosts, flawed, accounts }
     }
 }
 
@@ -208,6 +225,8 @@ pub(super) struct Finished {
     pub(super) hosts: Vec<HostSpec>,
     /// Hosts whose documents have something that could not be read.
     pub(super) flawed: Vec<HostSpec>,
+    /// All hosts that have a network or errors, in the order of their documents.
+    pub(super) accounts: Vec<Account>,
     /// Whether the documents describe more hosts, which have no network.
     pub(super) left_out: bool,
 }
@@ -230,7 +249,7 @@ enum Found {
     None,
     One(usize),
     /// One that another document of the same shape describes, by its name.
-    Taken(String),
-    /// Several hosts, by their names.
-    Several(String),
+    Taken(usize),
+    /// Several hosts.
+    Several(Vec<usize>),
 }

@@ -8,6 +8,7 @@
 
 mod choose;
 mod clusters;
+mod described;
 mod document;
 mod documents;
 mod encoding;
@@ -24,6 +25,7 @@ mod yaml;
 
 pub use choose::ChooseError;
 pub(crate) use choose::choose;
+pub use described::{Described, DescribedHost};
 pub(crate) use document::is_object_name;
 pub use positions::{locate, locate_within};
 pub use shapes::network_secret::is_network_key;
@@ -52,6 +54,8 @@ pub struct Input {
     pub cluster: Option<Cluster>,
     /// The findings, with an error for each host that could not be read.
     pub report: Report,
+    /// All hosts that the documents describe, each with the errors about it.
+    pub described: Described,
 }
 
 /// Reads a text of documents: a YAML stream, a JSON object or list, or a Kubernetes `List` of either, at most 4 MiB.
@@ -70,10 +74,12 @@ pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
 pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     let mut input = Input::default();
     let mut budget = Budget::within(limits);
+    let mut accounts = Vec::new();
     if let Some(documents) = Documents::read(texts, &mut budget, &mut input.report) {
         let (found, cluster) = documents.hosts(&mut budget, &mut input.report);
-        (input.hosts, input.flawed, input.cluster) = (found.hosts, found.flawed, cluster);
+        (input.hosts, input.flawed, input.cluster, accounts) = (found.hosts, found.flawed, cluster, found.accounts);
     }
+    input.described = Described::new(accounts, &input.report);
     input
 }
 

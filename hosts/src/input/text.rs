@@ -11,7 +11,7 @@ pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
 /// The suffix of keyfiles.
 pub(super) const KEYFILE: &str = ".nmconnection";
 /// The suffixes of tables, in lower case.
-const TABLES: [&str; 3] = [".csv", INVENTORIES[0], INVENTORIES[1]];
+const TABLES: [&str; 4] = [".csv", ".tsv", INVENTORIES[0], INVENTORIES[1]];
 
 /// One of the user's texts.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub(super) enum TextKind {
     Documents,
     /// A connection profile of NetworkManager: `.nmconnection`.
     Keyfile,
-    /// A file that a fleet file names: a table (`.csv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
+    /// A file that a fleet file names: a table (`.csv`, `.tsv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
     Table,
 }
 

@@ -146,10 +146,8 @@ fn vip(api: bool, address: IpAddr) -> VirtualIp {
 }
 
 fn findings(hosts: &[Host], cluster: Option<&Cluster>) -> Report {
-    let mut report = Report::new();
     let hosts: Vec<_> = hosts.iter().map(|(host, topology)| CheckedHost { host, topology }).collect();
-    fleet(&hosts, cluster, true, &mut report);
-    report
+    fleet(&hosts, cluster, true).report
 }
 
 /// Each code with the address that it is about, and the worst that is said of it.

@@ -14,6 +14,7 @@ mod catalogue;
 mod checks;
 #[expect(unreachable_pub, reason = "the acceptance crate has it as well, and there it is public")]
 mod documents;
+mod each_host;
 mod fleet;
 mod fleet_rules;
 mod given_keyfiles;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::link::Link;
-use super::{CheckedHost, SAID, and_more, name_of, visible_addresses};
+use super::{CheckedHost, Comparison, SAID, and_more, name_of, visible_addresses};
 use crate::model::Address;
 use vocabulary::report::{Report, Severity};
 
@@ -27,21 +27,21 @@ struct Holders<'a> {
     warnings: usize,
 }
 
-pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
+pub(super) fn check(hosts: &[CheckedHost<'_>], found: &mut Comparison) {
     let mut seen: BTreeMap<IpAddr, Holders<'_>> = BTreeMap::new();
     for host in hosts {
         for (interface, address) in visible_addresses(host) {
             let holder = Holder { host, link: Link::of(host, interface, address), address };
-            seen.entry(address.network.addr()).or_default().add(holder, report);
+            seen.entry(address.network.addr()).or_default().add(holder, found);
         }
     }
-    gateways(hosts, &seen, report);
+    gateways(hosts, &seen, &mut found.report);
 }
 
 impl<'a> Holders<'a> {
     /// Reports that one more host has the address. On whose link it is does not depend on the order of the hosts, and so
     /// neither does whether there is an error.
-    fn add(&mut self, new: Holder<'a>, report: &mut Report) {
+    fn add(&mut self, new: Holder<'a>, found: &mut Comparison) {
         // The checks of a single host report addresses that it has twice.
         let mut others = self.known.iter().filter(|other| !std::ptr::eq(other.host, new.host)).peekable();
         let Some(first) = others.peek().copied() else {
@@ -52,17 +52,23 @@ impl<'a> Holders<'a> {
         };
         let is_second = self.known.iter().all(|known| std::ptr::eq(known.host, first.host));
         let same = others.find(|other| !other.link.is_apart_from(&new.link));
-        let (other, severity, said) = match same {
+        let (holder, severity, said) = match same {
             Some(same) => (same, Severity::Error, &mut self.errors),
             None => (first, Severity::Warning, &mut self.warnings),
         };
         *said += 1;
         if *said <= SAID {
             let Address { network, path } = new.address;
-            let (ip, other, first) = (network.addr(), name_of(other.host), &other.address.path);
+            let (ip, other, first) = (network.addr(), name_of(holder.host), &holder.address.path);
             let mut message = format!("is {ip}, which {other} has as well ({first})");
             and_more(*said, &mut message);
-            report.add(severity, "address-of-two-hosts", path, message);
+            if severity == Severity::Error {
+                found.error(&[holder.host, new.host], "address-of-two-hosts", path, message);
+            } else {
+                found.report.warning("address-of-two-hosts", path, message);
+            }
+        } else if severity == Severity::Error {
+            found.unsaid_error(new.host);
         }
         if is_second || (same.is_none() && self.known.len() < LINKS) {
             self.known.push(new);

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::{CheckedHost, Holders, name_of, visible_addresses};
+use super::{CheckedHost, Comparison, Holders, name_of, visible_addresses};
 use vocabulary::report::{DocumentPath, Report};
 
-pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
+pub(super) fn check(hosts: &[CheckedHost<'_>], found: &mut Comparison) {
     let mut seen = Holders(BTreeMap::new());
     for host in hosts {
         let Some(bmc) = &host.host.bmc else { continue };
         let path = host.host.paths.bmc.key("address");
         let says = |other: &str, first: &DocumentPath| format!("is the BMC of {other} as well ({first})");
-        seen.add(identity(&bmc.address), host, path, "bmc-of-two-hosts", says, report);
+        seen.add(identity(&bmc.address), host, path, "bmc-of-two-hosts", says, found);
     }
     let by_address = by_address(hosts);
     for host in hosts {
@@ -21,11 +21,11 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
                 let path = other.host.paths.bmc.key("address");
                 let message =
                     format!("is {}, which the BMC of {} has ({path})", address.network.addr(), name_of(other));
-                report.error("address-of-bmc", &address.path, message);
+                found.error(&[host, other], "address-of-bmc", &address.path, message);
             }
         }
     }
-    gateways(hosts, &by_address, report);
+    gateways(hosts, &by_address, &mut found.report);
 }
 
 /// A BMC forwards nothing. Behind a port of its own there may be more than a BMC: a machine that emulates several, and is

@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::{CheckedHost, name_of};
+use super::{CheckedHost, Comparison, name_of};
 use crate::model::{Address, Interface};
 use vocabulary::host::Cluster;
 use vocabulary::report::{DocumentPath, Report};
@@ -10,12 +10,12 @@ use vocabulary::report::{DocumentPath, Report};
 /// How many hosts are named that are in none of the machine networks.
 const SAID: usize = 20;
 
-pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, report: &mut Report) {
-    machine_networks(hosts, cluster, report);
-    rendezvous(hosts, cluster, all_read, report);
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: &Cluster, all_read: bool, found: &mut Comparison) {
+    machine_networks(hosts, cluster, found);
+    rendezvous(hosts, cluster, all_read, &mut found.report);
 }
 
-fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut Report) {
+fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, found: &mut Comparison) {
     let networks: Vec<&IpNet> = cluster.machine_networks.iter().map(|(network, _)| network).collect();
     // Errors and warnings, each for itself: many workers elsewhere hide no master.
     let mut said = [0, 0];
@@ -36,6 +36,9 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
             let [warnings, errors] = &mut said;
             let count = if is_error { errors } else { warnings };
             if *count == SAID {
+                if is_error {
+                    found.unsaid_error(host);
+                }
                 continue;
             }
             *count += 1;
@@ -45,9 +48,9 @@ fn machine_networks(hosts: &[CheckedHost<'_>], cluster: &Cluster, report: &mut R
                 format!("has no {family} address in a machine network of its cluster ({}, {first})", listed.join(", "));
             let path = place(host, is_v4);
             if is_error {
-                report.error("host-outside-machine-network", &path, message);
+                found.error(&[host], "host-outside-machine-network", &path, message);
             } else {
-                report.warning("host-outside-machine-network", &path, message);
+                found.report.warning("host-outside-machine-network", &path, message);
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CheckedHost, Holders};
+use super::{CheckedHost, Comparison, Holders};
 use crate::model::{Device, Kind};
 use vocabulary::host::MacAddress;
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::DocumentPath;
 
-pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
+pub(super) fn check(hosts: &[CheckedHost<'_>], found: &mut Comparison) {
     let mut seen = Holders(BTreeMap::new());
     for host in hosts {
         // A host says of one NIC at several places which it is, and a bond may have the address of its port.
@@ -15,7 +15,7 @@ pub(super) fn check(hosts: &[CheckedHost<'_>], report: &mut Report) {
             let says = |other: &str, first: &DocumentPath| {
                 format!("has the MAC address {mac}, which {other} has as well ({first})")
             };
-            seen.add(mac, host, path, "mac-address-of-two-hosts", says, report);
+            seen.add(mac, host, path, "mac-address-of-two-hosts", says, found);
         }
     }
 }

@@ -15,28 +15,63 @@ mod prefixes;
 mod tally;
 mod virtual_ips;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::CheckedHost;
 use crate::model::{Address, Interface, Kind};
 use vocabulary::host::Cluster;
-use vocabulary::report::{DocumentPath, Report};
+use vocabulary::report::{DocumentPath, Report, Severity};
 
 /// How many hosts with one thing in common get a finding.
 const SAID: usize = 5;
 
 /// Checks hosts against each other, and against what is said of their cluster.
-pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool, report: &mut Report) {
-    names::check(hosts, report);
-    addresses::check(hosts, report);
-    macs::check(hosts, report);
-    bmcs::check(hosts, report);
-    prefixes::check(hosts, report);
-    outliers::check(hosts, report);
+pub(super) fn check(hosts: &[CheckedHost<'_>], cluster: Option<&Cluster>, all_read: bool) -> Comparison {
+    let mut found = Comparison::default();
+    names::check(hosts, &mut found);
+    addresses::check(hosts, &mut found);
+    macs::check(hosts, &mut found);
+    bmcs::check(hosts, &mut found);
+    prefixes::check(hosts, &mut found.report);
+    outliers::check(hosts, &mut found.report);
     if let Some(cluster) = cluster {
-        cluster::check(hosts, cluster, all_read, report);
-        virtual_ips::check(hosts, cluster, report);
+        cluster::check(hosts, cluster, all_read, &mut found);
+        virtual_ips::check(hosts, cluster, &mut found.report);
+    }
+    found
+}
+
+/// What comparing hosts finds.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// The findings.
+    pub report: Report,
+    /// The hosts that errors are about, by where the documents describe them, each with the indices of these errors in the
+    /// report. A host has none if the report names only others with the same error.
+    pub in_error: BTreeMap<DocumentPath, BTreeSet<usize>>,
+}
+
+impl Comparison {
+    /// Adds an error that is about these hosts.
+    fn error(&mut self, hosts: &[&CheckedHost<'_>], code: &'static str, path: &DocumentPath, message: String) {
+        let number = self.report.findings().len();
+        self.report.error(code, path, message);
+        for host in hosts {
+            self.in_error.entry(host.host.paths.host.clone()).or_default().insert(number);
+        }
+    }
+
+    /// Notes that a host has an error that others have as well, of which the report names enough.
+    fn unsaid_error(&mut self, host: &CheckedHost<'_>) {
+        self.in_error.entry(host.host.paths.host.clone()).or_default();
+    }
+
+    /// Whether there is an error that is about no host, but about the cluster.
+    pub fn has_other_errors(&self) -> bool {
+        let of_hosts: BTreeSet<usize> = self.in_error.values().flatten().copied().collect();
+        let findings = self.report.findings().iter().enumerate();
+        findings.into_iter().any(|(index, finding)| finding.severity == Severity::Error && !of_hosts.contains(&index))
     }
 }
 
@@ -59,7 +94,7 @@ impl<'a, K: Ord> Holders<'a, K> {
         path: DocumentPath,
         code: &'static str,
         message: impl FnOnce(&str, &DocumentPath) -> String,
-        report: &mut Report,
+        found: &mut Comparison,
     ) {
         let Some((first, first_path, others)) = self.0.get_mut(&thing) else {
             self.0.insert(thing, (host, path, 0));
@@ -73,7 +108,9 @@ impl<'a, K: Ord> Holders<'a, K> {
         if *others <= SAID {
             let mut message = message(&name_of(first), first_path);
             and_more(*others, &mut message);
-            report.error(code, &path, message);
+            found.error(&[first, host], code, &path, message);
+        } else {
+            found.unsaid_error(host);
         }
     }
 }

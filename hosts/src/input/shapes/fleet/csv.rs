@@ -1,10 +1,14 @@
-//! Tables as comma-separated values (RFC 4180): a line of names, then a line for each host. As spreadsheets and people differ, the
-//! reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark and all kinds of line ends.
+//! Tables as text (RFC 4180): a line of names, then a line for each host. As spreadsheets and people differ, commas, semicolons or
+//! tabs separate the values, and the reader accepts blanks around values, blank lines, lines that begin with `#`, a byte order mark
+//! and all kinds of line ends.
+
+mod separator;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use self::separator::Separator;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
 use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
@@ -17,7 +21,17 @@ const MAX_ERRORS: usize = 20;
 /// Reads the table in `text`, which is at `path` and has the name `name`.
 pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Report) -> Result<Table, Reported> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(text);
+    let separator = Separator::of(text).map_err(|(message, line)| {
+        let at = LineColumn { line, column: 1 };
+        report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), Some(at));
+        Reported
+    })?;
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .delimiter(separator.byte)
+        .from_reader(text);
     let mut table = Table::default();
     let mut errors = 0;
     let mut record = ByteRecord::new();
@@ -32,6 +46,9 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             let at = usize::try_from(line).ok().map(|line| LineColumn { line, column: 1 });
             report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), at);
         };
+        if table.columns.is_empty() && Separator::is_announcement(&record) {
+            continue;
+        }
         match cells(&record) {
             Err(message) => wrong(message),
             Ok(cells) if cells.iter().all(|cell| cell.is_empty()) => {}
@@ -46,7 +63,8 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             Ok(cells) if cells.len() != table.columns.len() => {
                 let (found, wanted) = (cells.len(), table.columns.len());
                 wrong(format!(
-                    "has {found} values, and the table has {wanted} columns; put a value with a comma in quotes"
+                    "has {found} values, and the table has {wanted} columns; put a value with a {} in quotes",
+                    separator.name
                 ));
             }
             Ok(cells) => {
@@ -119,10 +137,6 @@ fn cells(record: &ByteRecord) -> Result<Vec<&str>, String> {
 fn columns(cells: &[&str]) -> Result<Vec<String>, String> {
     if cells.len() > MAX_COLUMNS {
         return Err(format!("has more than {MAX_COLUMNS} columns"));
-    }
-    let separator = |cell: &&&str| cell.contains(';') || cell.contains('\t');
-    if let ([cell], true) = (cells, cells.iter().any(|cell| separator(&cell))) {
-        return Err(format!("has one column, {}; columns are separated by commas", quoted(cell)));
     }
     let mut seen = BTreeSet::new();
     for cell in cells {

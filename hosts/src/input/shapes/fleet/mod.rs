@@ -47,7 +47,7 @@ pub(super) fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Found, 
     let fleet = Fleet::read(object, reading.tables, reading.report)?;
     let mut found = Found { parts: Vec::with_capacity(fleet.table.rows.len()), ..Found::default() };
     fleet.each(reading, &mut |filled, reading| {
-        let part = host(filled, object, reading);
+        let part = filled.map_or_else(|part| *part, |filled| host(filled, object, reading));
         let read = if part.is_flawed { Err(Reported) } else { Ok(()) };
         found.parts.push(part);
         read
@@ -68,6 +68,9 @@ struct Filled {
     members: Mapping,
     path: DocumentPath,
 }
+
+/// Reads the filled template of a host.
+type Read<'f> = dyn FnMut(Result<Filled, Box<HostPart>>, &mut Reading<'_>) -> Result<(), Reported> + 'f;
 
 impl Fleet {
     fn read(object: &Object, tables: &NamedTables<'_>, report: &mut Report) -> Result<Self, Reported> {
@@ -109,14 +112,15 @@ impl Fleet {
         if refused { Err(Reported) } else { Ok(Self { object: object.name.clone(), template: filled, columns, table }) }
     }
 
-    /// Calls `read` with the template filled in for each host, until too many hosts have errors.
-    fn each(&self, reading: &mut Reading<'_>, read: &mut dyn FnMut(Filled, &mut Reading<'_>) -> Result<(), Reported>) {
+    /// Calls `read` with the template filled in for each host, or with the part of a host that cannot fill it, until too many
+    /// hosts have errors.
+    fn each(&self, reading: &mut Reading<'_>, read: &mut Read<'_>) {
         // A mistake in the template is one mistake, no matter how many hosts have it.
         let (mut faulty, mut repeated) = (0, Repeated::default());
         for (index, row) in self.table.rows.iter().enumerate() {
             let mut own = Report::new();
             let filled = self.filled(row, &mut own);
-            let done = filled.and_then(|filled| read(filled, &mut reading.with_report(&mut own)));
+            let done = read(filled, &mut reading.with_report(&mut own));
             let is_new = repeated.add(reading.report, own);
             faulty += usize::from(done.is_err() && is_new);
             let more = self.table.rows.len() - index - 1;
@@ -130,7 +134,7 @@ impl Fleet {
         repeated.count(reading.report);
     }
 
-    fn filled(&self, row: &Row, report: &mut Report) -> Result<Filled, Reported> {
+    fn filled(&self, row: &Row, report: &mut Report) -> Result<Filled, Box<HostPart>> {
         let filled = self.template.fill(row).and_then(|filled| {
             let mut members = match filled {
                 Value::Mapping(members) => members,
@@ -156,7 +160,11 @@ impl Fleet {
         let path = document.key("spec").key("template");
         match filled {
             Ok(members) => Ok(Filled { members, path }),
-            Err(fault) => Err(report.refuse("fleet-value-missing", &fault.path(&path), fault.message)),
+            Err(fault) => {
+                report.error("fleet-value-missing", &fault.path(&path), fault.message);
+                let name = row.name().map(|name| (name.to_owned(), path.key("name")));
+                Err(Box::new(HostPart { name, is_flawed: true, ..HostPart::new(KIND, path) }))
+            }
         }
     }
 }

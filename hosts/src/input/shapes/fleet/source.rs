@@ -91,7 +91,7 @@ impl<'a> NamedTables<'a> {
         }
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(
-            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv, \
+            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv or .tsv, \
              inventories in .ini, .inventory, .yaml or .json)"
         );
         Err(fields.wrong(key, "fleet-file-missing", message, report))

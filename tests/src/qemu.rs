@@ -112,7 +112,16 @@ impl Machine {
     pub fn console(&self) -> String {
         let _turn = Turn::take();
         let mut command = Command::new("qemu-system-x86_64");
-        command.args(["-machine", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-m", "1024", "-nodefaults", "-no-reboot"]);
+        command.args([
+            "-machine",
+            "q35",
+            "-accel",
+            "tcg,thread=multi,tb-size=512",
+            "-m",
+            "1024",
+            "-nodefaults",
+            "-no-reboot",
+        ]);
         command.args(["-display", "none", "-device", "VGA", "-serial", "stdio"]);
         command.args(&self.arguments);
         let (console, ended) = run(command);

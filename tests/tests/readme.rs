@@ -99,6 +99,11 @@ fn the_commands_without_a_server() {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"), directory.path().join("host.yaml")).unwrap();
     fs::copy(coreos_iso(&[]), directory.path().join("live.iso")).unwrap();
+    let page = fs::read_to_string(root().join("docs/fleet.md")).unwrap();
+    for (language, name) in [("yaml", "fleet.yaml"), ("csv", "hosts.csv")] {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+        fs::write(directory.path().join(name), rest.split("```").next().unwrap()).unwrap();
+    }
     let shown = run_text(&mut shell(directory.path(), &blocks("sh")[4]));
     assert!(shown.contains("address0=192.168.111.110/24"), "{shown}");
     assert!(shown.contains("etc/coreos-firstboot-network/enp2s0.nmconnection"), "{shown}");

@@ -1,6 +1,6 @@
 //! Converts the documents of a request to hosts and their networks, or to a problem with findings.
 
-use hosts::every_host::{Converted, ConvertedHost, EveryHost};
+use hosts::every_host::{Converted, ConvertedHost, EachHost, EveryHost};
 use hosts::input::{self, ChooseError};
 use hosts::network::{ConvertedNetwork, Target};
 use vocabulary::host::HostSpec;
@@ -58,6 +58,19 @@ pub(super) fn good_hosts(
     }
     locate(documents, &mut report);
     if report.has_errors() { Err(refused(&report)) } else { Ok((good, report)) }
+}
+
+/// Returns each host in `documents` with the findings about it. Fails if an error may concern every host.
+pub(super) fn each_host(documents: &UserDocuments, target: Target) -> Result<EachHost, Problem> {
+    let mut each = EveryHost::convert(input::read_all(documents.texts()), target).into_each();
+    each.with_all_findings(|report| locate(documents, report));
+    if each.is_refused {
+        return Err(refused(&each.into_report()));
+    }
+    if each.hosts.is_empty() {
+        return Err(no_single_host(&ChooseError::NoHost, &each.common));
+    }
+    Ok(each)
 }
 
 /// Returns all hosts in `documents`, or the host `name`, with their networks and all findings, including errors.
@@ -122,6 +135,15 @@ fn no_single_host(error: &ChooseError, report: &Report) -> Problem {
     };
     let hint = if matches!(error, ChooseError::Several { .. }) { " (parameter host)" } else { "" };
     Problem::new(kind, format!("{error}{hint}")).with_known(error.names().to_vec()).with_findings(report)
+}
+
+/// The problem of a host that findings refuse. It may share them with other hosts.
+pub(super) fn host_refused(findings: &Report) -> Problem {
+    if findings.has_errors() {
+        return refused(findings);
+    }
+    let detail = "the host has the same error as other hosts; see the findings of the whole answer";
+    Problem::new(ProblemKind::DocumentsRefused, detail).with_findings(findings)
 }
 
 fn refused(report: &Report) -> Problem {

@@ -235,6 +235,11 @@ impl Problem {
         self
     }
 
+    /// The problem as a part of an answer about something else, and the cause for the log.
+    pub fn into_parts(self) -> (ProblemBody, Option<String>) {
+        (*self.body, self.cause)
+    }
+
     /// The kind of problem.
     pub fn kind(&self) -> ProblemKind {
         self.kind

@@ -8,7 +8,7 @@ use imagelib::base::Format;
 use media::MediaUrl;
 use url::Url;
 
-use super::{BmcAccess, CustomisationArguments, InputFile, OutputFormat};
+use super::{BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
 use crate::boots::{CredentialsName, Evidence};
 
 /// The arguments of `dayone boot`.
@@ -102,13 +102,9 @@ pub struct ServerArguments {
     #[arg(long = "server", value_name = "URL")]
     pub url: Option<Url>,
 
-    /// File with the server's bearer token [default: the variable `DAYONE_API_TOKEN`]
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub token_file: Option<PathBuf>,
-
-    /// Certificates (PEM) that verify the server [default: this system's certificate authorities]
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub server_ca: Option<PathBuf>,
+    /// How to reach the server.
+    #[command(flatten)]
+    pub access: ServerAccess,
 
     /// Name of the BMC's credentials on the server
     #[arg(long, value_name = "NAME", requires = "url")]

@@ -20,11 +20,20 @@ because the embedded files may be secret.
 
 dayone prints warnings about the image on standard error, and for the format initrd the kernel arguments that it needs.
 
-Exit codes: 0 success, 1 the documents have errors, or dayone cannot make this image, 2 wrong arguments, or dayone cannot \
-read or write a file, 130 interrupted.
+With FILE… in place of --host, dayone makes the images of all hosts. The errors of one host do not affect the others.
 
-Example: dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso")]
+Exit codes: 0 success, 1 the documents have errors, or dayone cannot make this image (with FILE…: of at least one host), \
+2 wrong arguments, or dayone cannot read or write a file, 130 interrupted.
+
+Examples:
+  dayone build --host worker-0.yaml --base fedora-coreos-live.iso --format iso -o worker-0.iso
+  dayone build fleet.yaml hosts.csv --base fedora-coreos-live.iso -o images/")]
 pub struct BuildArguments {
+    /// Documents that describe hosts, or directories of documents; all files are one set. dayone writes an image for each host
+    /// into the directory -o, named after the host
+    #[arg(value_name = "FILE", conflicts_with_all = ["host", "host_name", "hostname", "network_data", "meta_data"])]
+    pub documents: Vec<InputFile>,
+
     /// Documents that describe the host (NMState, BareMetalHost with its Secret, install-config.yaml, …), or a directory of
     /// documents; repeatable, all files are one set; - is standard input
     #[arg(long, value_name = "FILE")]
@@ -45,7 +54,7 @@ pub struct BuildArguments {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// File to write, or - for standard output. Into a directory, dayone writes every file of the image: boot.iso, boot.img,
+    /// File to write, or - for standard output. With FILE…, the directory for the images, which dayone creates. Into a directory, dayone writes every file of the image: boot.iso, boot.img,
     /// data.iso or data.img, or those of vmlinuz, initrd.img and rootfs.img that the base has
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,

@@ -10,10 +10,12 @@ mod customisation;
 mod doctor;
 mod documents;
 mod explain;
+mod images;
 mod inspect;
 mod manifests;
 mod second_step;
 mod serve;
+mod server_access;
 mod settings;
 mod upstream;
 
@@ -31,10 +33,12 @@ pub use customisation::{CustomisationArguments, FileArgument};
 pub use doctor::DoctorArguments;
 pub use documents::InputFile;
 pub use explain::ExplainArguments;
+pub use images::{ImagesCommandArguments, ListFormat};
 pub use inspect::InspectArguments;
 pub use manifests::ManifestsArguments;
 pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
+pub use server_access::ServerAccess;
 pub use settings::{Settings, SettingsError};
 pub use upstream::parse;
 
@@ -61,10 +65,12 @@ pub enum Command {
     Controller(Box<ControllerArguments>),
     /// Serve images made from a directory of NMState documents
     StaticServer(Box<StaticServerArguments>),
-    /// Write the boot image of one host to a file
+    /// Write the boot image of one host to a file, or those of all hosts into a directory
     Build(Box<BuildArguments>),
     /// Boot hosts from their images, through their BMCs
     Boot(Box<BootArguments>),
+    /// List the images of a dayone server: the host and the URL of each
+    Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles
     Convert(ConvertArguments),
     /// Find mistakes in documents before anything boots

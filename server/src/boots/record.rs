@@ -57,7 +57,12 @@ pub enum BootState {
     Ejected,
 }
 
-text_as_serde!(BootState);
+/// A text that is not the state of a boot.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not the state of a boot: queued, running, booted, unknown, failed, ejecting or ejected")]
+pub struct NotABootState(String);
+
+text_as_serde!(BootState, NotABootState);
 
 /// When to eject the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Reads the user's documents from files, and converts the hosts in them.
 
-use hosts::every_host::{Converted, ConvertedHost, EveryHost};
+use hosts::every_host::{Converted, ConvertedHost, EachHost, EveryHost};
 use hosts::input::{self, ChooseError, Limits, Text};
 use hosts::network::{ConvertedNetwork, NetworkManagerVersion, Target};
 use vocabulary::host::HostBmc;
@@ -76,6 +76,20 @@ pub(super) fn one_host(
         Some(network) => Ok((network, report)),
         None => Err(print_findings(&report)),
     }
+}
+
+/// Returns each host in the files with the findings about it. Prints the findings about all of them, and fails if one of these is
+/// an error that may concern every host.
+pub(super) fn each_host(files: &[InputFile], target: Target) -> Result<EachHost, Failure> {
+    let documents = Documents::read(files)?;
+    let input = input::read_within(Limits::FILES, documents.texts());
+    let mut each = EveryHost::convert(input, target).into_each();
+    each.with_all_findings(|report| documents.locate(report));
+    if each.is_refused {
+        return Err(print_findings(&each.into_report()));
+    }
+    terminal::remark(&findings::as_text(&each.common));
+    if each.hosts.is_empty() { Err(Failure::Input(ChooseError::NoHost.to_string())) } else { Ok(each) }
 }
 
 fn print_findings(report: &Report) -> Failure {

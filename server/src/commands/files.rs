@@ -13,7 +13,7 @@ use crate::store::is_url;
 const MOST: u64 = 512 << 20;
 
 /// The extensions of documents. dayone ignores all other files in a directory.
-const EXTENSIONS: [&str; 7] = [".yaml", ".yml", ".json", ".csv", ".ini", ".inventory", ".nmconnection"];
+const EXTENSIONS: [&str; 8] = [".yaml", ".yml", ".json", ".csv", ".tsv", ".ini", ".inventory", ".nmconnection"];
 
 /// How deep dayone reads directories.
 const MAX_DEPTH: usize = 32;

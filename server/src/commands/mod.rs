@@ -5,6 +5,7 @@ mod bmc;
 mod boot;
 mod build;
 mod check;
+mod client;
 mod controller;
 mod convert;
 mod customisation;
@@ -14,6 +15,7 @@ mod explain;
 mod failure;
 mod files;
 mod findings;
+mod images;
 mod inspect;
 mod manifests;
 mod output_files;
@@ -37,7 +39,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Controller(arguments) => return controller::run(*arguments),
         Command::StaticServer(arguments) => return static_server::run(*arguments),
         Command::Boot(arguments) => boot::run(&arguments),
-        Command::Build(arguments) => build::run(*arguments),
+        Command::Build(arguments) => build::run(&arguments),
+        Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::SecondStep(arguments) => second_step::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::directory::{self, DataDirectory};
+use super::directory::DataDirectory;
+use super::durable;
 
 const VERSION: u32 = 1;
 
@@ -85,7 +86,7 @@ impl DigestCache {
         let json = serde_json::to_vec(&Json { version: VERSION, digests: entries.clone() });
         let write = |json: Vec<u8>| match &self.directory {
             Some(directory) => directory.write(path, &json),
-            None => directory::write(path, &json),
+            None => durable::write(path, &json),
         };
         if let Err(error) = json.map_err(io::Error::from).and_then(write) {
             warn!(path = %path.display(), %error, "cannot keep the digest of a base; the next start will read the base again");

@@ -11,10 +11,8 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, StatVfsMountFlags};
 use tracing::{error, info, warn};
 
+use super::durable::{UNFINISHED, remove, sync_parent, write, write_all};
 use super::storage::{Lost, StorageTrouble};
-
-/// The prefix of files that are still being written.
-const UNFINISHED: &str = ".unfinished-";
 
 /// After this time, nobody can be writing an unfinished file any more: that takes milliseconds.
 const STALE: Duration = Duration::from_hours(1);
@@ -82,6 +80,11 @@ impl DataDirectory {
     /// Writes a file as [`write()`] does, and makes sure that the file is in this directory.
     pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.guarded(|| write(path, bytes))
+    }
+
+    /// Writes new files as [`write_all()`] does, and makes sure that they are in this directory.
+    pub(super) fn write_all(&self, files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+        self.guarded(|| write_all(files))
     }
 
     /// Removes a file as [`remove()`] does, and makes sure that this directory no longer has it.
@@ -223,46 +226,6 @@ pub(super) fn read_limited(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
     }
     fs::read(path)
-}
-
-/// Writes or replaces a file that only its owner may read. When this returns, the file survives a power failure. Until then,
-/// the old content is still there.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    unfinished(path, bytes)?.persist(path)?;
-    sync_parent(path)
-}
-
-/// Like [`write()`], but never replaces a file.
-pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    unfinished(path, bytes)?.persist_noclobber(path)?;
-    sync_parent(path)
-}
-
-/// Removes a file, and returns whether it existed. When this returns, it stays away even after a power failure.
-pub(super) fn remove(path: &Path) -> io::Result<bool> {
-    let removed = match fs::remove_file(path) {
-        Ok(()) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(error),
-    };
-    // Sync even if the file did not exist: an earlier attempt may have failed before its sync.
-    sync_parent(path).map(|()| removed)
-}
-
-/// Writes a temporary file in the same directory, so that a rename can put it in place. `tempfile` makes it with mode 0600.
-fn unfinished(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    Ok(file)
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn sync_parent(path: &Path) -> io::Result<()> {
-    File::open(parent(path))?.sync_all()
 }
 
 fn make_directory(path: &Path) -> io::Result<()> {

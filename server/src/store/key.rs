@@ -11,7 +11,7 @@ use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUuid};
 use sha2::Sha256;
 
-use super::directory;
+use super::durable;
 
 const LENGTH: usize = 32;
 
@@ -77,7 +77,7 @@ impl InstallationKey {
     /// complete file is renamed into place, so a crash leaves no partial key.
     pub(super) fn create(path: &Path) -> Result<Self, KeyError> {
         let key = Self::generate()?;
-        directory::write_new(path, &key.0)?;
+        durable::write_new(path, &key.0)?;
         Ok(key)
     }
 

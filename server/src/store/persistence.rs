@@ -41,10 +41,24 @@ impl Persistence {
     /// Writes the record of an image, so that the image survives a restart.
     pub(super) fn keep(&self, record: &Record, recipe: &SealedRecipe) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let json = record.to_json(recipe).map_err(|error| StoreError::internal(&error))?;
-        // Some records can be written but not read: a JSON reader limits the depth of an Ignition config.
-        Record::from_json(&json, &recipe.id()).map_err(|error| StoreError::internal(&error))?;
-        write(directory, &recipe.id(), &json)
+        write(directory, &recipe.id(), &json(record, recipe)?)
+    }
+
+    /// Writes the records of several images, as [`keep`](Self::keep) does for one, with fewer waits for the disk. Keeps either
+    /// all of them or none.
+    pub(super) fn keep_all(&self, records: &[(&Record, &SealedRecipe)]) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let mut files = Vec::with_capacity(records.len());
+        for (record, recipe) in records {
+            files.push((path(directory, &recipe.id()), json(record, recipe)?));
+        }
+        directory.write_all(&files).map_err(StoreError::Write)?;
+        for (file, (_, recipe)) in files.iter().zip(records) {
+            if !holds(directory, &recipe.id(), &file.1)? {
+                return Err(StoreError::Write(differs()));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the record of a published image, and writes it again if somebody has removed or changed it.
@@ -80,10 +94,20 @@ fn write(directory: &DataDirectory, id: &RecipeId, json: &[u8]) -> Result<(), St
     if holds(directory, id, json)? {
         return Ok(());
     }
-    Err(StoreError::Write(io::Error::new(
-        io::ErrorKind::InvalidData,
-        "the record that was read back differs from the one that was written",
-    )))
+    Err(StoreError::Write(differs()))
+}
+
+fn differs() -> io::Error {
+    let message = "the record that was read back differs from the one that was written";
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+/// The text of a record that can be read back.
+fn json(record: &Record, recipe: &SealedRecipe) -> Result<Vec<u8>, StoreError> {
+    let json = record.to_json(recipe).map_err(|error| StoreError::internal(&error))?;
+    // Some records can be written but not read: a JSON reader limits the depth of an Ignition config.
+    Record::from_json(&json, &recipe.id()).map_err(|error| StoreError::internal(&error))?;
+    Ok(json)
 }
 
 /// Whether the record of an image has these bytes.

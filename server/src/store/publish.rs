@@ -112,18 +112,42 @@ impl Store {
         if self.images.is_unreadable(&id) {
             return Err(StoreError::Unreadable);
         }
+        let (record, planned) = self.plan(id, open, base, &recipe, label)?;
+        self.persistence.keep(&record, &recipe)?;
+        Ok((self.serve_new(id, recipe, record, planned), Publication::Created))
+    }
+
+    /// Plans a new image, and makes its record.
+    pub(super) fn plan(
+        &self,
+        id: RecipeId,
+        open: &Arc<OpenBase>,
+        base: Option<BaseName>,
+        recipe: &SealedRecipe,
+        label: Option<String>,
+    ) -> Result<(Record, PlannedImage), StoreError> {
         let (token, created) = (self.key.token(&id), self.persistence.time_of_publication());
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);
         let planned = planned.map_err(|error| plan_failed(&id, error))?;
-        let record = Record { created, base, label, files: planned.identities() };
-        self.persistence.keep(&record, &recipe)?;
+        Ok((Record { created, base, label, files: planned.identities() }, planned))
+    }
+
+    /// Begins to serve a new image, whose record is on disk.
+    pub(super) fn serve_new(
+        &self,
+        id: RecipeId,
+        recipe: SealedRecipe,
+        record: Record,
+        planned: PlannedImage,
+    ) -> Arc<StoredImage> {
+        let token = self.key.token(&id);
         let image = Arc::new(StoredImage::planned(token, id, recipe.into_recipe(), record, planned));
         self.serve(Arc::clone(&image));
         if let Some(publications) = &self.publications {
             publications.send_modify(|count| *count = count.wrapping_add(1));
         }
         info!(image = %id, token = token.shown(), base = image.base_name().map(BaseName::as_str), "image is published");
-        Ok((image, Publication::Created))
+        image
     }
 
     /// Releases an image: dayone no longer serves it, and forgets its record. Returns whether it existed.

@@ -77,6 +77,19 @@ fn the_second_step_is_as_its_page_says() {
     run_all("second-step.md", &place, 5);
 }
 
+#[test]
+fn the_fleet_is_as_its_page_says() {
+    let place = Place::new();
+    place.unpack("coreos.iso");
+    fs::rename(place.file("coreos.iso"), place.file("live.iso")).unwrap();
+    let page = page("fleet.md");
+    for (language, name) in [("yaml", "fleet.yaml"), ("csv", "hosts.csv")] {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+        place.write(name, rest.split("```").next().unwrap());
+    }
+    run_all("fleet.md", &place, 0);
+}
+
 /// Runs the examples of a page, of which there are more than `least`, where the place is.
 fn run_all(name: &str, place: &Place, least: usize) {
     let binaries = Path::new(env!("CARGO_BIN_EXE_dayone")).parent().unwrap();
@@ -108,6 +121,7 @@ fn the_page_names_every_option() {
         "doctor",
         "eject",
         "explain",
+        "images",
         "inspect",
         "manifests",
         "second-step",

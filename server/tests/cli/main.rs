@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::format_collect)]
 
 mod build;
+mod build_all;
 mod build_data;
 mod build_refusals;
 mod check;

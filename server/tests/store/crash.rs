@@ -30,7 +30,12 @@ fn child() {
             let store = &store;
             scope.spawn(move || {
                 for number in (first + thread..).step_by(THREADS) {
-                    let image = publish(store, number);
+                    // Some threads publish in groups.
+                    let images = match thread {
+                        0 => publish_group(store, &[number, number + 500_000]),
+                        _ => vec![publish(store, number)],
+                    };
+                    let image = images.into_iter().next().unwrap();
                     let created = image.created().duration_since(UNIX_EPOCH).unwrap().as_secs();
                     let Seen::File { etag, .. } = see(store, &image, "initrd.img") else { panic!("not served") };
                     let line = format!("ACK {number} {} {etag} {created}\n", image.token().as_str());

@@ -6,6 +6,7 @@ mod bases;
 mod call_home;
 mod concurrency;
 mod crash;
+mod groups;
 mod in_memory;
 mod named;
 mod owners;

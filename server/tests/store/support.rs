@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use dayone::store::{
-    BaseDefinition, DirectoryError, InMemory, InstallationKey, OpenError, Publication, Store, StoredImage,
+    BaseDefinition, DirectoryError, InMemory, InstallationKey, NewImage, OpenError, Publication, Store, StoreError,
+    StoredImage,
 };
 use hosts::network::Keyfile;
 use imagelib::base::Format;
@@ -123,6 +124,22 @@ pub(crate) fn publish(store: &Store, number: usize) -> Arc<StoredImage> {
         store.publish(NAME, recipe(store, number).seal(), Some(format!("worker-{number}"))).unwrap();
     assert_eq!(publication, Publication::Created);
     image
+}
+
+/// Publishes new images of hosts in one group.
+pub(crate) fn publish_group(store: &Store, numbers: &[usize]) -> Vec<Arc<StoredImage>> {
+    let published = store.publish_group(numbers.iter().map(|number| new_image(store, *number)).collect());
+    let created = |published: Result<(Arc<StoredImage>, Publication), StoreError>| {
+        let (image, publication) = published.unwrap();
+        assert_eq!(publication, Publication::Created);
+        image
+    };
+    published.into_iter().map(created).collect()
+}
+
+pub(crate) fn new_image(store: &Store, number: usize) -> NewImage {
+    let (base, label) = (Some(NAME.parse().unwrap()), Some(format!("worker-{number}")));
+    NewImage { base, recipe: recipe(store, number).seal(), label }
 }
 
 /// Makes the image of host number `number` that of an owner.

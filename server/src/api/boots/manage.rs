@@ -13,7 +13,7 @@ use super::show::{self, BootBody};
 use crate::api::Api;
 use crate::api::parameters::{Limit, StrictQuery, page, query_parameters};
 use crate::api::problem::Problem;
-use crate::boots::{BootId, Deleted};
+use crate::boots::{BootId, BootState, Deleted};
 
 /// A page of boots.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,6 +36,9 @@ query_parameters! {
         after: Option<BootId>,
         /// Only boots of the host with this name in the documents.
         host: Option<String>,
+        /// Only boots in this state; repeatable, any one of them is enough.
+        #[param(value_type = Option<Vec<String>>, example = json!(["failed", "unknown"]))]
+        state: Vec<BootState>,
         /// `true`: only boots that have ended; `false`: only boots that have not ended.
         ended: Option<bool>,
     }
@@ -49,11 +52,12 @@ query_parameters! {
         (status = 400, description = "A parameter is wrong (`wrong-parameter`)"),
     ))]
 pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): StrictQuery<Page>) -> Json<BootList> {
-    let Page { limit, after, host, ended } = query;
+    let Page { limit, after, host, state, ended } = query;
     let views = api.boots.all().into_iter().filter(|boot| after.is_none_or(|after| boot.id() > after));
     let views = views.map(|boot| boot.view()).filter(|view| {
         let record = &view.record;
-        (host.is_none() || record.host == host) && ended.is_none_or(|ended| record.is_ended() == ended)
+        let is_in_state = state.is_empty() || state.contains(&record.state);
+        (host.is_none() || record.host == host) && is_in_state && ended.is_none_or(|ended| record.is_ended() == ended)
     });
     let (page, more) = page(views, limit);
     let next = page.last().filter(|_| more).map(|view| view.record.id.to_string());

@@ -14,7 +14,7 @@ use super::order::{ImageRequest, Order};
 use crate::api::documents;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::compose::{NetworkOrder, compose};
-use crate::store::{BaseName, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
+use crate::store::{BaseName, NewImage, OpenBase, Publication, RegisteredBase, Store, StoreError, StoredImage};
 
 /// An image that is not published yet, to whose recipe the caller can still add.
 pub(in crate::api) struct Draft {
@@ -66,6 +66,11 @@ impl OrderedBase {
             delivery: request.profile.or_else(|| self.registered.as_ref().and_then(|base| base.profile())),
             auto_default: request.auto_default,
         }
+    }
+
+    /// Fails if the base is not available.
+    pub(in crate::api) fn check_available(&self) -> Result<(), Problem> {
+        self.open.as_ref().map(drop).map_err(|unavailable| unavailable.clone().into())
     }
 
     /// Composes the recipe, for a host of the order's documents if there are any.
@@ -134,6 +139,12 @@ pub(in crate::api) struct Sealed {
     pub recipe: SealedRecipe,
     /// What the user calls the host.
     pub label: Option<String>,
+}
+
+impl From<Sealed> for NewImage {
+    fn from(Sealed { base, recipe, label }: Sealed) -> Self {
+        Self { base: base.map(|base| base.name().clone()), recipe, label }
+    }
 }
 
 impl Sealed {

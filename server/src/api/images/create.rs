@@ -16,7 +16,8 @@ use media::served::ETag;
 use utoipa::ToSchema;
 
 use super::build::{Draft, draft};
-use super::order::{ImageRequest, Order, OrderQuery};
+use super::create_all::{AllHosts, HostImages};
+use super::order::{Hosts, ImageRequest, Order, OrderQuery};
 use super::show::{self, ImageBody};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::request::Received;
@@ -44,6 +45,10 @@ struct ImageBytes(Vec<u8>);
 ///
 /// With `Accept: application/octet-stream`, the answer is the image itself (the ISO or the initramfs), and the server stores
 /// nothing. The bytes and the entity tag are the same as under the image's URL.
+///
+/// With `hosts=all`, the answer is 207 and has a member for each host in the documents: its image or its problem. Errors of one
+/// host do not affect the others. An error that may concern every host, such as a document that is not YAML, is a problem of the
+/// whole request.
 #[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images",
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
@@ -57,6 +62,7 @@ struct ImageBytes(Vec<u8>);
             (ImageBody = "application/json"),
             (ImageBytes = "application/octet-stream"),
         ), headers(("Location" = String, description = "The path of the image, if it is stored"))),
+        (status = 207, description = "An answer for each host, with `hosts=all`", body = HostImages),
         (status = 409, description = "Another version of dayone has stored the image in a form that this version cannot use (`image-conflict`)"),
         (status = 422, description = "dayone cannot make the image (`documents-refused`, `no-host`, `several-hosts`, `unknown-host`, `unknown-base`, `does-not-fit`, `image-refused`)"),
         (status = 503, description = "The base is not available (`base-unavailable`), or the data directory is not usable (`storage-unavailable`)"),
@@ -79,13 +85,37 @@ async fn answer(
     let started = Instant::now();
     let streams = accept::preferred(headers, &[JSON, IMAGE]) == IMAGE;
     let shared = Arc::clone(api);
-    let response = request?.process(api, move |order| {
+    let made = request?.process(api, move |order| {
+        if order.request.hosts == Some(Hosts::All) {
+            return if streams {
+                Err(several_streams())
+            } else {
+                AllHosts::prepare(&shared.store, order).map(|all| Made::All(Box::new(all)))
+            };
+        }
         let draft = draft(&shared.store, &shared.media_url, order)?;
-        if streams { stream(&shared, draft) } else { publish(&shared, draft) }
+        if streams { stream(&shared, draft) } else { publish(&shared, draft) }.map(Made::One)
     });
-    let response = response.await?;
+    let response = match made.await? {
+        Made::One(response) => response,
+        Made::All(hosts) => hosts.publish(api).await?,
+    };
     api.metrics.built(started.elapsed());
     Ok(response)
+}
+
+/// What a request gives.
+enum Made {
+    /// The answer about one image.
+    One(Response),
+    /// Hosts whose images are not published yet.
+    All(Box<AllHosts>),
+}
+
+fn several_streams() -> Problem {
+    let detail =
+        "hosts: an answer can be the image of one host only; leave out hosts, or Accept: application/octet-stream";
+    Problem::new(ProblemKind::WrongParameter, detail)
 }
 
 fn publish(api: &Api, mut draft: Draft) -> Result<Response, Problem> {

@@ -27,7 +27,7 @@ pub(super) struct ImageList {
 }
 
 query_parameters! {
-    /// Selects a page.
+    /// Selects images.
     pub(super) struct Page {
         /// The maximum number of images.
         #[param(value_type = Option<usize>, minimum = 1, maximum = 1000, default = 100)]
@@ -35,6 +35,8 @@ query_parameters! {
         /// Only images after this one: the `next` of the previous page.
         #[param(value_type = Option<String>, pattern = "^[0-9a-f]{64}$")]
         after: Option<RecipeId>,
+        /// Only images of the host with this name: the `label` of the image.
+        host: Option<String>,
     }
 }
 
@@ -47,11 +49,12 @@ query_parameters! {
     ))]
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    StrictQuery(Page { limit, after }): StrictQuery<Page>,
+    StrictQuery(Page { limit, after, host }): StrictQuery<Page>,
 ) -> Json<ImageList> {
     let images = api.store.images();
     let first = after.map_or(0, |after| images.partition_point(|image| image.id() <= after));
-    let (page, more) = page(images.iter().skip(first), limit);
+    let images = images.iter().skip(first);
+    let (page, more) = page(images.filter(|image| host.is_none() || image.label() == host.as_deref()), limit);
     let next = page.last().filter(|_| more).map(|image| image.id().to_string());
     Json(ImageList { images: page.into_iter().map(|image| summary(image)).collect(), next })
 }

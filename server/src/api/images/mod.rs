@@ -2,6 +2,7 @@
 
 mod build;
 mod create;
+mod create_all;
 mod digest;
 mod manage;
 mod order;

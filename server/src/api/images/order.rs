@@ -1,6 +1,7 @@
 //! Orders of images: one image of one base for one host. A client sends JSON, or documents and a query.
 
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 use imagelib::base::Format;
 use imagelib::data_image::{DataKind, FileSystem};
@@ -45,6 +46,9 @@ pub(in crate::api) struct ImageRequest {
     /// The host, by its name or a MAC address. Required if the documents describe several hosts.
     #[serde(default)]
     pub host: Option<String>,
+    /// `all`: make an image for each host in the documents, with an answer for each host (207). A boot is for all hosts anyway.
+    #[serde(default)]
+    pub hosts: Option<Hosts>,
     /// The host name to set; overrides the documents.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 64, example = "worker-0.example.com")]
@@ -86,6 +90,22 @@ pub(in crate::api) struct ImageRequest {
     pub replace_embedded: bool,
 }
 
+/// The hosts that get an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::api) enum Hosts {
+    /// Each host in the documents.
+    All,
+}
+
+impl FromStr for Hosts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" { Ok(Self::All) } else { Err(format!("{text:?} is unknown; the only value is all")) }
+    }
+}
+
 query_parameters! {
     /// The parameters of an order whose body is documents.
     pub(in crate::api) struct OrderQuery {
@@ -107,6 +127,10 @@ query_parameters! {
         publisher: Option<String>,
         /// The host, by its name or a MAC address. Required if the documents describe several hosts.
         host: Option<String>,
+        /// `all`: make an image for each host in the documents, with an answer for each host (207). A boot is for all hosts
+        /// anyway.
+        #[param(inline)]
+        hosts: Option<Hosts>,
         /// The host name to set; overrides the documents.
         #[param(value_type = Option<String>)]
         hostname: Option<HostName>,
@@ -145,6 +169,7 @@ impl From<OrderQuery> for ImageRequest {
             base: query.base,
             format: query.format,
             host: query.host,
+            hosts: query.hosts,
             hostname: query.hostname,
             ssh_authorized_keys: query.ssh_authorized_key,
             auto_default: query.auto_default.unwrap_or_default(),
@@ -194,6 +219,7 @@ impl Order {
         wrong_format: ProblemKind,
     ) -> Result<Self, Problem> {
         let format = format(&request).map_err(|detail| Problem::new(wrong_format, detail))?;
+        all_hosts(&request, documents.is_some()).map_err(|detail| Problem::new(wrong_format, detail))?;
         // Without a base there is nothing to replace.
         request.replace_embedded &= format != Format::Data;
         let ignition = request.ignition.take().map(|config| {
@@ -219,6 +245,19 @@ impl DocumentRequest for Order {
 
     fn from_json(body: &[u8]) -> Result<Self, Problem> {
         Self::from_request(json::read(body)?)
+    }
+}
+
+/// Refuses members that are about one host, if the request is for all hosts.
+fn all_hosts(request: &ImageRequest, has_documents: bool) -> Result<(), &'static str> {
+    match request {
+        ImageRequest { hosts: None, .. } => Ok(()),
+        ImageRequest { host: Some(_), .. } => Err("host: the request is for all hosts; leave out host or hosts"),
+        ImageRequest { hostname: Some(_), .. } => {
+            Err("hostname: the request is for all hosts, and a host name is for one; put the names into the documents")
+        }
+        _ if !has_documents => Err("hosts: there are no documents to read the hosts from"),
+        _ => Ok(()),
     }
 }
 

@@ -17,10 +17,11 @@ use std::time::Duration;
 use futures_util::future::{join_all, try_join_all};
 use url::Url;
 
-use self::api::{Api, ApiError, Begun, Boot};
+use self::api::{Api, Begun, Boot};
 use self::display::Display;
 use self::local::Local;
 use self::order::Order;
+use super::client::ApiError;
 use super::failure::{Failure, block_on};
 use super::signals::Signals;
 use super::terminal;

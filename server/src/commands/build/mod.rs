@@ -1,5 +1,6 @@
-//! `dayone build`: writes one host's image to a file.
+//! `dayone build`: writes one host's image to a file, or the images of all hosts into a directory.
 
+mod all;
 mod fill;
 mod interrupt;
 mod output;
@@ -17,18 +18,21 @@ use super::failure::Failure;
 use super::terminal::plain;
 use super::{documents, findings, terminal};
 use crate::arguments::BuildArguments;
+use crate::compose::compose;
 
-pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
+    if !arguments.documents.is_empty() {
+        return all::run(arguments);
+    }
     let to_standard_output = arguments.output.as_os_str() == "-";
     if to_standard_output {
         output::refuse_terminal()?;
     }
-    let format = recipe::format(&arguments)?;
-    let (output, base, force, quiet) =
-        (arguments.output.clone(), arguments.base.clone(), arguments.force, arguments.quiet);
+    let format = recipe::format(arguments)?;
+    let BuildArguments { output, base, force, quiet, .. } = arguments;
     let opened = base.as_ref().map_or_else(|| Ok(OpenedBase::nothing()), OpenedBase::open);
     // Report mistakes in the documents first, even if the base cannot be opened.
-    let target = recipe::network_order(&arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
+    let target = recipe::network_order(arguments).target(opened.as_ref().ok().map(|opened| &opened.base));
     let (network, mut report) = if arguments.host.is_empty() {
         (None, Report::new())
     } else {
@@ -39,7 +43,7 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
     if format == Format::MinimalIso {
         base.base.verify(&base.files);
     }
-    let recipe = recipe::recipe(arguments, format, network)?;
+    let recipe = compose(recipe::ordered(arguments, format)?, network.unwrap_or_default());
     let image = Image::plan(&recipe, &base.base, recipe.base).map_err(|error| refused(&error))?;
     report.append(image.report.clone());
     terminal::remark(&findings::as_text(&report));
@@ -47,9 +51,9 @@ pub(super) fn run(arguments: BuildArguments) -> Result<(), Failure> {
         output::stream(&image, &base)?;
         Vec::new()
     } else {
-        output::write(&output, &image, &base, force, quiet)?
+        output::write(output, &image, &base, *force, *quiet)?
     };
-    if !quiet {
+    if !*quiet {
         terminal::remark(&summary(&image, recipe.format, written.iter().map(AsRef::as_ref)));
     }
     Ok(())
@@ -66,9 +70,12 @@ fn summary<'a>(image: &Image, format: Format, written: impl Iterator<Item = &'a 
         // Writing to a String does not fail.
         let _ = writeln!(text, "wrote {}", plain(&path.display().to_string()));
     }
-    if let (Format::Initrd, Some(arguments)) = (format, &image.kernel_arguments) {
-        let rootfs = image.rootfs_argument.map(|argument| format!(" {argument}=<URL of rootfs.img>"));
-        let _ = writeln!(text, "kernel arguments: {}{}", plain(arguments), rootfs.unwrap_or_default());
-    }
-    text
+    text + &kernel_arguments(image, format).unwrap_or_default()
+}
+
+/// Returns a line with the kernel arguments that an image for network boot needs.
+fn kernel_arguments(image: &Image, format: Format) -> Option<String> {
+    let arguments = image.kernel_arguments.as_ref().filter(|_| format == Format::Initrd)?;
+    let rootfs = image.rootfs_argument.map(|argument| format!(" {argument}=<URL of rootfs.img>"));
+    Some(format!("kernel arguments: {}{}\n", plain(arguments), rootfs.unwrap_or_default()))
 }

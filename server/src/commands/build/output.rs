@@ -71,7 +71,7 @@ pub(super) fn write(
     for (path, _) in &files {
         check_target(path, base, force)?;
     }
-    let interrupt = Interrupt::catch().map_err(|error| Failure::system("cannot handle signals", &error))?;
+    let interrupt = catch_interrupt()?;
     let bar = progress_bar(files.iter().map(|(_, file)| file.size()).sum(), quiet);
     let mut complete = Vec::new();
     for (path, file) in files {
@@ -86,6 +86,40 @@ pub(super) fn write(
         return Err(Failure::Interrupted(NOTHING_WRITTEN.into()));
     }
     complete.into_iter().map(|(temporary, path)| put_in_place(temporary, path, force)).collect()
+}
+
+fn catch_interrupt() -> Result<Interrupt, Failure> {
+    Interrupt::catch().map_err(|error| Failure::system("cannot handle signals", &error))
+}
+
+/// Writes files one after the other, each completely or not at all.
+pub(super) struct Writer<'a> {
+    base: &'a OpenedBase,
+    force: bool,
+    interrupt: Interrupt,
+    bar: ProgressBar,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(base: &'a OpenedBase, force: bool, quiet: bool) -> Result<Self, Failure> {
+        Ok(Self { base, force, interrupt: catch_interrupt()?, bar: progress_bar(0, quiet) })
+    }
+
+    /// Writes a file, unless it exists and `force` is not set.
+    pub(super) fn write(&self, path: &Path, file: &Overlay) -> Result<(), Failure> {
+        check_target(path, self.base, self.force)?;
+        self.bar.inc_length(file.size());
+        let temporary = write_temporary(path, file, &self.base.files, &self.interrupt, &self.bar)?;
+        for file in self.base.files.values() {
+            file.check().map_err(|error| Failure::system("the image is not written", &error))?;
+        }
+        put_in_place(temporary, path.to_owned(), self.force).map(drop)
+    }
+
+    /// Removes the progress bar from the terminal.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Checks the target before dayone copies a gigabyte.

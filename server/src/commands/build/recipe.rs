@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hosts::network::ConvertedNetwork;
 use imagelib::base::{BaseIdentity, Format};
 use imagelib::ignition::Additions;
 use imagelib::recipe::{DataDrive, DriveFile, PartOrder, Recipe, RootfsLocation};
@@ -10,7 +9,7 @@ use imagelib::recipe::{DataDrive, DriveFile, PartOrder, Recipe, RootfsLocation};
 use crate::arguments::{BuildArguments, DataArguments};
 use crate::commands::customisation::{Customisation, read};
 use crate::commands::failure::Failure;
-use crate::compose::{NetworkOrder, compose};
+use crate::compose::NetworkOrder;
 
 /// Returns the options about the form of the host's network.
 pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
@@ -21,25 +20,21 @@ pub(super) fn network_order(arguments: &BuildArguments) -> NetworkOrder {
     }
 }
 
-/// Makes the recipe, with the network of a host if there is one.
+/// Makes the recipe, without the network of a host.
 ///
 /// The identity of the base in the recipe is a placeholder: it does not affect any byte of the image, and to compute the real one
 /// dayone would have to read the whole base.
-pub(super) fn recipe(
-    arguments: BuildArguments,
-    format: Format,
-    network: Option<ConvertedNetwork>,
-) -> Result<Recipe, Failure> {
-    let network_order = network_order(&arguments);
+pub(super) fn ordered(arguments: &BuildArguments, format: Format) -> Result<Recipe, Failure> {
+    let network_order = network_order(arguments);
     let data = drive(&arguments.data)?;
-    let customisation = arguments.customisation;
-    let Customisation { ignition, ssh_keys, files, units, kernel_arguments } = Customisation::read(&customisation)?;
-    let ordered = Recipe {
+    let customisation = &arguments.customisation;
+    let Customisation { ignition, ssh_keys, files, units, kernel_arguments } = Customisation::read(customisation)?;
+    Ok(Recipe {
         base: BaseIdentity::of(&BTreeMap::new()),
         format,
         additions: Additions {
             no_auto_default: network_order.no_auto_default(),
-            hostname: customisation.hostname,
+            hostname: customisation.hostname.clone(),
             ssh_authorized_keys: ssh_keys,
             files,
             units,
@@ -47,30 +42,30 @@ pub(super) fn recipe(
         },
         ignition: ignition.map(|(config, _)| config),
         kernel_arguments,
-        boot_entries: customisation.boot_entry.into_iter().collect(),
+        boot_entries: customisation.boot_entry.iter().cloned().collect(),
         delivery: network_order.delivery,
-        rootfs: customisation.rootfs_url.map(RootfsLocation::Url),
+        rootfs: customisation.rootfs_url.clone().map(RootfsLocation::Url),
         data,
         // Without a base there is nothing to replace.
         replace_embedded: arguments.force && format != Format::Data,
         order: PartOrder::Canonical,
-    };
-    Ok(compose(ordered, network.unwrap_or_default()))
+    })
 }
 
 /// Returns the format to make. A data image has no base and may have no host; every other image needs both.
 pub(super) fn format(arguments: &BuildArguments) -> Result<Format, Failure> {
-    let BuildArguments { format, data, base, host, .. } = arguments;
+    let BuildArguments { format, data, base, .. } = arguments;
+    let has_documents = !arguments.host.is_empty() || !arguments.documents.is_empty();
     let complaint = match (format, data.kind, base) {
         (Some(Format::Data), None, _) => "give the kind of drive: --data config-2, --data cidata or --data combustion",
         (None | Some(Format::Data), Some(_), Some(_)) => "a data image has no base; leave --base out",
-        (None | Some(Format::Data), Some(_), None) if data.network_data.is_some() && !host.is_empty() => {
-            "the network is given twice; leave out --host or --network-data"
+        (None | Some(Format::Data), Some(_), None) if data.network_data.is_some() && has_documents => {
+            "the network is given twice; leave out the documents or --network-data"
         }
         (None | Some(Format::Data), Some(_), None) => return Ok(Format::Data),
         (Some(_), Some(_), _) => "--data makes images of the format data only; leave out --data or --format",
         (_, None, None) => "give the image to customise: --base BASE",
-        (_, None, Some(_)) if host.is_empty() => "give the documents that describe the host: --host FILE",
+        (_, None, Some(_)) if !has_documents => "give the documents that describe the host: --host FILE",
         (wanted, None, Some(_)) => return Ok(wanted.unwrap_or(Format::Iso)),
     };
     Err(Failure::System(complaint.to_owned()))

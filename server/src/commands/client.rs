@@ -1,0 +1,175 @@
+//! A client of a dayone server's API.
+
+use std::time::Duration;
+
+use reqwest::{RequestBuilder, Response, StatusCode};
+use serde::Deserialize;
+use url::{Host, Url};
+use vocabulary::report::Position;
+
+use super::failure::Failure;
+use crate::arguments::ServerAccess;
+use crate::error_chain::chain;
+use redfish::{Certificates, Verification, client_config};
+
+const MAX_CONNECT: Duration = Duration::from_secs(10);
+/// The largest answer that the client accepts. A boot is a few KiB.
+const LARGEST_ANSWER: usize = 16 << 20;
+
+/// A finding about the documents.
+#[derive(Debug, Deserialize)]
+pub(super) struct Finding {
+    pub(super) severity: String,
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) position: Option<Position>,
+}
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApiError {
+    /// The server does not answer, or is not a dayone server.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The token is missing or wrong.
+    #[error("the server requires a valid token: give --token-file, or set DAYONE_API_TOKEN")]
+    Token,
+    /// The boot or the image does not exist any more.
+    #[error("the server does not have it any more")]
+    Missing,
+    /// The server refuses the request.
+    #[error("{detail}")]
+    Refused { detail: String, findings: Vec<Finding> },
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    detail: String,
+    #[serde(default)]
+    findings: Vec<Finding>,
+}
+
+/// A server, and how to talk to it.
+#[derive(Clone)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    url: Url,
+    token: Option<String>,
+}
+
+impl Client {
+    pub(super) fn new(url: Url, token: Option<String>, builder: reqwest::ClientBuilder) -> Result<Self, Failure> {
+        let http = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(MAX_CONNECT)
+            .build()
+            .map_err(|error| Failure::system("cannot make an HTTP client", &error))?;
+        Ok(Self { http, url, token })
+    }
+
+    /// Returns the client of the server in the arguments, with the token from the file or from the environment.
+    pub(super) fn of(url: Url, access: &ServerAccess) -> Result<Self, Failure> {
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(Failure::System("--server: write http://ADDRESS:PORT or https://ADDRESS:PORT".to_owned()));
+        }
+        let verification = match &access.server_ca {
+            None => Verification::System,
+            Some(path) => {
+                Verification::CaFile(Certificates::from_file(path).map_err(|error| Failure::System(error.to_string()))?)
+            }
+        };
+        let tls = client_config(&verification).map_err(|error| Failure::system("--server-ca", &error))?;
+        let mut builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+        if is_loopback(&url) {
+            // A proxy would reach another machine under this address.
+            builder = builder.no_proxy();
+        }
+        Self::new(url, token(access)?, builder)
+    }
+
+    pub(super) fn get(&self, path: Url) -> RequestBuilder {
+        self.http.get(path)
+    }
+
+    pub(super) fn post(&self, path: Url) -> RequestBuilder {
+        self.http.post(path)
+    }
+
+    pub(super) fn delete(&self, path: Url) -> RequestBuilder {
+        self.http.delete(path)
+    }
+
+    pub(super) fn path(&self, segments: &[&str]) -> Url {
+        let mut url = self.url.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(segments);
+        }
+        url
+    }
+
+    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, ApiError> {
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        let answer = request.send().await.map_err(|error| unreachable(&error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(ApiError::Token);
+        }
+        match read::<Problem>(answer).await {
+            Ok(_) if status == StatusCode::NOT_FOUND => Err(ApiError::Missing),
+            Ok(Problem { detail, findings }) => Err(ApiError::Refused { detail, findings }),
+            Err(_) => Err(ApiError::Unreachable(format!("the server answers {status}; is it a dayone server?"))),
+        }
+    }
+}
+
+pub(super) async fn read<T: for<'de> Deserialize<'de>>(mut answer: Response) -> Result<T, ApiError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LARGEST_ANSWER {
+            return Err(ApiError::Unreachable("the server's answer is too long; is it a dayone server?".to_owned()));
+        }
+    }
+    serde_json::from_slice(&body)
+        .map_err(|error| ApiError::Unreachable(format!("the server's answer is not valid: {error}")))
+}
+
+fn unreachable(error: &reqwest::Error) -> ApiError {
+    ApiError::Unreachable(format!("the server does not answer: {}", chain(error)))
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        let message = error.to_string();
+        match error {
+            ApiError::Unreachable(_) | ApiError::Token => Self::System(message),
+            ApiError::Refused { .. } | ApiError::Missing => Self::Input(message),
+        }
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn token(access: &ServerAccess) -> Result<Option<String>, Failure> {
+    let Some(path) = &access.token_file else {
+        return Ok(std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty()));
+    };
+    let what = || format!("cannot read the token of {}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::system(&what(), &error))?;
+    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
+    token.map(|token| Some(token.to_owned())).ok_or_else(|| Failure::System(format!("{}: the file is empty", what())))
+}

@@ -1,0 +1,81 @@
+//! Files that survive a power failure. A crash at any moment leaves either the old or the new content.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// The prefix of files that are still being written.
+pub(super) const UNFINISHED: &str = ".unfinished-";
+
+/// Writes or replaces a file that only its owner may read. When this returns, the file survives a power failure. Until then,
+/// the old content is still there.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    unfinished(path, bytes)?.persist(path)?;
+    sync_parent(path)
+}
+
+/// Writes new files, either all of them or none. When this returns, they survive a power failure. All files are written before
+/// the first wait for the disk, and directories are synchronised once, not once for each file.
+pub(super) fn write_all(files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+    let written: Vec<NamedTempFile> =
+        files.iter().map(|(path, bytes)| written(path, bytes)).collect::<io::Result<_>>()?;
+    written.iter().try_for_each(|file| file.as_file().sync_all())?;
+    let mut placed = 0;
+    let place = || {
+        for (file, (path, _)) in written.into_iter().zip(files) {
+            file.persist(path)?;
+            placed += 1;
+        }
+        let parents: BTreeSet<&Path> = files.iter().map(|(path, _)| parent(path)).collect();
+        parents.into_iter().try_for_each(|parent| File::open(parent)?.sync_all())
+    };
+    let done = place();
+    if done.is_err() {
+        for (path, _) in files.iter().take(placed) {
+            let _ = fs::remove_file(path);
+        }
+    }
+    done
+}
+
+/// Like [`write()`], but never replaces a file.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    unfinished(path, bytes)?.persist_noclobber(path)?;
+    sync_parent(path)
+}
+
+/// Removes a file, and returns whether it existed. When this returns, it stays away even after a power failure.
+pub(super) fn remove(path: &Path) -> io::Result<bool> {
+    let removed = match fs::remove_file(path) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    // Sync even if the file did not exist: an earlier attempt may have failed before its sync.
+    sync_parent(path).map(|()| removed)
+}
+
+/// Writes a temporary file in the same directory, so that a rename can put it in place. `tempfile` makes it with mode 0600.
+fn unfinished(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let file = written(path, bytes)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Writes a temporary file that may still be in the kernel's memory only.
+fn written(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent(path))?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
+    File::open(parent(path))?.sync_all()
+}

@@ -1,0 +1,104 @@
+//! Publishes a group of images: as one after the other, with fewer waits for the disk.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use imagelib::recipe::{RecipeId, SealedRecipe};
+
+use super::Store;
+use super::definition::BaseName;
+use super::error::StoreError;
+use super::image_locks::ImageLock;
+use super::open_base::OpenBase;
+use super::publish::Publication;
+use super::record::Record;
+use super::stored_image::{PlannedImage, StoredImage};
+
+/// An image to publish.
+pub struct NewImage {
+    /// The name of its base; a data image has none.
+    pub base: Option<BaseName>,
+    /// Its recipe.
+    pub recipe: SealedRecipe,
+    /// The user's name for the host.
+    pub label: Option<String>,
+}
+
+/// The result of publishing an image.
+type Published = Result<(Arc<StoredImage>, Publication), StoreError>;
+
+/// A new image whose record is not on disk yet.
+struct Planned {
+    index: usize,
+    id: RecipeId,
+    recipe: SealedRecipe,
+    record: Record,
+    plan: PlannedImage,
+}
+
+/// An image that is published already, or whose first publication is in the same group.
+struct Known {
+    index: usize,
+    id: RecipeId,
+    open: Arc<OpenBase>,
+    image: NewImage,
+}
+
+impl Store {
+    /// Publishes images, each as [`publish`](Self::publish) or [`publish_data`](Self::publish_data) does, and returns the
+    /// results in the same order. An error of one image does not affect the others.
+    ///
+    /// dayone writes all records before it waits for the disk, so that the disk can write them together. The group holds the
+    /// locks of its images meanwhile: a group should have some tens of images.
+    pub fn publish_group(&self, images: Vec<NewImage>) -> Vec<Published> {
+        let (ids, _locks) = self.lock_images(&images);
+        let mut results = Vec::with_capacity(images.len());
+        let (mut planned, mut known, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for (index, (image, id)) in images.into_iter().zip(ids).enumerate() {
+            let is_known = !seen.insert(id) || self.images.get(&id).is_some() || self.images.is_unreadable(&id);
+            match self.open_base_of(&image) {
+                Ok(open) if is_known => known.push(Known { index, id, open, image }),
+                Ok(open) => match self.plan(id, &open, image.base, &image.recipe, image.label) {
+                    Ok((record, plan)) => {
+                        planned.push(Planned { index, id, recipe: image.recipe, record, plan });
+                    }
+                    Err(error) => results.push((index, Err(error))),
+                },
+                Err(error) => results.push((index, Err(error))),
+            }
+        }
+        let records: Vec<_> = planned.iter().map(|planned| (&planned.record, &planned.recipe)).collect();
+        let all_kept = self.persistence.keep_all(&records).is_ok();
+        for Planned { index, id, recipe, record, plan } in planned {
+            // If the disk cannot take all records, it may still take some of them.
+            let kept = if all_kept { Ok(()) } else { self.persistence.keep(&record, &recipe) };
+            let published = kept.map(|()| (self.serve_new(id, recipe, record, plan), Publication::Created));
+            results.push((index, published));
+        }
+        for Known { index, id, open, image: NewImage { base, recipe, label } } in known {
+            results.push((index, self.publish_locked(id, &open, base, recipe, label)));
+        }
+        results.sort_unstable_by_key(|(index, _)| *index);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    fn open_base_of(&self, image: &NewImage) -> Result<Arc<OpenBase>, StoreError> {
+        match &image.base {
+            Some(base) => self.usable_base(base.as_str(), &image.recipe).map(|(open, _)| open),
+            None => Ok(self.empty_base()),
+        }
+    }
+
+    /// Locks images, each once. All groups lock in the same order, so that no two of them wait for each other.
+    fn lock_images(&self, images: &[NewImage]) -> (Vec<RecipeId>, Vec<ImageLock<'_>>) {
+        loop {
+            let ids: Vec<RecipeId> = images.iter().map(|image| self.identity_of(&image.recipe)).collect();
+            let distinct: BTreeSet<RecipeId> = ids.iter().copied().collect();
+            let locks = distinct.into_iter().map(|id| self.locks.lock(id)).collect();
+            // Somebody may have released an earlier image meanwhile.
+            if images.iter().zip(&ids).all(|(image, id)| self.identity_of(&image.recipe) == *id) {
+                return (ids, locks);
+            }
+        }
+    }
+}

@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let input = read(table);
     // Which character separates the columns makes no difference, if the table has no other one of them.
-    if name == "t.csv" && !table.iter().any(|byte| matches!(byte, b'"' | b',' | b'\t')) {
+    if name == "t.csv" && table.is_ascii() && !table.iter().any(|byte| matches!(byte, b'"' | b',' | b'\t')) {
         let with_commas: Vec<u8> = table.iter().map(|byte| if *byte == b';' { b',' } else { *byte }).collect();
         assert_eq!(read(&with_commas).hosts, input.hosts);
     }

@@ -13,7 +13,8 @@ fuzz_target!(|data: &[u8]| {
         None => (rest, &b"name,v\na,1\n"[..]),
     };
     let (key, name) =
-        [("csvFile", "t.csv"), ("inventoryFile", "t.ini"), ("inventoryFile", "t.yaml")][usize::from(*kind % 3)];
+        [("csvFile", "t.csv"), ("inventoryFile", "t.ini"), ("inventoryFile", "t.yaml"), ("csvFile", "t.tsv")]
+            [usize::from(*kind % 4)];
     // On one line of a quoted text, so that the document around it stays one.
     let role: String =
         String::from_utf8_lossy(template).chars().map(|c| if c.is_control() || c == '\'' { ' ' } else { c }).collect();
@@ -21,8 +22,15 @@ fuzz_target!(|data: &[u8]| {
         "{{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {{name: f}}, spec: {{hosts: {{{key}: {name}}}, \
          template: {{role: '{role}', network: {{interfaces: []}}}}}}}}"
     );
-    let texts = [Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }, Text { name: Some(name), text: table }];
-    let input = read_all(texts);
+    let read = |table: &[u8]| {
+        read_all([Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }, Text { name: Some(name), text: table }])
+    };
+    let input = read(table);
+    // Which character separates the columns makes no difference, if the table has no other one of them.
+    if name == "t.csv" && table.is_ascii() && !table.iter().any(|byte| matches!(byte, b'"' | b',' | b'\t')) {
+        let with_commas: Vec<u8> = table.iter().map(|byte| if *byte == b';' { b',' } else { *byte }).collect();
+        assert_eq!(read(&with_commas).hosts, input.hosts);
+    }
     for host in &input.hosts {
         let role = host.role.as_deref().unwrap_or_default();
         assert!(!role.contains(char::is_control), "{role:?}");

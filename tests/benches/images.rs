@@ -13,6 +13,7 @@ use acceptance::hosts::bond_and_vlans;
 
 const POSTS: usize = 1000;
 const PEER_RUNS: usize = 5;
+const FLEET: usize = 4000;
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the workspace");
@@ -44,6 +45,7 @@ fn main() -> io::Result<()> {
         disk as f64 / records as f64 / 1024.0,
         disk / 1024
     );
+    server.post_fleet()?;
     drop(server);
 
     println!("\n## The same work with coreos-installer 0.27.0, for the 1 GiB base\n");
@@ -161,6 +163,62 @@ impl Server {
         times.sort();
         Ok(Times { p50: times[POSTS / 2], p99: times[POSTS * 99 / 100] })
     }
+}
+
+impl Server {
+    /// Posts a fleet, and prints how long its answer takes.
+    fn post_fleet(&self) -> io::Result<()> {
+        println!("\n## Images of {FLEET} hosts with one request\n");
+        println!(
+            "`POST /v1/images?hosts=all` with a HostFleet: a bond and two VLANs, and a row for each host. dayone reads the fleet, converts"
+        );
+        println!(
+            "each host, compares the hosts with each other, plans the images, and writes the records to disk before it answers.\n"
+        );
+        println!("| request | time | for each host |\n| --- | --- | --- |");
+        let body = fleet();
+        for name in ["first", "repeated"] {
+            let mut stream = TcpStream::connect(&self.api)?;
+            let mut reader = BufReader::new(stream.try_clone()?);
+            let start = Instant::now();
+            let request = format!(
+                "POST /v1/images?base=base64&hosts=all HTTP/1.1\r\nHost: {}\r\nContent-Type: application/yaml\r\n\
+                 Content-Length: {}\r\n\r\n{body}",
+                self.api,
+                body.len()
+            );
+            stream.write_all(request.as_bytes())?;
+            let (status, answer) = read_answer(&mut reader)?;
+            let time = start.elapsed();
+            let answer: serde_json::Value = serde_json::from_slice(&answer).map_err(io::Error::other)?;
+            assert!(status.contains(" 207") && answer["failed"] == 0, "{status}");
+            println!("| {name} | {:.2} s | {} |", time.as_secs_f64(), ms(time / u32::try_from(FLEET).unwrap_or(1)));
+        }
+        Ok(())
+    }
+}
+
+/// A fleet with a bond and two VLANs.
+fn fleet() -> String {
+    let template = serde_json::json!({"network": {
+        "interfaces": [
+            {"name": "bond0", "type": "bond", "state": "up", "link-aggregation": {"mode": "active-backup", "port": ["eno1", "eno2"]}},
+            {"name": "bond0.10", "type": "vlan", "state": "up", "vlan": {"base-iface": "bond0", "id": 10},
+             "ipv4": {"enabled": true, "address": [{"ip": "${a}", "prefix-length": 16}]}},
+            {"name": "bond0.20", "type": "vlan", "state": "up", "vlan": {"base-iface": "bond0", "id": 20},
+             "ipv4": {"enabled": true, "address": [{"ip": "${b}", "prefix-length": 16}]}},
+        ],
+        "routes": {"config": [{"destination": "0.0.0.0/0", "next-hop-address": "10.10.255.254", "next-hop-interface": "bond0.10"}]},
+        "dns-resolver": {"config": {"server": ["10.10.0.1"]}},
+    }});
+    let rows = (0..FLEET).map(|host| {
+        let (high, low) = (host / 200, host % 200 + 10);
+        format!("host-{host},10.10.{high}.{low},10.20.{high}.{low}\n")
+    });
+    let csv = format!("name,a,b\n{}", rows.collect::<String>());
+    let spec = serde_json::json!({"hosts": {"csv": csv}, "template": template});
+    let kind = ("dayone.metal3.io/v1alpha1", "HostFleet");
+    serde_json::json!({"apiVersion": kind.0, "kind": kind.1, "metadata": {"name": "racks"}, "spec": spec}).to_string()
 }
 
 impl Drop for Server {

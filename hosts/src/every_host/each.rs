@@ -44,18 +44,15 @@ impl EveryHost {
             let mut findings = documents.at(&host.errors);
             let converted = hosts.next_if(|converted| converted.host.paths.host == host.path);
             let conflicts = together.in_error.get(&host.path);
-            let converted = match converted {
-                Some(ConvertedHost { host: spec, network, findings: own }) => {
-                    findings.append(own);
-                    network.map(|network| (spec, network))
-                }
-                None => {
-                    findings.append(flawed.remove(&host.path).unwrap_or_default());
-                    None
-                }
+            let converted = if let Some(ConvertedHost { host: spec, network, findings: own }) = converted {
+                findings.append(own);
+                network.map(|network| (spec, network))
+            } else {
+                findings.append(flawed.remove(&host.path).unwrap_or_default());
+                None
             };
             if let Some(conflicts) = conflicts {
-                findings.append(together.report.at(&Vec::from_iter(conflicts.iter().copied())));
+                findings.append(together.report.at(&conflicts.iter().copied().collect::<Vec<_>>()));
             }
             let converted = converted.filter(|_| !host.is_refused && conflicts.is_none());
             is_shared |= converted.is_none() && !findings.has_errors();

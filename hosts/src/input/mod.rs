@@ -74,11 +74,12 @@ pub fn read_all<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> Input {
 pub fn read_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a>>) -> Input {
     let mut input = Input::default();
     let mut budget = Budget::within(limits);
+    let mut accounts = Vec::new();
     if let Some(documents) = Documents::read(texts, &mut budget, &mut input.report) {
         let (found, cluster) = documents.hosts(&mut budget, &mut input.report);
-        (input.hosts, input.flawed, input.cluster) = (found.hosts, found.flawed, cluster);
-        input.described = Described::new(found.accounts, &input.report);
+        (input.hosts, input.flawed, input.cluster, accounts) = (found.hosts, found.flawed, cluster, found.accounts);
     }
+    input.described = Described::new(accounts, &input.report);
     input
 }
 

@@ -148,7 +148,7 @@ fn findings_are_changed_together() {
         let findings = each.hosts[index].findings.findings().iter();
         findings.filter_map(|finding| Some(finding.position.as_ref()?.line)).collect::<Vec<usize>>()
     };
-    assert_eq!((lines(0), lines(2)), (vec![4], vec![21]));
+    assert_eq!((lines(0), lines(2)), (vec![4], vec![26]));
 }
 
 proptest! {

@@ -147,8 +147,7 @@ fn vip(api: bool, address: IpAddr) -> VirtualIp {
 
 fn findings(hosts: &[Host], cluster: Option<&Cluster>) -> Report {
     let hosts: Vec<_> = hosts.iter().map(|(host, topology)| CheckedHost { host, topology }).collect();
-    let report = fleet(&hosts, cluster, true).report;
-    report
+    fleet(&hosts, cluster, true).report
 }
 
 /// Each code with the address that it is about, and the worst that is said of it.

@@ -33,7 +33,7 @@ struct Planned {
     id: RecipeId,
     recipe: SealedRecipe,
     record: Record,
-    planned: PlannedImage,
+    plan: PlannedImage,
 }
 
 /// An image that is published already, or whose first publication is in the same group.
@@ -60,7 +60,7 @@ impl Store {
                 Ok(open) if is_known => known.push(Known { index, id, open, image }),
                 Ok(open) => match self.plan(id, &open, image.base, &image.recipe, image.label) {
                     Ok((record, plan)) => {
-                        planned.push(Planned { index, id, recipe: image.recipe, record, planned: plan });
+                        planned.push(Planned { index, id, recipe: image.recipe, record, plan });
                     }
                     Err(error) => results.push((index, Err(error))),
                 },
@@ -69,10 +69,10 @@ impl Store {
         }
         let records: Vec<_> = planned.iter().map(|planned| (&planned.record, &planned.recipe)).collect();
         let all_kept = self.persistence.keep_all(&records).is_ok();
-        for Planned { index, id, recipe, record, planned } in planned {
+        for Planned { index, id, recipe, record, plan } in planned {
             // If the disk cannot take all records, it may still take some of them.
             let kept = if all_kept { Ok(()) } else { self.persistence.keep(&record, &recipe) };
-            let published = kept.map(|()| (self.serve_new(id, recipe, record, planned), Publication::Created));
+            let published = kept.map(|()| (self.serve_new(id, recipe, record, plan), Publication::Created));
             results.push((index, published));
         }
         for Known { index, id, open, image: NewImage { base, recipe, label } } in known {

@@ -93,6 +93,12 @@ async fn boots_of_one_bmc_run_one_after_another() {
     assert_eq!(get(&dayone, &boots[1]).await["state"], "queued");
     let listed = Answer::of(dayone.get("/v1/boots?ended=false&host=worker-1")).await.ok();
     assert_eq!(listed["boots"][0]["id"], boots[1]["id"]);
+    for (query, expected) in [("state=queued", 1), ("state=queued&state=running", 2), ("state=failed", 0)] {
+        let listed = Answer::of(dayone.get(&format!("/v1/boots?{query}"))).await.ok();
+        assert_eq!(listed["boots"].as_array().unwrap().len(), expected, "{query}: {listed}");
+    }
+    let problem = Answer::of(dayone.get("/v1/boots?state=asleep")).await.problem("wrong-parameter");
+    assert!(problem["detail"].as_str().unwrap().contains("queued, running"), "{problem}");
 
     // The same BMC, in another way of writing; also that of a boot that is queued.
     for bmc in [&one, &two] {

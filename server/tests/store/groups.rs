@@ -85,7 +85,7 @@ fn groups_that_overlap_do_not_block_each_other() {
             move || {
                 start.wait();
                 let mut numbers: Vec<usize> = (0..IMAGES).map(|number| (number * 5 + thread) % IMAGES).collect();
-                if thread % 2 == 0 {
+                if thread.is_multiple_of(2) {
                     numbers.reverse();
                 }
                 let groups = numbers.chunks(thread + 1).flat_map(|group| {

@@ -90,7 +90,7 @@ async fn answer(
             return if streams {
                 Err(several_streams())
             } else {
-                AllHosts::prepare(&shared.store, order).map(Made::All)
+                AllHosts::prepare(&shared.store, order).map(|all| Made::All(Box::new(all)))
             };
         }
         let draft = draft(&shared.store, &shared.media_url, order)?;
@@ -109,7 +109,7 @@ enum Made {
     /// The answer about one image.
     One(Response),
     /// Hosts whose images are not published yet.
-    All(AllHosts),
+    All(Box<AllHosts>),
 }
 
 fn several_streams() -> Problem {

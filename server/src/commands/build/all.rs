@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     images.writer.finish();
     if !arguments.quiet {
         terminal::remark(&columns(&["HOST", "IMAGE"], &rows));
-        terminal::remark(&Vec::from_iter(images.kernel_arguments).concat());
+        terminal::remark(&images.kernel_arguments.into_iter().collect::<String>());
     }
     if failed == 0 {
         return Ok(());

@@ -46,7 +46,7 @@ pub(super) fn read(text: &[u8], name: &str, path: &DocumentPath, report: &mut Re
             let at = usize::try_from(line).ok().map(|line| LineColumn { line, column: 1 });
             report.error_in_text("fleet-table-line", path, format!("{message} (line {line})"), at);
         };
-        if table.columns.is_empty() && separator.is_announced_by(&record) {
+        if table.columns.is_empty() && Separator::is_announcement(&record) {
             continue;
         }
         match cells(&record) {

@@ -47,7 +47,7 @@ pub(super) fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Found, 
     let fleet = Fleet::read(object, reading.tables, reading.report)?;
     let mut found = Found { parts: Vec::with_capacity(fleet.table.rows.len()), ..Found::default() };
     fleet.each(reading, &mut |filled, reading| {
-        let part = filled.map_or_else(|part| part, |filled| host(filled, object, reading));
+        let part = filled.map_or_else(|part| *part, |filled| host(filled, object, reading));
         let read = if part.is_flawed { Err(Reported) } else { Ok(()) };
         found.parts.push(part);
         read
@@ -70,7 +70,7 @@ struct Filled {
 }
 
 /// Reads the filled template of a host.
-type Read<'f> = dyn FnMut(Result<Filled, HostPart>, &mut Reading<'_>) -> Result<(), Reported> + 'f;
+type Read<'f> = dyn FnMut(Result<Filled, Box<HostPart>>, &mut Reading<'_>) -> Result<(), Reported> + 'f;
 
 impl Fleet {
     fn read(object: &Object, tables: &NamedTables<'_>, report: &mut Report) -> Result<Self, Reported> {
@@ -134,7 +134,7 @@ impl Fleet {
         repeated.count(reading.report);
     }
 
-    fn filled(&self, row: &Row, report: &mut Report) -> Result<Filled, HostPart> {
+    fn filled(&self, row: &Row, report: &mut Report) -> Result<Filled, Box<HostPart>> {
         let filled = self.template.fill(row).and_then(|filled| {
             let mut members = match filled {
                 Value::Mapping(members) => members,
@@ -163,7 +163,7 @@ impl Fleet {
             Err(fault) => {
                 report.error("fleet-value-missing", &fault.path(&path), fault.message);
                 let name = row.name().map(|name| (name.to_owned(), path.key("name")));
-                Err(HostPart { name, is_flawed: true, ..HostPart::new(KIND, path) })
+                Err(Box::new(HostPart { name, is_flawed: true, ..HostPart::new(KIND, path) }))
             }
         }
     }

@@ -46,8 +46,8 @@ impl Separator {
         Ok(separator)
     }
 
-    /// Whether the record is Excel's line about the separator.
-    pub(super) fn is_announced_by(self, record: &ByteRecord) -> bool {
+    /// Whether the record is Excel's line about the separator, read with that separator.
+    pub(super) fn is_announcement(record: &ByteRecord) -> bool {
         let mut values = record.iter();
         values.next() == Some(ANNOUNCEMENT) && values.next() == Some(b"") && values.next().is_none()
     }

@@ -52,9 +52,9 @@ pub(super) async fn bases(
 }
 
 fn view(base: BaseBody) -> BaseView {
-    let AvailableBase { name, details } = match base {
+    let AvailableBase { name, details, .. } = match base {
         BaseBody::Available(base) => base,
-        BaseBody::Unavailable(UnavailableBase { name, reason }) => {
+        BaseBody::Unavailable(UnavailableBase { name, reason, .. }) => {
             return BaseView { name, unavailable: Some(reason), ..BaseView::default() };
         }
     };

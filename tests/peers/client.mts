@@ -23,6 +23,8 @@ const image = await client.POST("/v1/images", { params: { query: { base: "coreos
 if (image.error) throw new Error(image.error.detail);
 // With another `Accept`, the answer would be the image itself.
 if (typeof image.data === "string") throw new Error("not JSON");
+// With hosts=all, the answer is about several images.
+if (!("id" in image.data)) throw new Error("not an image");
 
 const refused = "interfaces: [{name: eth0, type: ethernet, ipv4: {enabled: true, address: [{ip: 300.1.1.1, prefix-length: 24}]}}]";
 const problem = await client.POST("/v1/images", { params: { query: { base: "coreos" } }, body: refused, ...yaml });

@@ -96,7 +96,7 @@ impl Medium {
 
 fn build(base: &Path, image: &Path, extra: &[&str]) -> Output {
     let mut command = dayone();
-    command.arg("build").arg(fixtures("nmstate/bond-vlan/nmstate.yaml")).arg("--base").arg(base);
+    command.arg("build").arg("--host").arg(fixtures("nmstate/bond-vlan/nmstate.yaml")).arg("--base").arg(base);
     command.arg("-o").arg(image).args(extra).output().unwrap()
 }
 

@@ -38,7 +38,7 @@ fn installer(arguments: &[&str], image: &Path) -> Command {
 }
 
 fn build(host: &Path, base: &str, output: &Path, extra: &[&str]) {
-    run(dayone().arg("build").arg(host).args(["--base", base, "-o"]).arg(output).args(extra));
+    run(dayone().arg("build").arg("--host").arg(host).args(["--base", base, "-o"]).arg(output).args(extra));
 }
 
 fn files_in(directory: &Path) -> BTreeMap<String, String> {
@@ -207,7 +207,7 @@ fn the_server_serves_the_same_bytes() {
         let image: Value = answer.json().unwrap();
         let out = directory.path().join(format);
         fs::create_dir(&out).unwrap();
-        let extra = ["--format", format, "--karg-append", "a=b", "--set-hostname", "other.example"];
+        let extra = ["--format", format, "--karg-append", "a=b", "--hostname", "other.example"];
         build(&host(), base.to_str().unwrap(), &out, &extra);
         let written: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(written.len(), if format == "iso" { 1 } else { 3 });

@@ -19,7 +19,7 @@ fn readers_find_a_drive_by_its_label_and_the_network_on_it() {
     let host = fixtures("scenarios").join("static-ipv4-baremetalhost.yaml");
     for (file_system, image) in [("iso", &iso), ("vfat", &disk)] {
         let mut build = dayone();
-        build.args(["build", "--data", "cidata", "--file-system", file_system, "--quiet"]).arg(&host);
+        build.args(["build", "--data", "cidata", "--file-system", file_system, "--quiet", "--host"]).arg(&host);
         run(build.arg("--user-data").arg(&user_data).arg("-o").arg(image));
     }
     // cloud-init looks for the label in lower and in upper case.

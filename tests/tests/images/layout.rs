@@ -94,9 +94,9 @@ fn files_lie_where_others_see_them_on_bases() {
 fn built(base: &Path, format: &str, output: &Path) -> PathBuf {
     let host = fixtures("nmstate/bond-vlan/nmstate.yaml");
     run(dayone()
-        .args(["build", "--format", format])
+        .args(["build", "--format", format, "--host"])
         .arg(host)
-        .args(["--set-hostname", "worker-0", "--base"])
+        .args(["--hostname", "worker-0", "--base"])
         .arg(base)
         .arg("-o")
         .arg(output));
@@ -175,11 +175,11 @@ fn files_on_disks_and_drives_are_told_apart() {
 
     let host = fixtures("nmstate/mac-identified/nmstate.yaml");
     let drive = path("data.img");
-    let options = ["build", "--format", "data", "--data", "config-2", "--file-system", "vfat"];
+    let options = ["build", "--format", "data", "--data", "config-2", "--file-system", "vfat", "--host"];
     run(dayone().args(options).arg(&host).arg("-o").arg(&drive));
     let layout = layout_of(FileName::DataDisk, &drive);
     assert_fat(&layout, &drive, &drive, &[("/openstack/latest/network_data.json", None)]);
     let drive = path("data.iso");
-    run(dayone().args(["build", "--format", "data", "--data", "cidata"]).arg(&host).arg("-o").arg(&drive));
+    run(dayone().args(["build", "--format", "data", "--data", "cidata", "--host"]).arg(&host).arg("-o").arg(&drive));
     assert_extents(&layout_of(FileName::DataIso, &drive), &by_xorriso(&drive), true, "cidata");
 }

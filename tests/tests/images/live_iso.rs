@@ -112,7 +112,7 @@ fn host() -> PathBuf {
 
 fn build(base: &Path, image: &Path, extra: &[&str]) -> Output {
     let mut command = dayone();
-    command.arg("build").arg(host()).arg("--base").arg(base).arg("-o").arg(image).args(extra);
+    command.arg("build").arg("--host").arg(host()).arg("--base").arg(base).arg("-o").arg(image).args(extra);
     command.output().unwrap()
 }
 

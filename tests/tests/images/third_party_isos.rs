@@ -18,7 +18,7 @@ fn inspect(image: &Path) -> Value {
 fn build(base: &Path, output: &Path, extra: &[&str]) -> Output {
     let host = fixtures("nmstate/bond-vlan/nmstate.yaml");
     let mut command = dayone();
-    command.arg("build").arg(host).arg("--base").arg(base).arg("-o").arg(output).args(extra);
+    command.arg("build").arg("--host").arg(host).arg("--base").arg(base).arg("-o").arg(output).args(extra);
     command.output().unwrap()
 }
 

@@ -101,8 +101,8 @@ fn build(base: &str, options: &[&str], image: &Path) -> PathBuf {
     let host = image.with_extension("yaml");
     fs::write(&host, HOST).unwrap();
     let mut build = dayone();
-    build.args(["build", "--quiet", "--set-hostname", "node-7", "--base", base]).args(options);
-    run(build.arg(host).arg("--output").arg(image));
+    build.args(["build", "--quiet", "--hostname", "node-7", "--base", base]).args(options);
+    run(build.arg("--host").arg(host).arg("--output").arg(image));
     image.to_owned()
 }
 

@@ -98,8 +98,8 @@ fn build(nmstate: &str, base: &str, options: &[&str], image: &Path) {
     let host = image.with_extension("yaml");
     fs::write(&host, nmstate).unwrap();
     let mut build = dayone();
-    build.args(["build", "--set-hostname", "node-7", "--base", base]).args(options);
-    run(build.arg(host).arg("--output").arg(image));
+    build.args(["build", "--hostname", "node-7", "--base", base]).args(options);
+    run(build.arg("--host").arg(host).arg("--output").arg(image));
 }
 
 /// What dayone makes of a base is booted as a CD with BIOS and with UEFI, and as a USB stick.

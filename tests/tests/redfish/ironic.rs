@@ -38,7 +38,13 @@ impl Published {
         let server = Server::start("coreos", &base);
         let image = server.image("coreos", &host);
         let built = server.directory().join("built.iso");
-        run(dayone().args(["build", "--format", "iso"]).arg(&host).arg("--base").arg(&base).arg("-o").arg(&built));
+        run(dayone()
+            .args(["build", "--format", "iso", "--host"])
+            .arg(&host)
+            .arg("--base")
+            .arg(&base)
+            .arg("-o")
+            .arg(&built));
         let text = |name: &str| image[name].as_str().unwrap().to_owned();
         Self { id: text("id"), url: text("url"), bytes: fs::read(built).unwrap(), server }
     }

@@ -26,7 +26,13 @@ fn a_bmc_inserts_reads_and_ejects_an_image() {
     let fetched = bmc.fetched();
     let [read_by_bmc] = fetched.as_slice() else { panic!("{fetched:?}") };
     let built = server.directory().join("built.iso");
-    run(dayone().args(["build", "--format", "iso"]).arg(&host).arg("--base").arg(&base).arg("-o").arg(&built));
+    run(dayone()
+        .args(["build", "--format", "iso", "--host"])
+        .arg(&host)
+        .arg("--base")
+        .arg(&base)
+        .arg("-o")
+        .arg(&built));
     assert!(fs::read(read_by_bmc).unwrap() == fs::read(&built).unwrap(), "the BMC read other bytes than build wrote");
 
     let keyfiles = run_text(peer("coreos-installer").args(["iso", "network", "extract"]).arg(read_by_bmc));

@@ -20,7 +20,7 @@ fn any_range_is_the_slice_of_what_build_writes() {
     for format in ["iso", "initrd"] {
         let built = server.directory().join(format);
         let mut build = dayone();
-        build.args(["build", "--format", format, "--karg-append", "a=b", "--base"]).arg(&base).arg(&host);
+        build.args(["build", "--format", format, "--karg-append", "a=b", "--base"]).arg(&base).arg("--host").arg(&host);
         run(build.arg("-o").arg(&built));
         let image: Value = client
             .post(format!("{}/v1/images?base=coreos&format={format}&karg_append=a%3Db", server.api))

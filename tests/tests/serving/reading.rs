@@ -34,7 +34,7 @@ impl Scene {
         let server = Server::start("debian", &base);
         let host = fixtures("nmstate/bond-vlan/nmstate.yaml");
         let image = server.directory().join("image.iso");
-        let build = ["build", "--format", "iso", "--set-hostname", "worker-0"];
+        let build = ["build", "--format", "iso", "--hostname", "worker-0", "--host"];
         run(dayone().args(build).arg(&host).arg("--base").arg(&base).arg("-o").arg(&image));
         let order = format!("{}/v1/images?base=debian&format=iso&hostname=worker-0", server.api);
         let posted = Client::new().post(order).header("Content-Type", "application/yaml");

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::host_part::HostPart;
 use vocabulary::report::{DocumentPath, Report, Severity};
 
+/// How many errors of a place each of its hosts gets. Thousands of hosts may share a Secret with thousands of errors.
+const MOST_OF_A_PLACE: usize = 100;
+
 /// All hosts that the documents describe, and whether other errors concern all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Described {
@@ -57,14 +60,20 @@ impl Described {
             }
         }
         let mut errors: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut of_places: BTreeMap<&&DocumentPath, usize> = BTreeMap::new();
         let mut has_other_errors = false;
         for (number, finding) in report.findings().iter().enumerate() {
             if finding.severity != Severity::Error {
                 continue;
             }
-            match finding.path.tops().find_map(|top| by_place.get(top)) {
-                Some(owners) => owners.iter().for_each(|owner| errors.entry(*owner).or_default().push(number)),
-                None => has_other_errors = true,
+            let Some((place, owners)) = finding.path.tops().find_map(|top| by_place.get_key_value(top)) else {
+                has_other_errors = true;
+                continue;
+            };
+            let known: &mut usize = of_places.entry(place).or_default();
+            *known += 1;
+            if *known <= MOST_OF_A_PLACE {
+                owners.iter().for_each(|owner| errors.entry(*owner).or_default().push(number));
             }
         }
         let mut hosts: Vec<DescribedHost> = accounts.into_iter().map(|account| account.host).collect();

@@ -37,7 +37,7 @@ query_parameters! {
         /// Only boots of the host with this name in the documents.
         host: Option<String>,
         /// Only boots in this state; repeatable, any one of them is enough.
-        #[param(value_type = Option<Vec<String>>, example = json!(["failed", "unknown"]))]
+        #[param(inline, value_type = Option<Vec<BootState>>, example = json!(["failed", "unknown"]))]
         state: Vec<BootState>,
         /// `true`: only boots that have ended; `false`: only boots that have not ended.
         ended: Option<bool>,

@@ -73,7 +73,9 @@ impl Described {
             let known: &mut usize = of_places.entry(place).or_default();
             *known += 1;
             if *known <= MOST_OF_A_PLACE {
-                owners.iter().for_each(|owner| errors.entry(*owner).or_default().push(number));
+                for owner in owners {
+                    errors.entry(*owner).or_default().push(number);
+                }
             }
         }
         let mut hosts: Vec<DescribedHost> = accounts.into_iter().map(|account| account.host).collect();

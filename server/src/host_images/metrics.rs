@@ -21,7 +21,7 @@ pub struct HostImageMetrics {
 }
 
 impl HostImageMetrics {
-    /// Makes metrics that nobody exports.
+    /// Makes metrics without an exporter.
     pub fn unexported() -> Self {
         Self::new(&mut Registry::default())
     }

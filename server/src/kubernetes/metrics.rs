@@ -38,7 +38,7 @@ pub struct KubernetesMetrics {
 }
 
 impl KubernetesMetrics {
-    /// Makes metrics that nobody exports.
+    /// Makes metrics without an exporter.
     pub fn unexported() -> Self {
         Self::new(&mut Registry::default())
     }

@@ -8,4 +8,4 @@ pub mod host;
 pub mod network_files;
 pub mod report;
 pub mod source;
-mod text;
+pub mod text;

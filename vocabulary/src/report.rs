@@ -17,6 +17,8 @@ pub use path::{DocumentPath, Step};
 pub use position::{LineColumn, Position};
 pub use repeated::Repeated;
 
+use crate::text::one_line;
+
 /// How severe a [`Finding`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -42,7 +44,8 @@ pub struct Finding {
     pub code: &'static str,
     /// The place in the documents.
     pub path: DocumentPath,
-    /// A sentence whose subject is the path: `is missing; keys found: networkData`. It never contains a secret.
+    /// A sentence whose subject is the path: `is missing; keys found: networkData`. It is one line, and never contains a
+    /// secret.
     pub message: String,
     /// The line and the column, once `hosts::input::locate` has found them.
     pub position: Option<Position>,
@@ -103,7 +106,7 @@ impl Report {
     /// Adds a finding.
     pub fn add(&mut self, severity: Severity, code: &'static str, path: &DocumentPath, message: impl Into<String>) {
         debug_assert!(explain(code).is_some(), "{code} has no entry in report/catalogue");
-        let (path, message) = (path.clone(), message.into());
+        let (path, message) = (path.clone(), one_line(&message.into()));
         self.findings.push(Finding { severity, code, path, message, position: None, in_text: None });
     }
 
@@ -214,6 +217,17 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_is_one_line_whatever_it_quotes() {
+        let mut report = Report::new();
+        let message = "names the Secret links: []\nservices: []\u{1b}[31m, which is not here";
+        report.error("bmc-secret-missing", &DocumentPath::root(), message);
+        assert_eq!(
+            report.findings()[0].message,
+            r"names the Secret links: []\nservices: []\u{1b}[31m, which is not here"
+        );
+    }
 
     #[test]
     fn a_finding_reads_as_a_sentence_with_its_path() {

@@ -1,4 +1,17 @@
-//! What types that are written as one text share.
+//! Texts from elsewhere on one line, and what types that are written as one text share.
+
+/// Puts foreign text on one line, and escapes control characters, which could recolour or rewrite a terminal.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
 
 /// Lets serde read a type through its `FromStr` and write it through its `Display`, for types with
 /// `#[serde(try_from = "String", into = "String")]`.
@@ -65,4 +78,14 @@ macro_rules! text_as_serde {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_drive_the_terminal() {
+        assert_eq!(one_line("FCOS\x1b[2J\n ü\u{9b}"), "FCOS\\u{1b}[2J\\n ü\\u{9b}");
+    }
 }

@@ -1,6 +1,5 @@
 //! Output to terminals and pipes.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -8,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::failure::Failure;
+pub(super) use vocabulary::text::one_line as plain;
 
 /// The style of an error on a terminal.
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -65,28 +65,4 @@ pub(super) fn complain(message: &str) {
 /// Prints text to standard error that is not part of the result.
 pub(super) fn remark(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
-}
-
-/// Puts foreign text on one line, and escapes control characters, which could recolour or rewrite a terminal.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            // Writing to a String does not fail.
-            let _ = write!(shown, "{}", character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_text_cannot_drive_the_terminal() {
-        assert_eq!(plain("FCOS\x1b[2J\n ü\u{9b}"), "FCOS\\u{1b}[2J\\n ü\\u{9b}");
-    }
 }

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS each (20 if not given), from seeds made of the fixtures.
+# Runs every fuzz target for SECONDS each (10 if not given), from seeds made of the fixtures.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-seconds="${1:-20}"
+seconds="${1:-10}"
 shift || true
 cache="${DAYONE_CACHE:-$HOME/.cache/dayone}"
 cargo_fuzz="$cache/bin/cargo-fuzz"
 # Building with the fuzzer's instrumentation takes longer than fuzzing: what is built outlives the clone.
 built="$cache/fuzz-target"
+# So does what was found: each run begins where the last one ended. Inputs of a MiB and more would fill the disk.
+corpus="$cache/fuzz-corpus"
 [ -x "$cargo_fuzz" ] || { echo "fuzz: $cargo_fuzz is missing; run scripts/setup-peers.sh" >&2; exit 1; }
 # The coverage counters are in the stable toolchain, but only this makes it accept their options.
 export RUSTC_BOOTSTRAP=1
@@ -124,7 +126,8 @@ else
 fi
 
 run() {
-  local target="$1" seeds="fuzz/corpus/seeds/$1" found="fuzz/corpus/$1"
+  local target="$1" seeds="fuzz/corpus/seeds/$1" found="$corpus/$1"
+  [ -z "${max_len[$target]:-}" ] || found="fuzz/corpus/$target"
   mkdir -p "$seeds" "$found"
   if declare -F "seed_$target" > /dev/null; then "seed_$target" "$seeds"; fi
   "$cargo_fuzz" run "${options[@]}" "$target" "$found" "$seeds" -- \

@@ -8,11 +8,13 @@ mod build_all;
 mod build_data;
 mod build_refusals;
 mod check;
+mod config;
 mod convert;
 mod directories;
 mod documentation;
 mod explain;
 mod images;
+mod init;
 mod inspect;
 mod manual;
 mod second_step;
@@ -89,8 +91,20 @@ fn wrong_arguments_have_an_exit_code_of_their_own() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["boot", "build", "check", "completions", "convert", "doctor", "inspect", "man-pages"] {
-        let help = run(&[command, "--help"]);
+    for command in [
+        "boot",
+        "build",
+        "check",
+        "completions",
+        "convert",
+        "config check",
+        "doctor",
+        "init",
+        "inspect",
+        "man-pages",
+        "serve",
+    ] {
+        let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>());
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);
     }

@@ -12,7 +12,7 @@ use crate::settings::{self, LoadError, Loaded, Running};
 /// Serves until a signal stops the server.
 pub(super) fn run(arguments: ServeArguments) -> ExitCode {
     let line = arguments.line;
-    let (loaded, settings) = match read(&line) {
+    let (loaded, mut settings) = match read(&line) {
         Ok(read) => read,
         Err(error) => return wrong_settings(&error),
     };
@@ -34,9 +34,11 @@ pub(super) fn run(arguments: ServeArguments) -> ExitCode {
         // Valid as a whole, and also beside what a running server does not change: without its token, an API must not stay on
         // the network only because its address needs a restart.
         config(read.clone())?;
-        let new = config(read.within(&settings))?;
+        let taken_over = read.within(&settings);
+        let new = config(taken_over.clone())?;
         log.set(filter)?;
         server.configure(new);
+        settings = taken_over;
         Ok(running.take_over(loaded.effective()))
     };
     let code = |error: &StartError| if matches!(error, StartError::Config(_)) { WRONG_USE } else { FAILED };

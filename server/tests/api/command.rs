@@ -61,7 +61,7 @@ fn wrong_settings_exit_with_2_and_advice() {
         (with_url(&["--base", "nonsense"]), "NAME=PATH"),
         (with_url(&["--log", "loud=="]), "--log"),
         (with_url(&["--config", "nowhere.yaml"]), "cannot read the settings file"),
-        (vec!["--config", "unknown.yaml"], "line 3"),
+        (vec!["--config", "unknown.yaml"], "unknown.yaml:3:1: unknown setting \"media-uri\"; did you mean media-url?"),
         (vec!["--config", "bases.yaml"], "bases"),
         (vec!["--config", "url.yaml"], "query"),
     ] {
@@ -278,7 +278,10 @@ fn sighup_takes_over_what_can_change_and_names_what_needs_a_restart() {
     certificate(&place, "one");
     certificate(&place, "other");
     let settings = |name: &str, more: &str| {
-        format!("media-url: https://127.0.0.1:8081\nmedia-tls-cert: {name}.crt\nmedia-tls-key: {name}.key\n{more}")
+        let base = "bases: [coreos=coreos.iso]";
+        format!(
+            "media-url: https://127.0.0.1:8081\nmedia-tls-cert: {name}.crt\nmedia-tls-key: {name}.key\n{base}\n{more}"
+        )
     };
     let mut server = Reloading::start(place, &settings("one", ""));
     assert!(server.shows("one") && !server.shows("other"));
@@ -293,11 +296,10 @@ fn sighup_takes_over_what_can_change_and_names_what_needs_a_restart() {
     assert!(!result.contains("data-dir"), "the command line has the data directory: {result}");
     assert!(server.shows("other") && !server.shows("one"));
     let boot = |server: &Reloading, address: &str| {
-        let order = format!(
-            r#"{{"base": "coreos", "bmc": {{"address": "redfish-virtualmedia+http://{address}/redfish/v1/Systems/1"}}, "documents": "interfaces: []"}}"#
-        );
-        let request = reqwest::blocking::Client::new().post(format!("http://{}/v1/boots", server.api));
-        let answer = request.header("content-type", "application/json").body(order).send().unwrap();
+        let documents =
+            super::boots::host("worker-0", &format!("redfish-virtualmedia+http://{address}/redfish/v1/Systems/1"));
+        let request = reqwest::blocking::Client::new().post(format!("http://{}/v1/boots?base=coreos", server.api));
+        let answer = request.header("content-type", "application/yaml").body(documents).send().unwrap();
         (answer.status().as_u16(), answer.text().unwrap())
     };
     let (status, text) = boot(&server, "198.51.100.1");

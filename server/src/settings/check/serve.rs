@@ -163,6 +163,6 @@ fn base_problems(base: &BaseDefinition, place: &Place) -> Vec<Problem> {
 fn closed(name: &str, path: &Path, place: &Place) -> Option<Problem> {
     let closed = files::closed_to_others(path)?;
     let message = format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display());
-    let fix = format!("chmod o+rX {}", closed.display());
+    let fix = "put the file where everyone can read it, such as /srv/dayone";
     Some(Problem::warning("base-closed", place.clone(), message, fix))
 }

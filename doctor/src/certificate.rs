@@ -49,8 +49,9 @@ impl Certificate {
         let validity = certificate.validity();
         let (not_before, not_after) = (time(validity.not_before.timestamp()), time(validity.not_after.timestamp()));
         let names = certificate.subject_alternative_name().ok().flatten();
-        let names = names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
-        Ok(Self { not_before, not_after, names, der })
+        let names: Vec<String> =
+            names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
+        Ok(Self { der, not_before, not_after, names })
     }
 
     /// Whether it is for this host name or address, as clients check it.

@@ -62,8 +62,8 @@ impl ApiTokens {
     }
 
     /// Replaces the tokens by those of `other`, at once.
-    pub fn replace(&self, other: Self) {
-        let new = std::mem::take(&mut *other.write());
+    pub fn replace(&self, other: &Self) {
+        let new = other.read().clone();
         *self.write() = new;
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let mut others = ApiTokens::default();
         others.add_file(&path).unwrap();
         others.add("from-the-environment", "the test").unwrap();
-        tokens.replace(others);
+        tokens.replace(&others);
         let admitted = |token: &str| shared.admit(token);
         assert!(admitted("another-0123456789") && admitted("from-the-environment") && !admitted("0123456789abcdef"));
         for (text, mode) in [("", 0o600), ("0123456789abcdef\nshort\n", 0o600), ("0123456789abcdef\n", 0o644)] {

@@ -157,7 +157,7 @@ impl Server {
     /// Takes over what can change while the server runs: tokens, certificates, limits, and the settings for boots. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
-        self.tokens.replace(config.api_tokens);
+        self.tokens.replace(&config.api_tokens);
         self.boots.configure(config.boots);
         self.api_options.change(|options| {
             replace_tls(&mut options.tls, config.api_tls);

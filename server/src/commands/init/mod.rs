@@ -45,17 +45,14 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         Failure::system(&format!("cannot create the directory {}", directory.join("hosts").display()), &error)
     })?;
     write_all(directory, &files)?;
-    let mut said = String::new();
-    for file in &files {
-        said.push_str(&format!("{}\n", directory.join(file.path).display()));
-    }
+    let said: Vec<String> = files.iter().map(|file| directory.join(file.path).display().to_string()).collect();
     if is_guess {
         terminal::remark(&format!(
             "note: media-url is {media_url}; if BMCs reach this machine at another address, change it in {}\n",
             directory.join("dayone.yaml").display()
         ));
     }
-    terminal::print(&said)
+    terminal::print(&(said.join("\n") + "\n"))
 }
 
 fn refuse_existing(directory: &Path, files: &[NewFile]) -> Result<(), Failure> {
@@ -78,12 +75,14 @@ fn refuse_existing(directory: &Path, files: &[NewFile]) -> Result<(), Failure> {
 
 /// Writes all files, or none.
 fn write_all(directory: &Path, files: &[NewFile]) -> Result<(), Failure> {
-    let mut written = Vec::new();
+    let mut written: Vec<PathBuf> = Vec::new();
     for file in files {
         let path = directory.join(file.path);
         if let Err(error) = write(&path, file) {
-            // What cannot be removed either is a new file that the error names.
-            written.iter().for_each(|path: &PathBuf| drop(fs::remove_file(path)));
+            // A file that cannot be removed either is new, and a later call names it.
+            for path in &written {
+                let _ = fs::remove_file(path);
+            }
             return Err(Failure::system(&format!("cannot write {}", path.display()), &error));
         }
         written.push(path);

@@ -35,17 +35,25 @@ pub(super) async fn ask(address: SocketAddr, tls: bool) -> Result<Local, Failure
         client_config(&Verification::Disabled).map_err(|error| Failure::system("cannot make a client", &error))?;
     let client = reqwest::Client::builder().no_proxy().timeout(LIMIT).tls_backend_preconfigured(config).build();
     let client = client.map_err(|error| Failure::system("cannot make a client", &error))?;
-    let address = reached(address);
+    for address in reached(address) {
+        match ask_at(&client, address, tls).await {
+            Local::Nobody => {}
+            found => return Ok(found),
+        }
+    }
+    Ok(Local::Nobody)
+}
+
+async fn ask_at(client: &reqwest::Client, address: SocketAddr, tls: bool) -> Local {
     let scheme = if tls { "https" } else { "http" };
     let url = format!("{scheme}://{address}/i/{PROBE_TOKEN}/{PROBE_FILE}");
     let mut answer = match client.get(url).send().await {
         Ok(answer) => answer,
-        Err(error) if error.is_connect() && is_closed(address).await => return Ok(Local::Nobody),
-        Err(error) => return Ok(Local::Other { what: chain(&error) }),
+        Err(error) if error.is_connect() && is_closed(address).await => return Local::Nobody,
+        Err(error) => return Local::Other { what: chain(&error) },
     };
     if !answer.status().is_success() {
-        let what = format!("it answers {} for dayone's probe", answer.status().as_u16());
-        return Ok(Local::Other { what });
+        return Local::Other { what: format!("it answers {} for dayone's probe", answer.status().as_u16()) };
     }
     let mut content = Vec::new();
     while let Ok(Some(bytes)) = answer.chunk().await {
@@ -55,26 +63,27 @@ pub(super) async fn ask(address: SocketAddr, tls: bool) -> Result<Local, Failure
         }
     }
     match instance(&content) {
-        Some(instance) if content == probe_content(instance) => Ok(Local::Runs { content }),
-        _ => Ok(Local::Other { what: "its answer is not dayone's probe".to_owned() }),
+        Some(instance) if content == probe_content(instance) => Local::Runs { content },
+        _ => Local::Other { what: "its answer is not dayone's probe".to_owned() },
     }
 }
 
 /// Whether nobody listens there.
 async fn is_closed(address: SocketAddr) -> bool {
+    use std::io::ErrorKind::{AddrNotAvailable, ConnectionRefused, NetworkUnreachable};
     let connected = tokio::time::timeout(LIMIT, tokio::net::TcpStream::connect(address)).await;
-    matches!(connected, Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused)
+    let nobody = [ConnectionRefused, AddrNotAvailable, NetworkUnreachable];
+    matches!(connected, Ok(Err(error)) if nobody.contains(&error.kind()))
 }
 
-/// The address under which this machine reaches a listener.
-fn reached(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        // The listener also accepts IPv4, unless this machine has only IPv6.
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    (ip, address.port()).into()
+/// The addresses under which this machine reaches a listener. One on all addresses may have only one family.
+fn reached(address: SocketAddr) -> Vec<SocketAddr> {
+    let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    if !address.ip().is_unspecified() {
+        return vec![address];
+    }
+    let families = if address.is_ipv4() { 1 } else { 2 };
+    loopback.into_iter().take(families).map(|ip| (ip, address.port()).into()).collect()
 }
 
 /// The name of the instance in a probe.

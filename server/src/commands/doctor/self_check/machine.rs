@@ -22,7 +22,7 @@ const OPEN_FILES: u64 = 4096 + 256 + 192;
 const LITTLE: u64 = 64 << 20;
 
 /// A time before this program was written: 2026-01-01.
-const EARLIEST: Duration = Duration::from_secs(1_767_225_600);
+const EARLIEST: Duration = Duration::from_hours(490_896);
 
 /// What systemd-timesyncd creates when it has set the clock.
 const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";

@@ -1,5 +1,6 @@
 //! The findings of an examination.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -13,6 +14,8 @@ use super::http::Answer;
 pub enum Severity {
     /// No problem.
     Ok,
+    /// The doctor cannot tell.
+    Unknown,
     /// Some reader may fail, or has more work than necessary.
     Warning,
     /// A known reader would fail.
@@ -23,6 +26,7 @@ impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ok => "ok",
+            Self::Unknown => "unknown",
             Self::Warning => "warning",
             Self::Fails => "fails",
         })
@@ -104,10 +108,20 @@ pub struct Finding {
     /// The request and the answer that show it. `None` if the URL alone shows it.
     pub evidence: Option<Evidence>,
     /// What to do. Empty if there is nothing to recommend.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
 }
 
 impl Finding {
+    /// Makes a finding about this machine, which no reader's answer shows.
+    pub fn local(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(severity, code, &[], message.into())
+    }
+
+    /// Makes a finding: the doctor cannot tell something.
+    pub(super) fn unknown(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Unknown, code, &[], message.into())
+    }
+
     /// Makes a finding: a known reader would fail.
     pub(super) fn fails(code: &'static str, affects: &[Reader], message: impl Into<String>) -> Self {
         Self::new(Severity::Fails, code, affects, message.into())
@@ -126,7 +140,7 @@ impl Finding {
     }
 
     fn new(severity: Severity, code: &'static str, affects: &[Reader], message: String) -> Self {
-        Self { severity, code, message, affects: affects.to_vec(), evidence: None, advice: "" }
+        Self { severity, code, message, affects: affects.to_vec(), evidence: None, advice: Cow::Borrowed("") }
     }
 
     /// Adds the answer that shows the problem.
@@ -138,8 +152,8 @@ impl Finding {
 
     /// Adds what to do.
     #[must_use]
-    pub(super) fn advice(mut self, advice: &'static str) -> Self {
-        self.advice = advice;
+    pub fn advice(mut self, advice: impl Into<Cow<'static, str>>) -> Self {
+        self.advice = advice.into();
         self
     }
 }
@@ -158,7 +172,8 @@ pub struct Examination {
 }
 
 impl Examination {
-    pub(super) fn new(name: &'static str, title: &'static str, findings: Vec<Finding>) -> Self {
+    /// Makes an examination. Its outcome is the highest severity of the findings.
+    pub fn new(name: &'static str, title: &'static str, findings: Vec<Finding>) -> Self {
         let outcome = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Ok);
         Self { name, title, outcome, findings }
     }

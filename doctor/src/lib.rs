@@ -4,6 +4,7 @@
 //! virtual-media) are imitated by that code, and closed firmware by reports about it. An examination reads at most a
 //! few MiB. It sends one request at a time, unless several at once are the subject.
 
+mod certificate;
 mod content;
 mod context;
 mod evidence;
@@ -11,6 +12,7 @@ mod finding;
 mod first_look;
 mod http;
 mod personas;
+mod probe;
 mod ranges;
 mod url_form;
 
@@ -21,11 +23,12 @@ use serde::Serialize;
 use tokio::time::timeout;
 use url::Url;
 
+pub use self::certificate::{Certificate, CertificateError};
 use self::context::Context;
 pub use self::evidence::Evidence;
 pub use self::finding::{Examination, Finding, Reader, Severity};
-pub use self::http::Trust;
 use self::http::{RequestError, SharedVerifier, Traffic};
+pub use self::http::{Stage, Trust};
 use self::personas::{
     concurrent, credentials, ironic, many_ranges, nbdkit, openbmc, protocol, qemu, range_forms, slow_reader,
     sushy_tools,
@@ -41,8 +44,13 @@ pub enum DoctorError {
     #[error("{0:?} is not a URL of a file: write http://ADDRESS/DIRECTORY/NAME.iso, or https://…")]
     Url(String),
     /// There is no HTTP server.
-    #[error("the server does not answer: {0}")]
-    Unreachable(String),
+    #[error("the server does not answer: {reason}")]
+    Unreachable {
+        /// How far a request came.
+        stage: Stage,
+        /// Why it failed.
+        reason: String,
+    },
 }
 
 /// The options of an examination.
@@ -83,12 +91,22 @@ impl Diagnosis {
 
 /// Examines a URL: sends a few hundred requests, and changes nothing.
 pub async fn examine(text: &str, options: &Options) -> Result<Diagnosis, DoctorError> {
+    examine_file(text, options, None).await
+}
+
+/// Examines the URL of a file whose content is known: whether the answers come from the server that has this file, and whether
+/// everything in between passes them unchanged.
+pub async fn examine_probe(text: &str, expected: &[u8], options: &Options) -> Result<Diagnosis, DoctorError> {
+    examine_file(text, options, Some(expected)).await
+}
+
+async fn examine_file(text: &str, options: &Options, expected: Option<&[u8]>) -> Result<Diagnosis, DoctorError> {
     let begun = Instant::now();
     let url = parse(text)?;
     let traffic = Arc::<Traffic>::default();
     let verifier = Arc::new(SharedVerifier::new(options.trust.clone()));
     let look = first_look::look(url.clone(), &verifier, &traffic).await;
-    let look = look.map_err(|error| DoctorError::Unreachable(error.to_string()))?;
+    let look = look.map_err(|error| DoctorError::Unreachable { stage: error.stage(), reason: error.to_string() })?;
     let mut examinations = vec![
         Examination::new("url", "form of the URL", url_form::examine(text, &url)),
         Examination::new("server", "first look at the server", look.findings),
@@ -96,7 +114,10 @@ pub async fn examine(text: &str, options: &Options) -> Result<Diagnosis, DoctorE
     let size = look.size;
     if look.served {
         let context = Arc::new(Context::new(look.connector, size, options.slow));
-        examinations.extend(play_all(&context).await);
+        examinations.extend(play_all(&context, expected).await);
+    } else if let Some(expected) = expected {
+        let context = Arc::new(Context::new(look.connector, size, options.slow));
+        examinations.push(play_identity(&context, expected).await);
     }
     let outcome = examinations.iter().map(|examination| examination.outcome).max().unwrap_or(Severity::Ok);
     let (requests, bytes) = traffic.totals();
@@ -105,16 +126,30 @@ pub async fn examine(text: &str, options: &Options) -> Result<Diagnosis, DoctorE
 }
 
 /// Runs all examinations that send requests. The slow readers read while the others follow each other.
-async fn play_all(context: &Arc<Context>) -> Vec<Examination> {
+async fn play_all(context: &Arc<Context>, expected: Option<&[u8]>) -> Vec<Examination> {
     let slow = played(context, "slow-reader", "slow reader, as reported of HPE iLO", slow_reader::play);
     let idle = played(context, "idle-connection", "reader with an idle connection", slow_reader::play_idle);
-    let (mut examinations, slow, idle) = tokio::join!(play_others(context), slow, idle);
+    let (mut examinations, slow, idle) = tokio::join!(play_others(context, expected), slow, idle);
     examinations.extend([slow, idle]);
     examinations
 }
 
-async fn play_others(context: &Arc<Context>) -> Vec<Examination> {
+async fn play_identity(context: &Arc<Context>, expected: &[u8]) -> Examination {
+    let compare =
+        async |context: &Arc<Context>, findings: &mut Vec<Finding>| probe::identity(context, expected, findings).await;
+    played(context, "identity", "which server answers", compare).await
+}
+
+async fn play_others(context: &Arc<Context>, expected: Option<&[u8]>) -> Vec<Examination> {
     let mut examinations = Vec::new();
+    if let Some(expected) = expected {
+        examinations.push(play_identity(context, expected).await);
+        examinations.push(played(context, "media-clock", "clock behind the URL", probe::clock).await);
+        if context.connector.is_tls() {
+            let title = "end of the certificate";
+            examinations.push(played(context, "certificate", title, probe::certificate).await);
+        }
+    }
     if context.connector.is_tls() {
         let title = "TLS, as OpenBMC (Intel's virtual-media) demands it";
         examinations.push(played(context, "tls", title, openbmc::play).await);
@@ -129,8 +164,10 @@ async fn play_others(context: &Arc<Context>) -> Vec<Examination> {
         played(context, "range-forms", "other forms of ranges", range_forms::play).await,
         played(context, "credentials", "BMCs that send dummy credentials", credentials::play).await,
         played(context, "protocol", "small HTTP clients", protocol::play).await,
-        played(context, "content", "size and content", content::examine).await,
     ]);
+    if expected.is_none() {
+        examinations.push(played(context, "content", "size and content", content::examine).await);
+    }
     examinations
 }
 

@@ -20,7 +20,10 @@ mod url_secret;
 use log_limit::LogLimit;
 pub use media_url::{MediaUrl, MediaUrlError};
 pub use plane::range;
-pub use plane::{Call, CallHomes, ImageBody, MediaBody, MediaMetrics, MediaService, TooManyExpected, service};
+pub use plane::{
+    Call, CallHomes, ImageBody, MediaBody, MediaMetrics, MediaService, PROBE_FILE, PROBE_TOKEN, TooManyExpected,
+    probe_content, service, service_with_probe,
+};
 pub use single_flight::{SingleFlight, WAIT_LIMIT};
 pub use token::{MediaToken, NotAToken};
 pub use url_form::{MediaUuid, NotAName, UrlForm, check_name};

@@ -98,6 +98,14 @@ impl MediaUrl {
         format!("{}/h/{token}", self.text)
     }
 
+    /// The host name or the address, without brackets.
+    pub fn host(&self) -> String {
+        match &self.host {
+            MediaHost::Name(name) => name.clone(),
+            MediaHost::Address(address) => address.to_string(),
+        }
+    }
+
     /// Whether the URL has `https://`.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")

@@ -18,5 +18,6 @@ mod open_files;
 mod page;
 mod process_metrics;
 pub mod services;
+pub mod settings;
 pub mod store;
 mod version;

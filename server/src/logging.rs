@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::reload;
 
 /// Libraries whose lines repeat our own: the Kubernetes client logs an error for each failed connection. A filter that names them
 /// enables them again.
@@ -36,25 +37,57 @@ pub enum LoggingError {
     /// It has started before.
     #[error("the log has already started")]
     Twice,
+    /// The log has ended.
+    #[error("cannot change the level of the log: {0}")]
+    Reload(reload::Error),
+}
+
+/// A checked filter of the log.
+pub struct LogFilter(EnvFilter);
+
+impl std::str::FromStr for LogFilter {
+    type Err = LoggingError;
+
+    fn from_str(text: &str) -> Result<Self, LoggingError> {
+        without_nmstate(text).map(Self)
+    }
+}
+
+/// Changes the filter of the running log.
+pub struct LogHandle(Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
+
+impl LogHandle {
+    /// Sets another filter.
+    pub fn set(&self, filter: LogFilter) -> Result<(), LoggingError> {
+        (self.0)(filter.0).map_err(LoggingError::Reload)
+    }
 }
 
 /// Starts the process's log on standard error. A panic becomes a line of the log with only its place, because the message of a
 /// panic may contain a user's data.
-pub fn start(format: LogFormat, filter: &str) -> Result<(), LoggingError> {
+pub fn start(format: LogFormat, filter: &str) -> Result<LogHandle, LoggingError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(without_nmstate(filter)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
-    match format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    let handle = match format {
+        LogFormat::Text => {
+            let builder = builder.with_filter_reloading();
+            let handle = builder.reload_handle();
+            builder.try_init().map(|()| LogHandle(Box::new(move |filter| handle.reload(filter))))
+        }
+        LogFormat::Json => {
+            let builder = builder.json().flatten_event(true).with_filter_reloading();
+            let handle = builder.reload_handle();
+            builder.try_init().map(|()| LogHandle(Box::new(move |filter| handle.reload(filter))))
+        }
     }
     .map_err(|_| LoggingError::Twice)?;
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(location, "dayone has a bug: please report it");
     }));
-    Ok(())
+    Ok(handle)
 }
 
 /// Returns the filter without the nmstate library. At its finer levels, nmstate prints whole documents; at other levels, it gives

@@ -52,7 +52,12 @@ impl MediaConnections {
         let reserved = OWN.saturating_add(others.into()).saturating_add(bases as u64);
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(reserved));
         let all = u32::try_from(left).unwrap_or(u32::MAX).clamp(FEWEST, MEDIA);
-        Self { all, per_address: per_address.unwrap_or(all / 2).clamp(1, all) }
+        Self { all, per_address: Self::per_address(all, per_address) }
+    }
+
+    /// The maximum from one address, of `all` connections. `wanted` is the operator's setting.
+    pub(crate) fn per_address(all: u32, wanted: Option<u32>) -> u32 {
+        wanted.unwrap_or(all / 2).clamp(1, all.max(1))
     }
 }
 

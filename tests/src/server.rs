@@ -124,6 +124,11 @@ impl Server {
         wait_for(&format!("{}/healthz", self.api), Duration::from_secs(60), || self.log());
     }
 
+    /// The options that it was started with.
+    pub fn options(&self) -> &[String] {
+        self.arguments.get(1..).unwrap_or_default()
+    }
+
     /// Its process.
     pub fn process_id(&self) -> u32 {
         self.process.id()

@@ -66,16 +66,22 @@ pub(super) struct RecordingVerifier {
     provider: Arc<CryptoProvider>,
     shared: Arc<SharedVerifier>,
     error: Mutex<Option<Error>>,
+    certificate: Mutex<Option<CertificateDer<'static>>>,
 }
 
 impl RecordingVerifier {
     pub(super) fn new(shared: Arc<SharedVerifier>, provider: Arc<CryptoProvider>) -> Self {
-        Self { provider, shared, error: Mutex::default() }
+        Self { provider, shared, error: Mutex::default(), certificate: Mutex::default() }
     }
 
     /// What is wrong with the certificate of the last handshake.
     pub(super) fn error(&self) -> Option<Error> {
         self.error.lock().clone()
+    }
+
+    /// The certificate of the last handshake.
+    pub(super) fn certificate(&self) -> Option<CertificateDer<'static>> {
+        self.certificate.lock().clone()
     }
 }
 
@@ -96,6 +102,7 @@ impl ServerCertVerifier for RecordingVerifier {
             }
         };
         *self.error.lock() = verified.err();
+        *self.certificate.lock() = Some(end_entity.clone().into_owned());
         Ok(ServerCertVerified::assertion())
     }
 

@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use rustls_pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -73,6 +74,7 @@ pub(crate) struct Connection {
     first: First,
     driver: JoinHandle<()>,
     certificate_error: Option<rustls::Error>,
+    certificate: Option<CertificateDer<'static>>,
 }
 
 impl Connection {
@@ -80,7 +82,7 @@ impl Connection {
         stream: S,
         defaults: RequestDefaults,
         pace: Pace,
-        certificate_error: Option<rustls::Error>,
+        (certificate, certificate_error): (Option<CertificateDer<'static>>, Option<rustls::Error>),
     ) -> Result<Self, RequestError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -94,7 +96,12 @@ impl Connection {
         let (sender, connection) = builder.title_case_headers(true).handshake(TokioIo::new(stream)).await?;
         // The answers show how the connection ends.
         let driver = tokio::spawn(async { drop(connection.await) });
-        Ok(Self { sender, defaults, first, driver, certificate_error })
+        Ok(Self { sender, defaults, first, driver, certificate_error, certificate })
+    }
+
+    /// The server's certificate.
+    pub(crate) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.certificate.as_ref()
     }
 
     /// What is wrong with the server's certificate.

@@ -29,7 +29,30 @@ pub(crate) enum RequestError {
     Invalid(String),
 }
 
+/// How far a request came before it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The name has no address.
+    Name,
+    /// No address accepts connections.
+    Connection,
+    /// The TLS handshake failed.
+    Tls,
+    /// The connection is there, and no answer came.
+    Answer,
+}
+
 impl RequestError {
+    /// How far the request came.
+    pub(crate) fn stage(&self) -> Stage {
+        match self {
+            Self::Resolve(..) => Stage::Name,
+            Self::Connect(..) => Stage::Connection,
+            Self::Tls(_) | Self::Name(_) => Stage::Tls,
+            _ => Stage::Answer,
+        }
+    }
+
     /// Whether it failed before HTTP, so that nothing else about the server can be examined.
     pub(crate) fn is_before_http(&self) -> bool {
         matches!(self, Self::Resolve(..) | Self::Connect(..) | Self::Tls(_) | Self::Name(_))

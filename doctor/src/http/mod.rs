@@ -19,3 +19,4 @@ pub(super) use request::Request;
 pub(super) use session::Session;
 
 pub use certificate::Trust;
+pub use error::Stage;

@@ -32,7 +32,7 @@ pub use connection::Peer;
 use connection::Phase;
 use metrics::Closed;
 pub use metrics::ListenMetrics;
-pub use options::Options;
+pub use options::{LiveOptions, Options};
 use table::ConnectionTable;
 pub use tls::{Tls, TlsError};
 
@@ -46,7 +46,7 @@ const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
-    options: Options,
+    options: LiveOptions,
 }
 
 impl Listener {
@@ -55,12 +55,17 @@ impl Listener {
         let listener = TcpListener::bind(address).await?;
         // Accepted connections inherit the option.
         SockRef::from(&listener).set_tcp_notsent_lowat(queue::SHORT)?;
-        Ok(Self { listener, options })
+        Ok(Self { listener, options: LiveOptions::new(options) })
     }
 
     /// The bound address, with the port that the kernel chose for port 0.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// The options, which can change while the listener serves.
+    pub fn options(&self) -> LiveOptions {
+        self.options.clone()
     }
 
     /// Serves until `shutdown` is cancelled. Then it accepts no more connections, lets current requests end within
@@ -72,17 +77,17 @@ impl Listener {
         S::Future: Send,
         B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
-        let Self { listener, options } = self;
-        let (drain, all) = (options.drain, options.max_connections.max(1));
+        let Self { listener, options: live } = self;
+        let all = live.get().max_connections.max(1);
         let slots = Arc::new(Semaphore::new(usize::try_from(all).unwrap_or(Semaphore::MAX_PERMITS)));
         let (phase, watched) = watch::channel(Phase::Serving);
-        let options = Arc::new(options);
-        let table = ConnectionTable::new(options.max_per_address);
+        let table = ConnectionTable::new();
         let accept = async {
             let (mut warned, mut refused) = (None, None);
             loop {
                 let (stream, address) = accept(&listener).await;
-                let Some(admission) = table.admit(address.ip()) else {
+                let options = live.get();
+                let Some(admission) = table.admit(address.ip(), options.max_per_address) else {
                     options.metrics.closed(Closed::AddressLimit);
                     if is_due(&mut refused) {
                         let limit = options.max_per_address;
@@ -107,7 +112,7 @@ impl Listener {
                         Err(_) => {}
                     }
                 };
-                let (service, options, watched) = (service.clone(), Arc::clone(&options), watched.clone());
+                let (service, watched) = (service.clone(), watched.clone());
                 let counted = options.metrics.open();
                 tokio::spawn(async move {
                     connection::serve(stream, address, &admission, service, &options, watched).await;
@@ -121,6 +126,7 @@ impl Listener {
         }
         drop(listener);
         phase.send_replace(Phase::Draining);
+        let drain = live.get().drain;
         // When all connections have ended, all slots are free.
         let ended = || slots.acquire_many(all);
         if timeout(drain, ended()).await.is_err() {

@@ -1,6 +1,9 @@
 //! The limits of a listener.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::RwLock;
 
 use super::metrics::ListenMetrics;
 use super::tls::Tls;
@@ -49,5 +52,26 @@ impl Default for Options {
             drain: Duration::from_secs(30),
             metrics: ListenMetrics::default(),
         }
+    }
+}
+
+/// The options of a listener that serves. A change applies to connections that begin later; [`Options::drain`] is read when the
+/// listener stops, and [`Options::max_connections`] only when it starts. Clones share the options.
+#[derive(Debug, Clone)]
+pub struct LiveOptions(Arc<RwLock<Arc<Options>>>);
+
+impl LiveOptions {
+    pub(super) fn new(options: Options) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(options))))
+    }
+
+    pub(super) fn get(&self) -> Arc<Options> {
+        Arc::clone(&self.0.read())
+    }
+
+    /// Changes the options.
+    pub fn change(&self, change: impl FnOnce(&mut Options)) {
+        let mut options = self.0.write();
+        change(Arc::make_mut(&mut options));
     }
 }

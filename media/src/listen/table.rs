@@ -19,7 +19,6 @@ use super::queue::{LONG_QUEUES, SendQueue};
 /// The open connections of a listener.
 #[derive(Debug)]
 pub(super) struct ConnectionTable {
-    per_address: u32,
     long_queues: Arc<Semaphore>,
     state: Mutex<State>,
 }
@@ -62,22 +61,22 @@ pub(super) struct Admission {
 }
 
 impl ConnectionTable {
-    /// An empty table that admits up to `per_address` connections from one address.
-    pub(super) fn new(per_address: u32) -> Arc<Self> {
+    /// An empty table.
+    pub(super) fn new() -> Arc<Self> {
         let long_queues = Arc::new(Semaphore::new(LONG_QUEUES));
-        Arc::new(Self { per_address: per_address.max(1), long_queues, state: Mutex::default() })
+        Arc::new(Self { long_queues, state: Mutex::default() })
     }
 
-    /// Admits a connection. If its address is at its limit, the table evicts the address's oldest pending connection
+    /// Admits a connection, up to `per_address` from one address. If the address is at its limit, the table evicts the address's oldest pending connection
     /// first; without one it returns `None`, and the caller closes the new connection. Evicted connections take a
     /// moment to close, and one whose request arrives in that moment stays, so an address may be above its limit by a
     /// sixteenth.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
-        let address = address.to_canonical();
+    pub(super) fn admit(self: &Arc<Self>, address: IpAddr, per_address: u32) -> Option<Admission> {
+        let (address, per_address) = (address.to_canonical(), per_address.max(1));
         let mut state = self.state.lock();
         let open = state.addresses.get(&address).map_or(0, |known| known.open);
-        let most = self.per_address.saturating_add((self.per_address / 16).max(1));
-        if open >= self.per_address && (open >= most || !state.evict_from(address)) {
+        let most = per_address.saturating_add((per_address / 16).max(1));
+        if open >= per_address && (open >= most || !state.evict_from(address)) {
             return None;
         }
         let number = state.next;
@@ -259,33 +258,33 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_at_its_limit_evicts_its_own_oldest_pending_connection() {
-        let table = ConnectionTable::new(2);
-        let (first, second) = (table.admit(ONE).unwrap(), table.admit(ONE).unwrap());
-        let other = table.admit(TWO).unwrap();
+        let table = ConnectionTable::new();
+        let (first, second) = (table.admit(ONE, 2).unwrap(), table.admit(ONE, 2).unwrap());
+        let other = table.admit(TWO, 2).unwrap();
         assert!(!is_evicted(&first).await);
-        let third = table.admit(ONE).unwrap();
+        let third = table.admit(ONE, 2).unwrap();
         assert!(is_evicted(&first).await && !is_evicted(&second).await && !is_evicted(&other).await);
         drop(first);
 
         answer(&second, StatusCode::PARTIAL_CONTENT);
         answer(&third, StatusCode::OK);
-        assert!(table.admit(ONE).is_none(), "a connection with a successful answer is never evicted");
+        assert!(table.admit(ONE, 2).is_none(), "a connection with a successful answer is never evicted");
         drop(second);
-        let fourth = table.admit(ONE).unwrap();
+        let fourth = table.admit(ONE, 2).unwrap();
         answer(&fourth, StatusCode::NOT_FOUND);
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
-        assert!(table.admit(mapped).is_some() && is_evicted(&fourth).await);
+        assert!(table.admit(mapped, 2).is_some() && is_evicted(&fourth).await);
         assert!(!is_evicted(&third).await);
     }
 
     #[tokio::test]
     async fn the_oldest_pending_connection_is_evicted_unless_it_is_being_answered() {
-        let table = ConnectionTable::new(10);
-        let old = table.admit(ONE).unwrap();
+        let table = ConnectionTable::new();
+        let old = table.admit(ONE, 10).unwrap();
         let request = old.standing().begin_request();
-        let (young, last) = (table.admit(TWO).unwrap(), table.admit(TWO).unwrap());
+        let (young, last) = (table.admit(TWO, 10).unwrap(), table.admit(TWO, 10).unwrap());
         answer(&last, StatusCode::OK);
-        let new = table.admit(TWO).unwrap();
+        let new = table.admit(TWO, 10).unwrap();
         assert!(new.make_room());
         assert!(is_evicted(&young).await && !is_evicted(&old).await);
         drop(young);
@@ -298,8 +297,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_arrives_during_eviction_is_answered() {
-        let table = ConnectionTable::new(10);
-        let (admission, new) = (table.admit(ONE).unwrap(), table.admit(ONE).unwrap());
+        let table = ConnectionTable::new();
+        let (admission, new) = (table.admit(ONE, 10).unwrap(), table.admit(ONE, 10).unwrap());
         assert!(new.make_room());
         let request = admission.standing().begin_request();
         assert!(!is_evicted(&admission).await);

@@ -29,6 +29,7 @@ use super::log::{self, AccessLog, Outcome};
 use super::metrics::MediaMetrics;
 use super::path::Target;
 use super::pool::Pool;
+use super::probe::{PROBE_FILE, PROBE_TOKEN};
 use super::range::{Requested, requested};
 use crate::LogLimit;
 use crate::base_file::BaseFiles;
@@ -59,10 +60,11 @@ pub(super) struct Plane {
     unavailable: LogLimit,
     call_homes: CallHomes,
     arrivals: Arrivals,
+    probe: Option<ServedFile>,
 }
 
 impl Plane {
-    pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics) -> Self {
+    pub(super) fn new(published: Arc<dyn Published>, metrics: MediaMetrics, probe: Option<ServedFile>) -> Self {
         Self {
             published,
             metrics,
@@ -71,6 +73,7 @@ impl Plane {
             unavailable: LogLimit::new(),
             call_homes: CallHomes::default(),
             arrivals: Arrivals::default(),
+            probe,
         }
     }
 
@@ -117,6 +120,9 @@ impl Plane {
             return Lookup::NotFound;
         }
         match self.target(head) {
+            Some(Target::File { token: PROBE_TOKEN, file: PROBE_FILE }) => {
+                self.probe.clone().map_or(Lookup::NotFound, Lookup::Found)
+            }
             Some(Target::File { token, file }) => self.published.find(token, file),
             Some(Target::Uuid { uuid: name } | Target::Name { name }) => self.published.find_name(name),
             Some(Target::CallHome { .. }) | None => Lookup::NotFound,

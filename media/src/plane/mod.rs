@@ -5,6 +5,8 @@
 //! credentials that a BMC was configured to send, because the token in the path is the credential. It also ignores a
 //! query: a client that appends one wants the same bytes.
 //!
+//! `/i/probe/probe.img` is a file without an image, by which operators test the way to this server ([`probe_content`]).
+//!
 //! If the published images have names or UUIDs ([`UrlForm`](crate::UrlForm)), it also answers paths that end with one.
 
 mod answer;
@@ -16,6 +18,7 @@ mod log;
 mod metrics;
 mod path;
 mod pool;
+mod probe;
 pub mod range;
 
 use std::convert::Infallible;
@@ -30,13 +33,19 @@ pub use answer::MediaBody;
 pub use body::ImageBody;
 pub use call_home::{Call, CallHomes, TooManyExpected};
 pub use metrics::MediaMetrics;
+pub use probe::{PROBE_FILE, PROBE_TOKEN, probe_content};
 
 use crate::base_file::BaseFiles;
 use crate::served::Published;
 
 /// Makes the service of the media plane, for [`Listener::serve`](crate::listen::Listener::serve).
 pub fn service(published: Arc<dyn Published>, metrics: MediaMetrics) -> MediaService {
-    MediaService(Arc::new(answer::Plane::new(published, metrics)))
+    MediaService(Arc::new(answer::Plane::new(published, metrics, None)))
+}
+
+/// [`service`] with a [probe](probe_content) of the instance with this name.
+pub fn service_with_probe(published: Arc<dyn Published>, metrics: MediaMetrics, instance: &str) -> MediaService {
+    MediaService(Arc::new(answer::Plane::new(published, metrics, Some(probe::file(instance)))))
 }
 
 /// Answers the requests of the media plane. Clones share everything.

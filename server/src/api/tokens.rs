@@ -43,21 +43,13 @@ pub enum TokenError {
 #[derive(Clone, Default)]
 pub struct ApiTokens(Arc<RwLock<Tokens>>);
 
-#[derive(Default)]
-struct Tokens {
-    digests: Vec<[u8; 32]>,
-    /// The tokens that do not come from a file; they are always valid.
-    fixed: Vec<[u8; 32]>,
-    files: Vec<PathBuf>,
-}
+type Tokens = Vec<[u8; 32]>;
 
 impl ApiTokens {
     /// Adds `token`. `source` names its origin in errors.
     pub fn add(&mut self, token: &str, source: &str) -> Result<(), TokenError> {
         let digest = digest(token, source)?;
-        let mut tokens = self.write();
-        tokens.digests.push(digest);
-        tokens.fixed.push(digest);
+        self.write().push(digest);
         Ok(())
     }
 
@@ -65,25 +57,14 @@ impl ApiTokens {
     /// the old one.
     pub fn add_file(&mut self, path: &Path) -> Result<(), TokenError> {
         let mut digests = read(path)?;
-        let mut tokens = self.write();
-        tokens.digests.append(&mut digests);
-        tokens.files.push(path.to_owned());
+        self.write().append(&mut digests);
         Ok(())
     }
 
-    /// Reads the files again and replaces their tokens. Returns the number of tokens. If a file cannot be used, all tokens stay
-    /// as they are. Waits for the disk.
-    pub fn reload(&self) -> Result<usize, TokenError> {
-        let (mut digests, files) = {
-            let tokens = self.read();
-            (tokens.fixed.clone(), tokens.files.clone())
-        };
-        for path in &files {
-            digests.append(&mut read(path)?);
-        }
-        let count = digests.len();
-        self.write().digests = digests;
-        Ok(count)
+    /// Replaces the tokens by those of `other`, at once.
+    pub fn replace(&self, other: &Self) {
+        let new = other.read().clone();
+        *self.write() = new;
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Tokens> {
@@ -96,7 +77,7 @@ impl ApiTokens {
 
     /// Whether there are no tokens, so that the API is open to every local program.
     pub fn is_empty(&self) -> bool {
-        self.read().digests.is_empty()
+        self.read().is_empty()
     }
 
     /// Whether `token` is valid.
@@ -107,7 +88,7 @@ impl ApiTokens {
     /// Whether the token with this digest is valid.
     pub(super) fn admit_digest(&self, TokenDigest(digest): &TokenDigest) -> bool {
         // Always compare all tokens, so that the time does not show which one matched.
-        self.read().digests.iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
+        self.read().iter().fold(subtle::Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
     }
 }
 
@@ -123,7 +104,7 @@ impl TokenDigest {
 
 impl fmt::Debug for ApiTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApiTokens({})", self.read().digests.len())
+        write!(f, "ApiTokens({})", self.read().len())
     }
 }
 
@@ -177,17 +158,18 @@ mod tests {
         }
         assert_eq!(format!("{tokens:?}"), "ApiTokens(2)");
 
-        // What is read again takes the place of what was read, as a whole or not at all.
-        tokens.add("from-the-environment", "the test").unwrap();
+        // Other tokens take the place of these at once, also in clones.
         let shared = tokens.clone();
         write("another-0123456789\n", 0o600);
-        assert_eq!(tokens.reload().unwrap(), 2);
+        let mut others = ApiTokens::default();
+        others.add_file(&path).unwrap();
+        others.add("from-the-environment", "the test").unwrap();
+        tokens.replace(&others);
         let admitted = |token: &str| shared.admit(token);
         assert!(admitted("another-0123456789") && admitted("from-the-environment") && !admitted("0123456789abcdef"));
         for (text, mode) in [("", 0o600), ("0123456789abcdef\nshort\n", 0o600), ("0123456789abcdef\n", 0o644)] {
             write(text, mode);
-            assert!(tokens.reload().is_err());
-            assert!(admitted("another-0123456789") && !admitted("0123456789abcdef"));
+            assert!(ApiTokens::default().add_file(&path).is_err());
         }
     }
 

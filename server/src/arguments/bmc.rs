@@ -7,6 +7,20 @@ use ipnet::IpNet;
 
 use super::OutputFormat;
 
+/// The examples in the help text of `dayone bmc probe`.
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  dayone bmc probe redfish-virtualmedia://192.0.2.10 --bmc-username root --bmc-password-file pw --bmc-ca bmc.pem
+  dayone bmc probe hosts.yaml --host worker-0
+  dayone bmc probe redfish-virtualmedia+http://192.0.2.10/redfish/v1/Systems/1 --medium usb --format json";
+
+/// The examples in the help text of `dayone eject`.
+const EJECT_EXAMPLES: &str = "\
+Examples:
+  dayone eject redfish-virtualmedia://192.0.2.10 --bmc-username root --bmc-password-file pw --bmc-ca bmc.pem
+  dayone eject hosts.yaml --host worker-0
+  dayone eject hosts.yaml --host worker-0 --slot Cd";
+
 /// Which BMC, and how to log in to it.
 #[derive(Debug, Args)]
 pub struct BmcArguments {
@@ -58,12 +72,12 @@ pub enum BmcCommand {
 
 /// The arguments of `dayone bmc probe`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = PROBE_EXAMPLES, after_long_help = format!("\
 dayone reads the BMC and changes nothing. It opens a session and closes it again.
 
 Exit codes: 0 the BMC can boot an image, 1 it cannot, or dayone cannot reach it or log in to it, 2 wrong arguments.
 
-Example: dayone bmc probe redfish-virtualmedia://192.0.2.10 --bmc-username root --bmc-password-file pw --bmc-ca bmc.pem")]
+{PROBE_EXAMPLES}"))]
 pub struct ProbeArguments {
     /// Which BMC.
     #[command(flatten)]
@@ -89,12 +103,14 @@ pub enum MediumArgument {
 
 /// The arguments of `dayone eject`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = EJECT_EXAMPLES, after_long_help = format!("\
 Ejects the media from all slots of the BMC, except media that somebody shares from the BMC's console. A live system that still \
 reads its medium loses its root file system.
 
 Exit codes: 0 the slots are empty, 1 the BMC has not ejected a medium, or dayone cannot reach it or log in to it, 2 wrong \
-arguments.")]
+arguments.
+
+{EJECT_EXAMPLES}"))]
 pub struct EjectArguments {
     /// Which BMC.
     #[command(flatten)]

@@ -10,7 +10,31 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use media::MediaUrl;
 
+use super::contents::ContentsArguments;
+use super::program::CommandLine;
 use crate::logging::LogFormat;
+
+/// What the long help says about settings.
+const SETTINGS: &str = "\
+A settings file (YAML) has the names of the options as keys. The environment overrides the file, and the command line overrides \
+both. `dayone config check` shows the values and where each comes from. docs/metal3.md explains what the images contain.
+
+Exit codes: 0 a signal stopped the server, 1 the server failed, 2 wrong arguments or settings, 130 or 143 a second signal ended \
+the server at once.";
+
+/// The examples in the help text of the controller.
+const CONTROLLER_EXAMPLES: &str = "\
+Examples:
+  dayone controller --namespace metal3 --images-publish-addr http://192.0.2.10:8084
+  DEPLOY_ISO=/shared/ironic-python-agent.iso dayone controller --kubeconfig ~/.kube/config
+  dayone controller --config controller.yaml";
+
+/// The examples in the help text of the static server.
+const STATIC_EXAMPLES: &str = "\
+Examples:
+  dayone static-server --nmstate-dir hosts/ --deploy-iso live.iso
+  DEPLOY_ISO=live.iso dayone static-server --nmstate-dir hosts/ --images-publish-addr http://192.0.2.10:8084
+  dayone static-server --config static.yaml";
 
 /// An address to listen on, as Go's `net.Listen` takes it: `:8084` is that port of all addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,19 +119,19 @@ fn path() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
 #[derive(Debug, Args)]
 pub struct ImagesArguments {
     /// Address on which dayone serves images
-    #[arg(long, value_name = "ADDRESS", default_value = ":8084")]
+    #[arg(long, env = "DAYONE_IMAGES_BIND_ADDR", value_name = "ADDRESS", default_value = ":8084")]
     pub images_bind_addr: BindAddress,
 
     /// URL under which BMCs or Ironic reach that address
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8084")]
+    #[arg(long, env = "DAYONE_IMAGES_PUBLISH_ADDR", value_name = "URL", default_value = "http://127.0.0.1:8084")]
     pub images_publish_addr: MediaUrl,
 
     /// Certificate chain (PEM) of that address; dayone reads it again when it changes [default: plain HTTP]
-    #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_key_file")]
+    #[arg(long, env = "DAYONE_IMAGES_TLS_CERT_FILE", value_name = "FILE", value_parser = path())]
     pub images_tls_cert_file: Option<PathBuf>,
 
     /// Private key (PEM) of that address
-    #[arg(long, value_name = "FILE", value_parser = path(), requires = "images_tls_cert_file")]
+    #[arg(long, env = "DAYONE_IMAGES_TLS_KEY_FILE", value_name = "FILE", value_parser = path())]
     pub images_tls_key_file: Option<PathBuf>,
 
     /// How many connections one client address may have open at once [default: half of all]
@@ -133,17 +157,18 @@ pub struct ImagesArguments {
 
 /// The arguments of `dayone controller`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Environment variables set the contents of the images (DEPLOY_ISO, DEPLOY_INITRD, IRONIC_BASE_URL, …): \
-                        see docs/metal3.md"
-)]
+#[command(after_help = CONTROLLER_EXAMPLES, after_long_help = format!("{SETTINGS}\n\n{CONTROLLER_EXAMPLES}"))]
 pub struct ControllerArguments {
+    /// File with settings (YAML, with the options' names as keys); the environment and the command line override it [default: none]
+    #[arg(long, env = "DAYONE_CONFIG", value_name = "FILE", value_parser = path())]
+    pub config: Option<PathBuf>,
+
     /// Namespace whose PreprovisioningImages and DataImages dayone serves [default: all]
     #[arg(long, env = "WATCH_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
     /// Address of /metrics, /healthz and /readyz; 0 for none
-    #[arg(long, value_name = "ADDRESS", default_value = ":8080")]
+    #[arg(long, env = "DAYONE_METRICS_ADDR", value_name = "ADDRESS", default_value = ":8080")]
     pub metrics_addr: MetricsAddress,
 
     /// Kubeconfig file, if dayone does not run in the cluster
@@ -175,6 +200,14 @@ pub struct ControllerArguments {
     #[command(flatten)]
     pub images: ImagesArguments,
 
+    /// What the images contain.
+    #[command(flatten)]
+    pub contents: ContentsArguments,
+
+    /// The command line, to be read again on SIGHUP.
+    #[arg(skip)]
+    pub line: CommandLine,
+
     /// Whether the environment must have all variables that image-customization-controller requires.
     #[arg(skip)]
     pub strict_environment: bool,
@@ -182,18 +215,27 @@ pub struct ControllerArguments {
 
 /// The arguments of `dayone static-server`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Environment variables set the contents of the images (DEPLOY_ISO, DEPLOY_INITRD, IRONIC_BASE_URL, …): \
-                        see docs/metal3.md"
-)]
+#[command(after_help = STATIC_EXAMPLES, after_long_help = format!("{SETTINGS}\n\n{STATIC_EXAMPLES}"))]
 pub struct StaticServerArguments {
+    /// File with settings (YAML, with the options' names as keys); the environment and the command line override it [default: none]
+    #[arg(long, env = "DAYONE_CONFIG", value_name = "FILE", value_parser = path())]
+    pub config: Option<PathBuf>,
+
     /// Directory with one NMState document a host: dayone makes worker-0.iso and worker-0.initramfs from worker-0.yaml
-    #[arg(long, value_name = "DIR", value_parser = path())]
+    #[arg(long, env = "DAYONE_NMSTATE_DIR", value_name = "DIR", value_parser = path())]
     pub nmstate_dir: Option<PathBuf>,
 
     /// How to serve images.
     #[command(flatten)]
     pub images: ImagesArguments,
+
+    /// What the images contain.
+    #[command(flatten)]
+    pub contents: ContentsArguments,
+
+    /// The command line, to be read again on SIGHUP.
+    #[arg(skip)]
+    pub line: CommandLine,
 
     /// Whether the environment must have all variables that image-customization-server requires.
     #[arg(skip)]

@@ -5,6 +5,8 @@ mod boot;
 mod build;
 mod check;
 mod completions;
+mod config;
+mod contents;
 mod controller;
 mod convert;
 mod customisation;
@@ -12,10 +14,12 @@ mod doctor;
 mod documents;
 mod explain;
 mod images;
+mod init;
 mod inspect;
 mod man_pages;
 mod manifests;
 mod old_spellings;
+mod program;
 mod second_step;
 mod serve;
 mod server_access;
@@ -29,6 +33,8 @@ pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use build::{BaseArgument, BuildArguments, DataArguments};
 pub use check::CheckArguments;
 pub use completions::CompletionsArguments;
+pub use config::{CheckConfigArguments, ConfigCommand, ConfigFormat};
+pub use contents::ContentsArguments;
 pub use controller::{
     BindAddress, Compatibility, ControllerArguments, ImagesArguments, MetricsAddress, SecretName, StaticServerArguments,
 };
@@ -38,13 +44,15 @@ pub use doctor::DoctorArguments;
 pub use documents::InputFile;
 pub use explain::ExplainArguments;
 pub use images::{ImagesCommandArguments, ListFormat};
+pub use init::InitArguments;
 pub use inspect::InspectArguments;
 pub use man_pages::ManPagesArguments;
 pub use manifests::ManifestsArguments;
+pub use program::{CommandLine, Program};
 pub use second_step::{SecondStepArguments, SecondStepFormat};
 pub use serve::ServeArguments;
 pub use server_access::ServerAccess;
-pub use settings::{Settings, SettingsError};
+pub use settings::Settings;
 pub use upstream::parse;
 
 /// `NMState` in, bootable virtual media out.
@@ -71,6 +79,11 @@ pub struct Arguments {
 pub enum Command {
     /// Serve images to BMCs, and the API that makes them
     Serve(Box<ServeArguments>),
+    /// Check and show the settings of a server
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Write a settings file and a fleet to begin with
+    Init(InitArguments),
     /// Serve Metal3's PreprovisioningImages in Kubernetes
     Controller(Box<ControllerArguments>),
     /// Serve images made from a directory of NMState documents

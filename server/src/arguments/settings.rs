@@ -1,41 +1,28 @@
-//! The settings of `dayone serve`. The command line, the environment and the file share one type, so each setting has the
-//! same name in all three.
+//! The settings of `dayone serve`, as the command line has them. [`settings`](crate::settings) reads the same ones from a file and
+//! from the environment.
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use ipnet::IpNet;
 use media::MediaUrl;
-use serde::Deserialize;
 
 use crate::logging::LogFormat;
 use crate::store::BaseDefinition;
 
-/// Why a settings file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// dayone cannot read it.
-    #[error("cannot read the settings file {}: {}", .0.display(), .1)]
-    Read(PathBuf, std::io::Error),
-    /// It is not YAML, or has an unknown or wrong setting.
-    #[error("the settings file {} is wrong: {}", .0.display(), .1)]
-    Yaml(PathBuf, serde_yaml::Error),
-}
-
-/// All settings of `dayone serve`. Each is optional here: a setting that the command line lacks may be in the file.
-#[derive(Debug, Clone, Default, Args, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+/// All settings of `dayone serve`. Each is optional: the server has defaults.
+#[derive(Debug, Clone, Default, Args)]
 pub struct Settings {
     /// Directory for recipes and the installation's key [default: /var/lib/dayone]
     #[arg(long, env = "DAYONE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
     /// Base image: NAME=PATH of an ISO, or `NAME=kernel:PATH,initrd:PATH[,rootfs:PATH][,esp:PATH][,bios-loader:PATH]`;
-    /// repeatable
-    #[arg(long = "base", env = "DAYONE_BASE", value_name = "NAME=PATH")]
-    #[serde(rename = "bases")]
+    /// repeatable; one a line in the variable
+    // A path can have every character but the end of a line.
+    #[arg(long = "base", env = "DAYONE_BASE", value_name = "NAME=PATH", value_delimiter = '\n')]
     pub base: Vec<BaseDefinition>,
 
     /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
@@ -43,7 +30,7 @@ pub struct Settings {
     pub api_listen: Option<SocketAddr>,
 
     /// File with the API's bearer tokens, one a line; repeatable. The variable `DAYONE_API_TOKEN` adds one
-    #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE")]
+    #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE", value_delimiter = '\n')]
     pub api_token_file: Vec<PathBuf>,
 
     /// Certificate chain (PEM) of the API [default: plain HTTP]
@@ -61,7 +48,6 @@ pub struct Settings {
     /// URL under which BMCs reach that address, such as `http://192.0.2.10:8081` [default: --media-listen, if it is a single
     /// address]
     #[arg(long, env = "DAYONE_MEDIA_URL", value_name = "URL")]
-    #[serde(deserialize_with = "media_url")]
     pub media_url: Option<MediaUrl>,
 
     /// Certificate chain (PEM) of the images' address [default: plain HTTP]
@@ -87,7 +73,6 @@ pub struct Settings {
 
     /// Network (CIDR) of the BMCs: dayone connects to no address outside; repeatable [default: any address]
     #[arg(long, env = "DAYONE_BMC_NETWORK", value_name = "CIDR", value_delimiter = ',')]
-    #[serde(deserialize_with = "networks")]
     pub bmc_network: Vec<IpNet>,
 
     /// Certificates (PEM) that verify BMCs [default: this system's certificate authorities]
@@ -112,35 +97,74 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads a settings file: YAML with the long names of the options as keys, except that `bases` is a list of
-    /// `{name, iso}` or `{name, kernel, initrd, …}`. Relative paths are relative to the working directory.
-    pub fn read(path: &Path) -> Result<Self, SettingsError> {
-        let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read(path.to_owned(), error))?;
-        let settings: Result<Option<Self>, _> = serde_yaml::from_str(&text);
-        settings.map(Option::unwrap_or_default).map_err(|error| SettingsError::Yaml(path.to_owned(), error))
+    /// Returns these settings with those of `running` where a running server cannot change them, which includes whether a plane
+    /// speaks TLS at all.
+    #[must_use]
+    pub fn within(self, running: &Self) -> Self {
+        let api_tls = self.api_tls_cert.is_some() == running.api_tls_cert.is_some();
+        let media_tls = self.media_tls_cert.is_some() == running.media_tls_cert.is_some();
+        let tls = |changes: bool, new: Option<PathBuf>, old: &Option<PathBuf>| if changes { new } else { old.clone() };
+        Self {
+            data_dir: running.data_dir.clone(),
+            base: running.base.clone(),
+            api_listen: running.api_listen,
+            media_listen: running.media_listen,
+            media_url: running.media_url.clone(),
+            log_format: running.log_format,
+            api_tls_cert: tls(api_tls, self.api_tls_cert, &running.api_tls_cert),
+            api_tls_key: tls(api_tls, self.api_tls_key, &running.api_tls_key),
+            media_tls_cert: tls(media_tls, self.media_tls_cert, &running.media_tls_cert),
+            media_tls_key: tls(media_tls, self.media_tls_key, &running.media_tls_key),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches as _};
+
+    use super::*;
+    use crate::arguments::Program;
+
+    /// A value of each setting, from a number.
+    fn settings(number: u8) -> Settings {
+        let words = Program::Serve.settings().into_iter().map(|setting| {
+            let value = match setting.value.as_str() {
+                "ADDRESS" => format!("127.0.0.1:{number}"),
+                "URL" => format!("http://192.0.2.{number}"),
+                "SECONDS" | "NUMBER" => number.to_string(),
+                "CIDR" => format!("192.0.{number}.0/24"),
+                "NAME=PATH" => format!("a=/{number}.iso"),
+                "FORMAT" => (if number == 1 { "text" } else { "json" }).to_owned(),
+                _ => format!("/{number}"),
+            };
+            format!("{}={value}", setting.flag)
+        });
+        let command = Settings::augment_args(Command::new("serve")).mut_args(|arg| arg.env(None::<&'static str>));
+        let matches = command.get_matches_from(["serve".to_owned()].into_iter().chain(words));
+        Settings::from_arg_matches(&matches).unwrap()
     }
 
-    /// Returns these settings, and for missing ones those of `file`. The bases of both are joined; of two bases with the same
-    /// name, the one of `self` wins.
-    #[must_use]
-    pub fn or(self, file: Self) -> Self {
-        let mut base = self.base;
-        for definition in file.base {
-            if base.iter().all(|ours| ours.name != definition.name) {
-                base.push(definition);
-            }
+    /// The table of what is reloaded and the code that reloads must not contradict each other.
+    #[test]
+    fn a_running_server_changes_exactly_the_settings_that_are_reloaded() {
+        let (running, read) = (settings(1), settings(2));
+        let within = read.clone().within(&running);
+        macro_rules! check {
+            ($($field:ident),*) => { $(
+                let key = stringify!($field).replace('_', "-").replacen("base", "bases", 1);
+                let setting = Program::Serve.settings().into_iter().find(|setting| setting.key == key).unwrap();
+                let expected = if setting.is_reloaded { &read.$field } else { &running.$field };
+                assert_eq!(&within.$field, expected, "{key}");
+                assert_ne!(&read.$field, &running.$field, "{key}");
+            )* };
         }
-        macro_rules! settings {
-            ($($setting:ident),*) => { Self {
-                base,
-                api_token_file: if self.api_token_file.is_empty() { file.api_token_file } else { self.api_token_file },
-                bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
-                $($setting: self.$setting.or(file.$setting),)*
-            } };
-        }
-        settings!(
+        check!(
             data_dir,
+            base,
             api_listen,
+            api_token_file,
             api_tls_cert,
             api_tls_key,
             media_listen,
@@ -150,21 +174,14 @@ impl Settings {
             media_idle_seconds,
             media_connections_per_address,
             bmc_credentials,
+            bmc_network,
             bmc_ca,
             boots_at_once,
             drain_seconds,
             log_format,
             log
-        )
+        );
+        let plain = Settings { media_tls_cert: None, media_tls_key: None, ..settings(2) };
+        assert_eq!(plain.within(&running).media_tls_cert, running.media_tls_cert);
     }
-}
-
-fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
-    let texts: Vec<String> = Deserialize::deserialize(deserializer)?;
-    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
-}
-
-fn media_url<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<MediaUrl>, D::Error> {
-    let text: Option<String> = Deserialize::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::old_spellings::{self, Spelled};
-use super::{Arguments, Command, ControllerArguments, StaticServerArguments};
+use super::{Arguments, Command, CommandLine, ControllerArguments, Program, StaticServerArguments};
 
 /// `image-customization-controller`.
 #[derive(Debug, Parser)]
@@ -43,12 +43,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
     let name = arguments.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let command = match name {
         Some("machine-image-customization-controller" | "image-customization-controller") => {
-            let Controller { arguments } = parse_as(arguments);
-            Command::Controller(Box::new(ControllerArguments { strict_environment: true, ..arguments }))
+            let line = drop_in(Program::Controller, arguments);
+            let Controller { arguments } = Controller::parse_from(&line.words);
+            Command::Controller(Box::new(ControllerArguments { strict_environment: true, line, ..arguments }))
         }
         Some("machine-image-customization-server" | "image-customization-server") => {
-            let Server { arguments } = parse_as(arguments);
-            Command::StaticServer(Box::new(StaticServerArguments { strict_environment: true, ..arguments }))
+            let line = drop_in(Program::StaticServer, arguments);
+            let Server { arguments } = Server::parse_from(&line.words);
+            Command::StaticServer(Box::new(StaticServerArguments { strict_environment: true, line, ..arguments }))
         }
         _ => return parse_own(arguments),
     };
@@ -58,15 +60,22 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
 /// Parses a command line of `dayone` itself, in the spelling of this release or of earlier ones.
 fn parse_own(arguments: Vec<OsString>) -> Arguments {
     let Spelled { arguments, mut notices } = old_spellings::replace(arguments);
+    // The first word is the program, and the second one its command.
+    let options = arguments.iter().skip(2).cloned().collect::<Vec<_>>();
     let mut parsed = Arguments::parse_from(arguments);
-    if let Command::Build(build) = &mut parsed.command {
-        notices.extend(build.replace_old_spellings());
+    match &mut parsed.command {
+        Command::Build(build) => notices.extend(build.replace_old_spellings()),
+        Command::Serve(serve) => serve.line = CommandLine::new(Program::Serve, options),
+        Command::Controller(controller) => controller.line = CommandLine::new(Program::Controller, options),
+        Command::StaticServer(server) => server.line = CommandLine::new(Program::StaticServer, options),
+        _ => {}
     }
     Arguments { notices, ..parsed }
 }
 
-fn parse_as<P: Parser>(arguments: Vec<OsString>) -> P {
-    P::parse_from(arguments.into_iter().map(two_dashes))
+/// The command line of a program that dayone replaces.
+fn drop_in(program: Program, arguments: Vec<OsString>) -> CommandLine {
+    CommandLine { program, words: arguments.into_iter().map(two_dashes).collect(), overrides_itself: true }
 }
 
 /// Makes one dash two: Go's flags may begin with either.

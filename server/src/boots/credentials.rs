@@ -1,7 +1,7 @@
 //! The credentials for a BMC. A record contains a reference to them, or a form that only this installation can decrypt.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -121,20 +121,25 @@ struct Plaintext {
 
 /// Finds the credentials of boots.
 pub(super) struct CredentialsStore {
-    directory: Option<PathBuf>,
     cipher: Cipher,
 }
 
 impl CredentialsStore {
-    pub(super) fn new(directory: Option<PathBuf>, cipher: Cipher) -> Self {
-        Self { directory, cipher }
+    pub(super) fn new(cipher: Cipher) -> Self {
+        Self { cipher }
     }
 
-    /// Returns what the record of `boot` should contain for these credentials. Checks that they exist and are valid.
-    pub(super) fn keep(&self, boot: BootId, given: &GivenCredentials) -> Result<CredentialsSource, NoCredentials> {
+    /// Returns what the record of `boot` should contain for these credentials. Checks that they exist and are valid. Those with
+    /// a name are in `directory`.
+    pub(super) fn keep(
+        &self,
+        directory: Option<&Path>,
+        boot: BootId,
+        given: &GivenCredentials,
+    ) -> Result<CredentialsSource, NoCredentials> {
         match given {
             GivenCredentials::Named(name) => {
-                self.named(name)?;
+                named(directory, name)?;
                 Ok(CredentialsSource::Named(name.clone()))
             }
             GivenCredentials::Inline(Credentials { username, password }) => {
@@ -151,9 +156,14 @@ impl CredentialsStore {
     }
 
     /// Finds the credentials of a record. Waits for the disk.
-    pub(super) fn find(&self, boot: BootId, source: &CredentialsSource) -> Result<Option<Credentials>, NoCredentials> {
+    pub(super) fn find(
+        &self,
+        directory: Option<&Path>,
+        boot: BootId,
+        source: &CredentialsSource,
+    ) -> Result<Option<Credentials>, NoCredentials> {
         match source {
-            CredentialsSource::Named(name) => self.named(name).map(Some),
+            CredentialsSource::Named(name) => named(directory, name).map(Some),
             CredentialsSource::Environment => {
                 Credentials::from_environment(ENVIRONMENT).map_err(NoCredentials::Environment)
             }
@@ -172,16 +182,16 @@ impl CredentialsStore {
     pub(super) fn has_default() -> bool {
         Credentials::from_environment(ENVIRONMENT).is_ok_and(|usual| usual.is_some())
     }
+}
 
-    /// The credentials with this name.
-    pub(super) fn named(&self, name: &CredentialsName) -> Result<Credentials, NoCredentials> {
-        let Some(directory) = &self.directory else { return Err(NoCredentials::NoDirectory(name.clone())) };
-        let read = Credentials::from_directory(&directory.join(&name.0));
-        read.map_err(|error| NoCredentials::Named(name.clone(), error))
-    }
+/// The credentials with this name in the directory of `--bmc-credentials`.
+pub(super) fn named(directory: Option<&Path>, name: &CredentialsName) -> Result<Credentials, NoCredentials> {
+    let Some(directory) = directory else { return Err(NoCredentials::NoDirectory(name.clone())) };
+    let read = Credentials::from_directory(&directory.join(&name.0));
+    read.map_err(|error| NoCredentials::Named(name.clone(), error))
+}
 
-    /// Whether the server keeps credentials with this name.
-    pub(super) fn has(&self, name: &CredentialsName) -> bool {
-        self.directory.as_ref().is_some_and(|directory| directory.join(&name.0).is_dir())
-    }
+/// Whether the directory has credentials with this name.
+pub(super) fn has(directory: Option<&Path>, name: &CredentialsName) -> bool {
+    directory.is_some_and(|directory| directory.join(&name.0).is_dir())
 }

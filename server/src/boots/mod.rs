@@ -15,6 +15,7 @@ mod evidence;
 mod id;
 mod machine;
 mod metrics;
+mod permits;
 mod reading;
 mod record;
 mod records;

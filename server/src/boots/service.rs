@@ -1,22 +1,23 @@
 //! All boots of a server: begins, finds and deletes them.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 use imagelib::recipe::RecipeId;
 use media::{CallHomes, MediaUrl};
-use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::boot::{self, Boot};
-use super::credentials::{CredentialsName, CredentialsStore, NoCredentials};
+use super::credentials::{self, CredentialsName, CredentialsStore, NoCredentials};
 use super::encryption::Cipher;
 use super::engine;
 use super::error::{CreateError, DeleteError};
 use super::id::BootId;
 use super::metrics::BootMetrics;
+use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
 use super::records;
 use super::shared::{BootSettings, MOST_ACTIVE, Shared, name_of};
@@ -39,6 +40,12 @@ pub enum Deleted {
 #[derive(Clone)]
 pub struct Boots(pub(super) Arc<Shared>);
 
+impl fmt::Debug for Boots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Boots").finish_non_exhaustive()
+    }
+}
+
 impl Boots {
     /// Reads the records, and continues the boots that have not ended, until `stopping` is cancelled.
     pub async fn start(
@@ -57,12 +64,12 @@ impl Boots {
             store,
             media_url,
             call_homes,
-            credentials: CredentialsStore::new(settings.credentials.clone(), cipher),
-            settings,
+            credentials: CredentialsStore::new(cipher),
+            settings: RwLock::new(Arc::new(settings)),
             metrics,
             stopping,
-            boot_permits: Arc::new(Semaphore::new(at_once)),
-            eject_permits: Arc::new(Semaphore::new(at_once)),
+            boot_permits: Permits::new(at_once),
+            eject_permits: Permits::new(at_once),
             boots: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
         }));
@@ -74,6 +81,14 @@ impl Boots {
             boots.add(boot);
         }
         Ok(boots)
+    }
+
+    /// Takes over other settings. Boots that run use them from their next connection to a BMC on.
+    pub fn configure(&self, settings: BootSettings) {
+        let at_once = settings.at_once.clamp(1, MOST_ACTIVE);
+        *self.0.settings.write() = Arc::new(settings);
+        self.0.boot_permits.set(at_once);
+        self.0.eject_permits.set(at_once);
     }
 
     /// All boots, in the order of their requests.
@@ -126,7 +141,7 @@ impl Boots {
             let id = BootId::new().map_err(|error| CreateError::Internal(io::Error::other(error)))?;
             let credentials = shared
                 .credentials
-                .keep(id, &new.credentials)
+                .keep(shared.settings().credentials.as_deref(), id, &new.credentials)
                 .map_err(|source| CreateError::Credentials { host: name_of(&new), source })?;
             let mut record = BootRecord::new(id, new, credentials);
             record.done(Step::Image, "published");
@@ -183,12 +198,12 @@ impl Boots {
 
     /// Checks whether the server has usable credentials with this name. Waits for the disk.
     pub fn check_credentials(&self, name: &CredentialsName) -> Result<(), NoCredentials> {
-        self.0.credentials.named(name).map(drop)
+        credentials::named(self.0.settings().credentials.as_deref(), name).map(drop)
     }
 
     /// Whether the server keeps credentials with this name.
     pub fn has_credentials(&self, name: &CredentialsName) -> bool {
-        self.0.credentials.has(name)
+        credentials::has(self.0.settings().credentials.as_deref(), name)
     }
 
     /// Updates the gauges of boots.

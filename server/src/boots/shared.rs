@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use media::{CallHomes, MediaUrl};
-use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::Semaphore;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio_util::sync::CancellationToken;
 use url::Host;
 
@@ -17,6 +16,7 @@ use super::credentials::CredentialsStore;
 use super::error::CreateError;
 use super::id::BootId;
 use super::metrics::BootMetrics;
+use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
 use crate::store::Store;
 use redfish::bmc::Limits;
@@ -57,20 +57,26 @@ pub(super) struct Shared {
     pub(super) store: Arc<Store>,
     pub(super) media_url: MediaUrl,
     pub(super) call_homes: CallHomes,
-    pub(super) settings: BootSettings,
+    /// The settings, which can change while boots run.
+    pub(super) settings: RwLock<Arc<BootSettings>>,
     pub(super) metrics: BootMetrics,
     pub(super) credentials: CredentialsStore,
     pub(super) stopping: CancellationToken,
     /// Permits of running boots.
-    pub(super) boot_permits: Arc<Semaphore>,
+    pub(super) boot_permits: Permits,
     /// Permits of boots that eject: these do not wait for running boots.
-    pub(super) eject_permits: Arc<Semaphore>,
+    pub(super) eject_permits: Permits,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
     /// Held while boots begin, so that two requests do not begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<()>,
 }
 
 impl Shared {
+    /// The settings at the moment.
+    pub(super) fn settings(&self) -> Arc<BootSettings> {
+        Arc::clone(&self.settings.read())
+    }
+
     pub(super) fn boots(&self) -> MutexGuard<'_, BTreeMap<BootId, Arc<Boot>>> {
         self.boots.lock()
     }
@@ -109,7 +115,8 @@ impl Shared {
         if active.len() + new.len() > MOST_ACTIVE {
             return Err(CreateError::TooMany(active.len()));
         }
-        let networks = &self.settings.client.networks;
+        let settings = self.settings();
+        let networks = &settings.client.networks;
         let mut keys: Vec<(BmcKey, &NewBoot)> = Vec::new();
         for new in new {
             let literal = match new.address.host() {

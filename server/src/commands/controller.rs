@@ -1,5 +1,6 @@
 //! `dayone controller`
 
+use std::error::Error;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,13 +8,14 @@ use std::time::Duration;
 
 use media::UrlForm;
 use media::listen::{Tls, TlsError};
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
-use super::service::{self, FAILED, wrong_use};
-use crate::arguments::{Compatibility, ControllerArguments, ImagesArguments, MetricsAddress};
+use super::service::{self, FAILED, wrong_settings, wrong_use};
+use crate::arguments::{Compatibility, ContentsArguments, ControllerArguments, ImagesArguments, MetricsAddress};
 use crate::host_images::Environment;
-use crate::logging;
+use crate::logging::{self, LogFilter, LogHandle};
 use crate::services::{ControllerConfig, ControllerServer, ImagesConfig};
+use crate::settings::{self, Running};
 
 /// The file with the namespace of the Pod.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -21,33 +23,66 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 /// The default namespace.
 const NAMESPACE: &str = "default";
 
-/// Serves until a signal stops the controller.
-pub(super) fn run(arguments: ControllerArguments) -> ExitCode {
-    let config = match start_logging(&arguments.images, arguments.strict_environment) {
-        Ok(environment) => config(arguments, environment),
-        Err(code) => return code,
-    };
-    match config {
-        Ok(config) => {
-            let reload = |_: &_| {
-                info!(
-                    "ignoring SIGHUP: the controller reads its bases, settings and certificates again when they change"
-                );
-            };
-            let start = ControllerServer::start(config);
-            service::run(start, reload, ControllerServer::stop, |_| FAILED)
-        }
-        Err(error) => wrong_use(&error),
-    }
+/// Why the settings for images cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ImagesError {
+    /// The certificate or its key is not usable.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Only one of them is given.
+    #[error("--images-tls-cert-file and --images-tls-key-file go together: give both, or neither")]
+    HalfTls,
 }
 
-/// Starts the log, and reads the environment. The exit code is that of a failure.
-pub(super) fn start_logging(images: &ImagesArguments, strict_environment: bool) -> Result<Environment, ExitCode> {
-    logging::start(images.log_format, &images.log).map_err(|error| wrong_use(&error))?;
-    Environment::read(variable, strict_environment).map_err(|error| {
+/// Serves until a signal stops the controller.
+pub(super) fn run(arguments: ControllerArguments) -> ExitCode {
+    let ControllerArguments { line, strict_environment, .. } = arguments;
+    let loaded = settings::load(&line).and_then(|loaded| Ok((loaded.controller()?, loaded)));
+    let (arguments, loaded) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return wrong_settings(&error),
+    };
+    let (log, environment) = match start_logging(&arguments.images, &arguments.contents, strict_environment) {
+        Ok(started) => started,
+        Err(code) => return code,
+    };
+    let config = match config(arguments, environment) {
+        Ok(config) => config,
+        Err(error) => return wrong_use(&error),
+    };
+    let mut running = Running::new(loaded.effective());
+    let reload = |controller: &ControllerServer| -> Result<_, Box<dyn Error>> {
+        let loaded = settings::load(&line)?;
+        let read = loaded.controller()?;
+        let filter: LogFilter = read.images.log.parse()?;
+        let delay = Duration::from_secs(read.shutdown_delay_seconds);
+        let images = images(read.images)?;
+        log.set(filter)?;
+        controller.configure(&images, delay);
+        Ok(running.take_over(loaded.effective()))
+    };
+    service::run(ControllerServer::start(config), reload, ControllerServer::stop, |_| FAILED)
+}
+
+/// Starts the log, and reads what the images contain. The exit code is that of a failure.
+pub(super) fn start_logging(
+    images: &ImagesArguments,
+    contents: &ContentsArguments,
+    strict_environment: bool,
+) -> Result<(LogHandle, Environment), ExitCode> {
+    let log = logging::start(images.log_format, &images.log).map_err(|error| wrong_use(&error))?;
+    // The secret has no option, because others can read a command line.
+    let setting = |name: &str| contents.variable(name).map(str::to_owned).or_else(|| secret(name));
+    let environment = Environment::read(setting, strict_environment).map_err(|error| {
         error!(%error, "environment not provided");
         ExitCode::from(FAILED)
-    })
+    })?;
+    Ok((log, environment))
+}
+
+/// Returns the pull secret from the environment.
+fn secret(name: &str) -> Option<String> {
+    (name == "IRONIC_AGENT_PULL_SECRET").then(|| variable(name)).flatten()
 }
 
 /// Returns an environment variable that is text.
@@ -55,7 +90,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn config(arguments: ControllerArguments, environment: Environment) -> Result<ControllerConfig, TlsError> {
+fn config(arguments: ControllerArguments, environment: Environment) -> Result<ControllerConfig, ImagesError> {
     let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
     let namespace = non_empty(arguments.namespace);
     let own_namespace = non_empty(variable("POD_NAMESPACE"))
@@ -93,10 +128,11 @@ pub(super) fn non_empty_path(path: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// Returns how to serve images.
-pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, TlsError> {
+pub(super) fn images(arguments: ImagesArguments) -> Result<ImagesConfig, ImagesError> {
     let tls = match (non_empty_path(arguments.images_tls_cert_file), non_empty_path(arguments.images_tls_key_file)) {
         (Some(certificate), Some(key)) => Some(Tls::from_files(&certificate, &key)?),
-        _ => None,
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => return Err(ImagesError::HalfTls),
     };
     let (url, path) = arguments.images_publish_addr.without_path();
     if let Some(path) = path {

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod client;
 mod completions;
+mod config;
 mod controller;
 mod convert;
 mod customisation;
@@ -17,6 +18,7 @@ mod failure;
 mod files;
 mod findings;
 mod images;
+mod init;
 mod inspect;
 mod man_pages;
 mod manifests;
@@ -33,7 +35,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use crate::arguments::{Arguments, BmcCommand, Command};
+use crate::arguments::{Arguments, BmcCommand, Command, ConfigCommand};
 
 /// Runs the command.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -42,6 +44,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Serve(arguments) => return serve::run(*arguments),
         Command::Controller(arguments) => return controller::run(*arguments),
         Command::StaticServer(arguments) => return static_server::run(*arguments),
+        Command::Config(ConfigCommand::Check(arguments)) => return config::check(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Boot(arguments) => boot::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Images(arguments) => images::run(&arguments),

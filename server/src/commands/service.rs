@@ -1,5 +1,5 @@
-//! Servers, which run until SIGTERM or SIGINT. A second such signal ends them at once. On SIGHUP, a server reads some of its files
-//! again. A service manager learns when the server is ready and when it stops.
+//! Servers, which run until SIGTERM or SIGINT. A second such signal ends them at once. On SIGHUP, a server reads its settings
+//! again. A service manager learns when the server is ready, when it reloads, and when it stops.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -12,17 +12,18 @@ use super::signals::{SignalRequest, Signals};
 use super::terminal;
 use crate::error_chain::chain;
 use crate::open_files;
+use crate::settings::{Changes, LoadError};
 
 /// The exit code if the server fails.
 pub(super) const FAILED: u8 = 1;
 /// The exit code if the arguments or settings are wrong, as for errors of the command line's parser.
 pub(super) const WRONG_USE: u8 = 2;
 
-/// Starts a server, waits for signals, and stops the server. `reload` reads files again and logs the result. `code` returns the exit
-/// code if the server does not start.
+/// Starts a server, waits for signals, and stops the server. `reload` reads the settings again and takes them over, or none of them.
+/// `code` returns the exit code if the server does not start.
 pub(super) fn run<S, E: Error>(
     start: impl Future<Output = Result<S, E>>,
-    reload: impl Fn(&S),
+    mut reload: impl FnMut(&S) -> Result<Changes, Box<dyn Error>>,
     stop: impl AsyncFnOnce(S),
     code: impl Fn(&E) -> u8,
 ) -> ExitCode {
@@ -41,7 +42,11 @@ pub(super) fn run<S, E: Error>(
         };
         tell(State::Ready);
         while let SignalRequest::Reload = signals.next().await {
-            reload(&server);
+            tell(State::Reloading);
+            // Reading files waits for a disk.
+            let reloaded = tokio::task::block_in_place(|| reload(&server));
+            tell(State::Reloaded { is_valid: reloaded.is_ok() });
+            log_reload(reloaded);
         }
         tell(State::Stopping);
         info!("stopping; waiting for running requests, a second signal ends them at once");
@@ -59,6 +64,42 @@ pub(super) fn run<S, E: Error>(
     exit_code.and_then(|outcome| outcome).unwrap_or_else(|failure: Failure| {
         terminal::report(&failure);
         ExitCode::from(FAILED)
+    })
+}
+
+fn log_reload(reloaded: Result<Changes, Box<dyn Error>>) {
+    match reloaded {
+        Ok(Changes { live, restart }) => {
+            let changed = if live.is_empty() { "none".to_owned() } else { live.join(", ") };
+            info!(changed, "the settings, tokens and certificates were read again");
+            if !restart.is_empty() {
+                warn!(settings = restart.join(", "), "these settings have changed and need a restart");
+            }
+        }
+        Err(error) => {
+            error!(error = chain(&*error), "the settings were read again and are wrong; all old ones stay in use");
+        }
+    }
+}
+
+/// Prints what is wrong with settings, one problem a line, and returns the exit code.
+pub(super) fn wrong_settings(error: &LoadError) -> ExitCode {
+    match error {
+        LoadError::Problems(problems) => problems.iter().for_each(|problem| terminal::complain(&problem.to_string())),
+        LoadError::Arguments(error) => {
+            // If standard error fails, there is nowhere to report that.
+            let _ = error.print();
+        }
+        LoadError::Read(..) => return wrong_use(error),
+    }
+    ExitCode::from(WRONG_USE)
+}
+
+/// The failure of a command that needs the settings of a server.
+pub(super) fn load_failure(error: &LoadError) -> Failure {
+    Failure::System(match error {
+        LoadError::Problems(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | "),
+        error => chain(error),
     })
 }
 

@@ -1,12 +1,14 @@
 //! Tells systemd about the state of a server, by the protocol of `sd_notify(3)`: a unit of the type `notify` has started when
 //! its server is ready.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+use rustix::time::{ClockId, clock_gettime};
 use tracing::warn;
 
 /// A state that the service manager wants to know.
@@ -14,15 +16,28 @@ use tracing::warn;
 pub(super) enum State {
     /// The server answers requests.
     Ready,
+    /// The server reads its settings again. `Reloaded` follows.
+    Reloading,
+    /// The server has read its settings again, and uses them if they are valid.
+    Reloaded {
+        /// Whether it uses them.
+        is_valid: bool,
+    },
     /// A signal has asked the server to stop.
     Stopping,
 }
 
 impl State {
-    fn message(self) -> &'static [u8] {
+    fn message(self) -> Cow<'static, str> {
         match self {
-            Self::Ready => b"READY=1",
-            Self::Stopping => b"STOPPING=1",
+            Self::Ready => "READY=1".into(),
+            // systemd 253 and later wants to know when: a unit of the type `notify-reload` may have had an older reload.
+            Self::Reloading => format!("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()).into(),
+            Self::Reloaded { is_valid: true } => "READY=1\nSTATUS=The settings were read again.".into(),
+            Self::Reloaded { is_valid: false } => {
+                "READY=1\nSTATUS=The settings were read again and are wrong; the old ones stay in use.".into()
+            }
+            Self::Stopping => "STOPPING=1".into(),
         }
     }
 }
@@ -30,10 +45,16 @@ impl State {
 /// Sends a state to the service manager, if there is one that listens.
 pub(super) fn tell(state: State) {
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
-        && let Err(error) = send(&socket, state.message())
+        && let Err(error) = send(&socket, state.message().as_bytes())
     {
         warn!(%error, ?socket, ?state, "cannot tell the service manager the state of the server");
     }
+}
+
+/// The monotonic clock, in microseconds.
+fn monotonic_microseconds() -> i64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.saturating_mul(1_000_000).saturating_add(now.tv_nsec / 1000)
 }
 
 /// Sends a message to a socket, which is a path, or with `@` in front a name in the abstract namespace.
@@ -62,7 +83,7 @@ mod tests {
             ),
         ];
         for (receiver, socket) in sockets {
-            send(&socket, State::Ready.message()).unwrap();
+            send(&socket, State::Ready.message().as_bytes()).unwrap();
             let mut buffer = [0; 32];
             let length = receiver.recv(&mut buffer).unwrap();
             assert_eq!(&buffer[..length], b"READY=1");

@@ -1,4 +1,4 @@
-//! The settings for hosts' images, from the environment variables of openshift/image-customization-controller.
+//! The settings for hosts' images, by the names of the environment variables of openshift/image-customization-controller.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ impl Environment {
                 ..AgentSettings::default()
             },
             pull_secret: given("IRONIC_AGENT_PULL_SECRET"),
-            pull_secret_file: PULL_SECRET.into(),
+            pull_secret_file: path("IRONIC_AGENT_PULL_SECRET_FILE").unwrap_or_else(|| PULL_SECRET.into()),
             registries_conf: path("REGISTRIES_CONF_PATH"),
             ca_bundle: path("CA_BUNDLE"),
             ironic_ca_bundle: path("IRONIC_CA_BUNDLE"),

@@ -14,7 +14,7 @@ use media::listen::{Tls, TlsError};
 use redfish::{Certificates, CertificatesError, ClientOptions, Verification};
 
 /// The default data directory.
-const DATA_DIR: &str = "/var/lib/dayone";
+pub(crate) const DATA_DIR: &str = "/var/lib/dayone";
 /// The default port of the API.
 const API_PORT: u16 = 8080;
 
@@ -59,6 +59,34 @@ pub enum ConfigError {
          the BMCs' network)"
     )]
     NoMediaUrl(u16),
+}
+
+impl ConfigError {
+    /// The setting that the error is about.
+    pub(crate) fn setting(&self) -> &'static str {
+        match self {
+            Self::Token(_) => "api-token-file",
+            Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
+            Self::HalfTls { .. } => "api-tls-cert",
+            Self::BmcCa { .. } => "bmc-ca",
+            Self::BmcCredentials(_) => "bmc-credentials",
+            Self::OpenApi(_) => "api-listen",
+            Self::NoMediaUrl(_) => "media-url",
+        }
+    }
+
+    /// A stable name.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Token(_) => "token-file",
+            Self::Tls(_) => "tls-unusable",
+            Self::HalfTls { .. } => "half-tls",
+            Self::BmcCa { .. } => "bmc-ca",
+            Self::BmcCredentials(_) => "bmc-credentials",
+            Self::OpenApi(_) => "open-api",
+            Self::NoMediaUrl(_) => "no-media-url",
+        }
+    }
 }
 
 /// The configuration of a server.
@@ -135,19 +163,20 @@ impl Config {
         }
     }
 
-    /// Warnings about settings that are allowed, but likely wrong.
-    pub(super) fn warnings(&self, media_url: &MediaUrl) -> Vec<String> {
-        let mut warnings = media_url.warnings();
+    /// Warnings about settings that are allowed, but likely wrong, each with the name of its setting.
+    pub(crate) fn warnings(&self, media_url: &MediaUrl) -> Vec<(&'static str, String)> {
+        let mut warnings: Vec<_> = media_url.warnings().into_iter().map(|warning| ("media-url", warning)).collect();
         if !is_loopback(self.api_listen.ip()) && self.api_tls.is_none() {
-            warnings.push(
-                "the API's tokens cross the network unencrypted; add --api-tls-cert and --api-tls-key".to_owned(),
-            );
+            let warning = "the API's tokens cross the network unencrypted; add --api-tls-cert and --api-tls-key";
+            warnings.push(("api-tls-cert", warning.to_owned()));
         }
         if self.media_tls.is_some() && !media_url.is_https() {
-            warnings.push("the media plane speaks TLS, but the media URL begins with http://".to_owned());
+            let warning = "the media plane speaks TLS, but the media URL begins with http://";
+            warnings.push(("media-url", warning.to_owned()));
         }
         if self.bases.is_empty() {
-            warnings.push("there are no bases, so no image can be made; add --base NAME=PATH".to_owned());
+            let warning = "there are no bases, so no image can be made; add --base NAME=PATH";
+            warnings.push(("bases", warning.to_owned()));
         }
         warnings
     }

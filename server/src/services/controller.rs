@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use media::listen::{ListenMetrics, Listener, Options, Tls};
+use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl, UrlForm};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{StartError, bind_everywhere};
+use super::{StartError, bind_everywhere, replace_tls};
 use crate::host_images::{Environment, HostImageMetrics, HostImages};
 use crate::kubernetes::{self, Controller, KubernetesMetrics, Leadership};
 use crate::metrics::Metrics;
@@ -81,7 +81,8 @@ pub struct ImagesConfig {
 pub struct ControllerServer {
     controller: Controller,
     status: Arc<ControllerStatus>,
-    shutdown_delay: Duration,
+    shutdown_delay: Mutex<Duration>,
+    image_options: LiveOptions,
     stopping: CancellationToken,
     planes: JoinSet<()>,
     observers: JoinSet<()>,
@@ -181,6 +182,7 @@ impl ControllerServer {
         let (store, images) = tokio::task::spawn_blocking(opening).await??;
         images.watch(REFRESH).map_err(StartError::Watch)?;
 
+        let image_options = media_listener.options();
         let stopping = CancellationToken::new();
         let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
         let mut planes = JoinSet::new();
@@ -198,7 +200,14 @@ impl ControllerServer {
         });
         status.enter(Stage::Running { store, images: discovered, is_ready: Arc::new(controller.readiness()) });
         info!(url = %config.images.url, "serving images");
-        Ok(Self { controller, status, shutdown_delay: config.shutdown_delay, stopping, planes, observers })
+        let shutdown_delay = Mutex::new(config.shutdown_delay);
+        Ok(Self { controller, status, shutdown_delay, image_options, stopping, planes, observers })
+    }
+
+    /// Takes over what can change while the controller runs: the certificate and the limits.
+    pub fn configure(&self, images: &ImagesConfig, shutdown_delay: Duration) {
+        configure_images(&self.image_options, images);
+        *self.shutdown_delay.lock() = shutdown_delay;
     }
 
     /// Stops: releases the Lease, so that another replica may write, and reports not ready, while it still serves and makes
@@ -207,12 +216,22 @@ impl ControllerServer {
     pub async fn stop(mut self) {
         self.status.enter(Stage::Stopping);
         self.controller.follow().await;
-        tokio::time::sleep(self.shutdown_delay).await;
+        let shutdown_delay = *self.shutdown_delay.lock();
+        tokio::time::sleep(shutdown_delay).await;
         self.controller.stop().await;
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
         self.observers.abort_all();
     }
+}
+
+/// Takes over the certificate and the limits of a running listener.
+pub(super) fn configure_images(options: &LiveOptions, images: &ImagesConfig) {
+    options.change(|options| {
+        replace_tls(&mut options.tls, images.tls.clone());
+        options.drain = images.drain;
+        options.max_per_address = MediaConnections::per_address(options.max_connections, images.per_address);
+    });
 }
 
 /// Binds the address for images.

@@ -65,6 +65,9 @@ pub enum StartError {
         /// The reason.
         source: BuildError,
     },
+    /// The system gives no random numbers.
+    #[error("cannot get random numbers: {0}")]
+    Random(getrandom::Error),
     /// A mistake in dayone.
     #[error("opening the bases and images failed: {0}")]
     Internal(#[from] JoinError),

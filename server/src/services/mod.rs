@@ -10,12 +10,12 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use media::listen::{ListenMetrics, Listener, Options};
+use media::listen::{ListenMetrics, Listener, LiveOptions, Options, Tls};
 use media::served::Published;
 use media::{MediaMetrics, MediaUrl};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use crate::api::Api;
 use crate::api::access::Access;
@@ -26,6 +26,7 @@ use crate::open_files::MediaConnections;
 use crate::page;
 use crate::store::{Store, Watch};
 
+pub(crate) use config::DATA_DIR;
 pub use config::{Config, ConfigError};
 pub use controller::{ControllerConfig, ControllerServer, ImagesConfig};
 pub use error::StartError;
@@ -44,6 +45,9 @@ pub struct Server {
     media_address: SocketAddr,
     media_url: MediaUrl,
     tokens: ApiTokens,
+    boots: Boots,
+    api_options: LiveOptions,
+    media_options: LiveOptions,
     stopping: CancellationToken,
     planes: JoinSet<()>,
     _watch: Watch,
@@ -84,7 +88,7 @@ impl Server {
             Some(url) => url.clone(),
             None => MediaUrl::of_listener(media_address, config.media_tls.is_some())?,
         };
-        for warning in config.warnings(&media_url) {
+        for (_, warning) in config.warnings(&media_url) {
             warn!("{warning}");
         }
         let (data_dir, bases, url) = (config.data_dir.clone(), config.bases.clone(), media_url.clone());
@@ -101,7 +105,8 @@ impl Server {
             BootMetrics::new(registry)
         });
         let metrics = Arc::new(metrics);
-        let media = media::service(Arc::clone(&store) as Arc<dyn Published>, media_metrics);
+        let instance = instance()?;
+        let media = media::service_with_probe(Arc::clone(&store) as Arc<dyn Published>, media_metrics, &instance);
         let boots = Boots::start(
             Arc::clone(&store),
             media_url.clone(),
@@ -111,15 +116,27 @@ impl Server {
             stopping.clone(),
         );
         let boots = boots.await.map_err(StartError::Boots)?;
-        let api = Api::new(store, media.clone(), media_url.clone(), boots, metrics, stopping.clone());
+        let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), metrics, stopping.clone());
         let tokens = config.api_tokens;
         let access = Access::new(tokens.clone(), config.api_tls.is_some());
         let router = api.into_router(access.clone(), page::router(access));
+        let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
         planes.spawn(media_listener.serve(media, stopping.clone()));
         planes.spawn(api_listener.serve(router, stopping.clone()));
         info!(api = %api_address, media = %media_address, media_url = %media_url, "dayone serves");
-        Ok(Self { api_address, media_address, media_url, tokens, stopping, planes, _watch: watch })
+        Ok(Self {
+            api_address,
+            media_address,
+            media_url,
+            tokens,
+            boots,
+            api_options,
+            media_options,
+            stopping,
+            planes,
+            _watch: watch,
+        })
     }
 
     /// The address of the API.
@@ -137,18 +154,42 @@ impl Server {
         &self.media_url
     }
 
-    /// Reads the files with the API's tokens again. The server notices changed TLS certificates and bases by itself.
-    pub fn reload(&self) {
-        match self.tokens.reload() {
-            Ok(count) => info!(tokens = count, "the API's tokens were read again"),
-            Err(error) => error!(%error, "the API's tokens were not read again; the old ones stay valid"),
-        }
+    /// Takes over what can change while the server runs: tokens, certificates, limits, and the settings for boots. Nothing of it
+    /// can fail. Must be called on a runtime.
+    pub fn configure(&self, config: Config) {
+        self.tokens.replace(&config.api_tokens);
+        self.boots.configure(config.boots);
+        self.api_options.change(|options| {
+            replace_tls(&mut options.tls, config.api_tls);
+            options.drain = config.drain;
+        });
+        self.media_options.change(|options| {
+            replace_tls(&mut options.tls, config.media_tls);
+            options.idle_timeout = config.media_idle;
+            options.header_timeout = config.media_idle;
+            options.drain = config.drain;
+            options.max_per_address = MediaConnections::per_address(options.max_connections, config.media_per_address);
+        });
     }
 
     /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+    }
+}
+
+/// A name for this run of the server, which no other run has.
+fn instance() -> Result<String, StartError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(StartError::Random)?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}
+
+/// Replaces a certificate and its key. Whether a listener speaks TLS at all never changes.
+fn replace_tls(current: &mut Option<Tls>, new: Option<Tls>) {
+    if let (Some(current), Some(new)) = (current, new) {
+        *current = new;
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use media::listen::ListenMetrics;
+use media::listen::{ListenMetrics, LiveOptions};
 use media::served::Published;
 use media::{MediaMetrics, UrlForm};
 use tokio::task::JoinSet;
@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 use vocabulary::report::{DocumentPath, Severity};
 
 use super::StartError;
-use super::controller::{ImagesConfig, bind_images};
+use super::controller::{ImagesConfig, bind_images, configure_images};
 use crate::host_images::{
     Document, Environment, HostFormat, HostImageMetrics, HostImages, ImageProvider as _, ImageRequest, NetworkSource,
 };
@@ -36,6 +36,7 @@ pub struct StaticConfig {
 /// A running static server.
 #[derive(Debug)]
 pub struct StaticServer {
+    options: LiveOptions,
     stopping: CancellationToken,
     planes: JoinSet<()>,
 }
@@ -44,6 +45,7 @@ impl StaticServer {
     /// Makes all images and serves them. Fails if no image can be made from one of the documents.
     pub async fn start(config: StaticConfig) -> Result<Self, StartError> {
         let listener = bind_images(&config.images, ListenMetrics::default()).await?;
+        let options = listener.options();
         let StaticConfig { environment, images: ImagesConfig { cache_dir, url, .. }, nmstate_dir } = config;
         let publishing = move || {
             let key = InstallationKey::generate()?;
@@ -58,7 +60,12 @@ impl StaticServer {
         let media = media::service(store as Arc<dyn Published>, MediaMetrics::default());
         let mut planes = JoinSet::new();
         planes.spawn(listener.serve(media, stopping.clone()));
-        Ok(Self { stopping, planes })
+        Ok(Self { options, stopping, planes })
+    }
+
+    /// Takes over the certificate and the limits. The documents are read only at start.
+    pub fn configure(&self, images: &ImagesConfig) {
+        configure_images(&self.options, images);
     }
 
     /// Stops: accepts no more connections, and lets running transfers finish within the drain limit.

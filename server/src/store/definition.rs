@@ -181,6 +181,10 @@ const PARTS: [Role; 8] = [
     Role::BiosBootCode,
 ];
 
+/// The names of the fields in the configuration file.
+pub const BASE_FIELDS: [&str; 10] =
+    ["name", "iso", "kernel", "initrd", "rootfs", "esp", "bios-loader", "bios-loader-core", "bios-boot-code", PROFILE];
+
 /// The form in the configuration file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

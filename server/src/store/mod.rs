@@ -51,7 +51,7 @@ use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::Mutex;
 
-pub use definition::{BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
+pub use definition::{BASE_FIELDS, BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
 pub use directory::DirectoryError;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;

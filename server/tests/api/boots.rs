@@ -28,7 +28,7 @@ impl Silent {
 }
 
 /// A BareMetalHost with its Secrets. The password has its own name in it.
-fn host(name: &str, bmc: &str) -> String {
+pub(crate) fn host(name: &str, bmc: &str) -> String {
     let nmstate = nmstate_of(name).replace('\n', "\n    ");
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-network}}\nstringData:\n  nmstate: |\n    {nmstate}\n---\n\

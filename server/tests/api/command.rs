@@ -61,7 +61,7 @@ fn wrong_settings_exit_with_2_and_advice() {
         (with_url(&["--base", "nonsense"]), "NAME=PATH"),
         (with_url(&["--log", "loud=="]), "--log"),
         (with_url(&["--config", "nowhere.yaml"]), "cannot read the settings file"),
-        (vec!["--config", "unknown.yaml"], "line 3"),
+        (vec!["--config", "unknown.yaml"], "unknown.yaml:3:1: unknown setting \"media-uri\"; did you mean media-url?"),
         (vec!["--config", "bases.yaml"], "bases"),
         (vec!["--config", "url.yaml"], "query"),
     ] {
@@ -164,13 +164,13 @@ fn sighup_reloads_the_tokens_and_ends_nothing() {
 
     tokens("another-token-at-last\n", 0o600);
     signal(&child, "-HUP");
-    lines.by_ref().find(|line| line.contains("tokens were read again")).unwrap();
+    lines.by_ref().find(|line| line.contains("certificates were read again")).unwrap();
     assert_eq!((status("the-first-token-of-all"), status("another-token-at-last")), (401, 200));
 
     // A file that cannot be used changes nothing.
     tokens("a-token-for-everybody\n", 0o644);
     signal(&child, "-HUP");
-    let refused = lines.by_ref().find(|line| line.contains("tokens were not read again")).unwrap();
+    let refused = lines.by_ref().find(|line| line.contains("read again and are wrong")).unwrap();
     assert!(refused.contains("mode 0644") && !refused.contains("a-token-for"), "{refused}");
     assert_eq!((status("a-token-for-everybody"), status("another-token-at-last")), (401, 200));
 
@@ -201,11 +201,146 @@ fn sighup_does_not_end_the_static_server() {
     let is_started = |answer: String| answer.contains("only at start");
     loop {
         signal(&child, "-HUP");
-        if is_started(until("ignoring SIGHUP")) {
+        if is_started(until("SIGHUP")) {
             break;
         }
     }
     signal(&child, "-TERM");
     until("stopped");
     assert_eq!(wait(child).code(), Some(0));
+}
+
+/// A server that is told its settings by a file, with its log.
+struct Reloading {
+    child: Child,
+    lines: Box<dyn Iterator<Item = String>>,
+    api: String,
+    media: String,
+    place: Place,
+}
+
+impl Reloading {
+    fn start(place: Place, settings: &str) -> Self {
+        fs::write(place.path("dayone.yaml"), settings).unwrap();
+        let listen = ["--data-dir", "data", "--api-listen", "127.0.0.1:0", "--media-listen", "127.0.0.1:0"];
+        let mut child = serve(&place, &listen).args(["--config", "dayone.yaml"]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let serves = lines.by_ref().find(|line| line.contains("dayone serves")).unwrap();
+        let word = |name: &str| serves.split_whitespace().find_map(|word| word.strip_prefix(name)).unwrap().to_owned();
+        let (api, media) = (word("api="), word("media="));
+        Self { child, lines: Box::new(lines), api, media, place }
+    }
+
+    /// Writes settings and has them read. Returns the lines of the log up to the result.
+    fn reload(&mut self, settings: &str) -> Vec<String> {
+        fs::write(self.place.path("dayone.yaml"), settings).unwrap();
+        signal(&self.child, "-HUP");
+        let mut seen = Vec::new();
+        for line in self.lines.by_ref() {
+            let is_result = line.contains("were read again");
+            seen.push(line);
+            if is_result {
+                return seen;
+            }
+        }
+        panic!("no result: {seen:?}");
+    }
+
+    fn next_line(&mut self, sign: &str) -> String {
+        self.lines.by_ref().find(|line| line.contains(sign)).unwrap()
+    }
+
+    /// Whether the images' address shows the certificate with this name.
+    fn shows(&self, name: &str) -> bool {
+        let root = fs::read(self.place.path(&format!("{name}.crt"))).unwrap();
+        let root = reqwest::Certificate::from_pem(&root).unwrap();
+        let client = reqwest::blocking::Client::builder().tls_certs_only([root]).build().unwrap();
+        client.get(format!("https://{}/", self.media)).send().is_ok()
+    }
+}
+
+impl Drop for Reloading {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn certificate(place: &Place, name: &str) {
+    let issued = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    fs::write(place.path(&format!("{name}.crt")), issued.cert.pem()).unwrap();
+    fs::write(place.path(&format!("{name}.key")), issued.signing_key.serialize_pem()).unwrap();
+}
+
+#[test]
+fn sighup_takes_over_what_can_change_and_names_what_needs_a_restart() {
+    let place = Place::new();
+    certificate(&place, "one");
+    certificate(&place, "other");
+    let settings = |name: &str, more: &str| {
+        let base = "bases: [coreos=coreos.iso]";
+        format!(
+            "media-url: https://127.0.0.1:8081\nmedia-tls-cert: {name}.crt\nmedia-tls-key: {name}.key\n{base}\n{more}"
+        )
+    };
+    let mut server = Reloading::start(place, &settings("one", ""));
+    assert!(server.shows("one") && !server.shows("other"));
+
+    // Files of other names, the level of the log, and settings for BMCs.
+    let seen = server
+        .reload(&settings("other", "log: debug\nbmc-network: [192.0.2.0/24]\nboots-at-once: 3\ndata-dir: elsewhere\n"));
+    let result = seen.last().unwrap();
+    for name in ["media-tls-cert", "media-tls-key", "log", "bmc-network", "boots-at-once"] {
+        assert!(result.contains(name), "{name}: {result}");
+    }
+    assert!(!result.contains("data-dir"), "the command line has the data directory: {result}");
+    assert!(server.shows("other") && !server.shows("one"));
+    let boot = |server: &Reloading, address: &str| {
+        let documents =
+            super::boots::host("worker-0", &format!("redfish-virtualmedia+http://{address}/redfish/v1/Systems/1"));
+        let request = reqwest::blocking::Client::new().post(format!("http://{}/v1/boots?base=coreos", server.api));
+        let answer = request.header("content-type", "application/yaml").body(documents).send().unwrap();
+        (answer.status().as_u16(), answer.text().unwrap())
+    };
+    let (status, text) = boot(&server, "198.51.100.1");
+    assert!(status != 201 && text.contains("192.0.2.0/24"), "{status} {text}");
+    server.next_line("DEBUG");
+
+    // What needs a restart is named, and is not used.
+    server.reload(&settings("other", "media-url: https://127.0.0.1:9999\n").replacen(
+        "media-url: https://127.0.0.1:8081\n",
+        "",
+        1,
+    ));
+    let restart = server.next_line("need a restart");
+    assert!(restart.contains("media-url"), "{restart}");
+    server.reload("media-url: https://127.0.0.1:8081\n");
+    let restart = server.next_line("need a restart");
+    assert!(restart.contains("media-tls-cert") && restart.contains("media-tls-key"), "{restart}");
+    assert!(server.shows("other"), "plain HTTP needs a restart");
+}
+
+#[test]
+fn a_broken_file_changes_nothing_at_sighup() {
+    let place = Place::new();
+    certificate(&place, "one");
+    certificate(&place, "other");
+    let settings = |name: &str, more: &str| {
+        format!("media-url: https://127.0.0.1:8081\nmedia-tls-cert: {name}.crt\nmedia-tls-key: {name}.key\n{more}")
+    };
+    let mut server = Reloading::start(place, &settings("one", ""));
+    for (more, sign) in [
+        ("drain-secs: 3\n", "did you mean drain-seconds?"),
+        ("bmc-network: [nonsense]\n", "dayone.yaml:4:15"),
+        ("bmc-ca: missing.pem\n", "missing.pem"),
+        ("log: loud=loud\n", "loud"),
+        ("api-token-file: [missing]\n", "missing"),
+    ] {
+        let seen = server.reload(&settings("other", more));
+        let result = seen.last().unwrap();
+        assert!(result.contains("all old ones stay in use") && result.contains(sign), "{more}: {result}");
+        assert!(server.shows("one"), "{more}");
+    }
+    server.reload(&settings("other", ""));
+    assert!(server.shows("other"));
 }

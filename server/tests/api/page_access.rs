@@ -131,7 +131,9 @@ async fn a_withdrawn_token_ends_its_sessions() {
     let page = || dayone.get("/bases").header("accept", HTML).header("cookie", &cookie);
     assert!(text(&Answer::of(page()).await).contains("coreos"));
     std::fs::write(dayone.place.path("tokens"), "another-token-of-some-length").unwrap();
-    dayone.server.reload();
+    let mut changed = dayone.place.config();
+    changed.api_tokens.add_file(&dayone.place.path("tokens")).unwrap();
+    dayone.server.configure(changed);
     assert!(text(&Answer::of(page()).await).contains("action=\"/login\""));
 }
 

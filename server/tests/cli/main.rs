@@ -8,11 +8,13 @@ mod build_all;
 mod build_data;
 mod build_refusals;
 mod check;
+mod config;
 mod convert;
 mod directories;
 mod documentation;
 mod explain;
 mod images;
+mod init;
 mod inspect;
 mod manual;
 mod second_step;
@@ -89,9 +91,51 @@ fn wrong_arguments_have_an_exit_code_of_their_own() {
 
 #[test]
 fn help_names_the_exit_codes() {
-    for command in ["boot", "build", "check", "completions", "convert", "doctor", "inspect", "man-pages"] {
-        let help = run(&[command, "--help"]);
+    for command in [
+        "boot",
+        "build",
+        "check",
+        "completions",
+        "convert",
+        "config check",
+        "doctor",
+        "init",
+        "inspect",
+        "man-pages",
+        "serve",
+    ] {
+        let help = run(&command.split(' ').chain(["--help"]).collect::<Vec<_>>());
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Exit codes: 0 "), "{}", help.out);
+    }
+}
+
+/// The commands below `command`, each with the words of its name.
+fn commands(command: &clap::Command, names: &[String]) -> Vec<(Vec<String>, clap::Command)> {
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
+    let all = below.flat_map(|below| {
+        let names: Vec<String> = names.iter().cloned().chain([below.get_name().to_owned()]).collect();
+        if below.has_subcommands() { commands(below, &names) } else { vec![(names, below.clone())] }
+    });
+    all.collect()
+}
+
+#[test]
+fn the_short_help_of_every_command_has_three_examples_that_it_understands() {
+    let definition = <dayone::arguments::Arguments as clap::CommandFactory>::command();
+    let all = commands(&definition, &[]);
+    assert!(all.len() > 15);
+    for (names, mut command) in all {
+        let help = command.render_help().to_string();
+        let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{names:?}: {help}"));
+        let examples: Vec<&str> = examples.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+        assert!(examples.len() >= 3, "{names:?}: {examples:?}");
+        for example in examples {
+            let (_, words) = example.split_once("dayone ").unwrap_or_else(|| panic!("{example}"));
+            let words = words.split(" > ").next().unwrap().split(' ');
+            assert!(words.clone().take(names.len()).eq(names.iter().map(String::as_str)), "{names:?}: {example}");
+            let parsed = definition.clone().try_get_matches_from(["dayone"].into_iter().chain(words));
+            assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+        }
     }
 }

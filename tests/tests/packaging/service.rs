@@ -12,7 +12,7 @@ use acceptance::container::Program;
 use acceptance::packaging::{make_install, repository};
 use acceptance::peers::{run, run_text};
 use acceptance::server::{dayone, free_address};
-use dayone::arguments::Settings;
+use serde_json::Value;
 
 /// Installs the unit so that it names this binary, and returns its path.
 fn unit(directory: &Path) -> PathBuf {
@@ -66,8 +66,14 @@ fn the_sample_has_every_setting_and_each_is_valid() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("dayone.yaml");
     fs::write(&path, sample()).unwrap();
-    let settings = Settings::read(&path).unwrap_or_else(|error| panic!("{error}\n{}", sample()));
-    assert_eq!(settings.base.len(), 2);
+    // The values are valid, though nothing that they name is there.
+    let shown = dayone().args(["config", "check", "--format", "json"]).arg(&path).output().unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let wrong = ["unknown-setting", "wrong-value", "wrong-type", "wrong-base", "set-twice", "not-yaml"];
+    let problems = shown["problems"].as_array().unwrap();
+    assert!(problems.iter().all(|problem| !wrong.contains(&problem["code"].as_str().unwrap())), "{shown}");
+    let bases = shown["settings"].as_array().unwrap().iter().find(|setting| setting["name"] == "bases").unwrap();
+    assert_eq!(bases["value"].as_array().unwrap().len(), 2);
     let keys: serde_yaml::Mapping = serde_yaml::from_str(&sample()).unwrap();
     let keys: BTreeSet<String> = keys.keys().map(|key| key.as_str().unwrap().to_owned()).collect();
     let help = run_text(dayone().args(["serve", "--help"]));
@@ -75,7 +81,17 @@ fn the_sample_has_every_setting_and_each_is_valid() {
     let options = options.filter(|option| *option != "config").map(|option| option.replacen("base", "bases", 1));
     assert_eq!(keys, options.collect());
     // As installed, nothing is set.
-    Settings::read(&repository().join("packaging/dayone.yaml")).unwrap();
+    let sample = repository().join("packaging/dayone.yaml");
+    let shown = run_text_of_failure(dayone().args(["config", "check"]).arg(&sample));
+    assert!(shown.contains("[no-media-url]"), "{shown}");
+}
+
+/// What a command prints that ends with 1.
+fn run_text_of_failure(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    text
 }
 
 #[test]

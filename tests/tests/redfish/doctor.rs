@@ -3,7 +3,7 @@
 
 mod cases;
 mod peers;
-mod server;
+pub(crate) mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,12 +63,12 @@ fn doctor(url: &str, arguments: &[&str]) -> Diagnosis {
     Diagnosis { code: output.status.code(), said }
 }
 
-fn image() -> PathBuf {
+pub(crate) fn image() -> PathBuf {
     coreos_iso(&[])
 }
 
 /// A program that is ended with the test.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -78,7 +78,7 @@ impl Drop for Running {
     }
 }
 
-fn running(command: &mut Command) -> Running {
+pub(crate) fn running(command: &mut Command) -> Running {
     Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
 }
 
@@ -91,7 +91,7 @@ fn served(image: &Path) -> TempDir {
 }
 
 /// A certificate for `name`, its own authority, and its key: `tls.crt` and `tls.key`.
-fn certificate(directory: &Path, name: &str) -> [String; 2] {
+pub(crate) fn certificate(directory: &Path, name: &str) -> [String; 2] {
     let issued = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
     let files = ["tls.crt", "tls.key"].map(|file| directory.join(file));
     fs::write(&files[0], issued.cert.pem()).expect("the certificate");

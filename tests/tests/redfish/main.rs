@@ -17,6 +17,7 @@ mod fleet;
 mod ironic;
 mod ironic_agent;
 mod recorded;
+mod self_check;
 mod spoiled;
 mod sushy_faults;
 mod sushy_reads;

@@ -117,7 +117,7 @@ async fn work(shared: &Arc<Shared>, boot: &Arc<Boot>) {
 /// Takes the steps up to `booted`.
 async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
     let _permit = tokio::select! {
-        permit = Arc::clone(&shared.boot_permits).acquire_owned() => permit.map_err(io::Error::other)?,
+        permit = shared.boot_permits.acquire() => permit.map_err(io::Error::other)?,
         () = deleted(boot) => return Ok(()),
     };
     let resumed = boot.resumed && boot.record().state == BootState::Running;
@@ -161,7 +161,7 @@ async fn run(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
 
 /// Notes that a step will be repeated, and waits. Stops waiting if the boot is deleted.
 async fn later(shared: &Shared, boot: &Boot, step: Step, why: &str, again: u32) -> Result<(), Stop> {
-    let pause = shared.settings.limits.pause * PAUSES * again;
+    let pause = shared.settings().limits.pause * PAUSES * again;
     let remark = format!("{step}: {why}; dayone tries again in {} s", pause.as_secs());
     shared.change(boot, |record| record.remark(remark.clone())).await?;
     boot.show_progress(remark);
@@ -195,7 +195,7 @@ async fn failed(shared: &Shared, boot: &Boot, step: Step, failure: Failure) -> R
 
 /// Ejects the medium, and restores the BMC.
 async fn undo(shared: &Arc<Shared>, boot: &Arc<Boot>) -> Result<(), Stop> {
-    let _permit = Arc::clone(&shared.eject_permits).acquire_owned().await.map_err(io::Error::other)?;
+    let _permit = shared.eject_permits.acquire().await.map_err(io::Error::other)?;
     for again in 1.. {
         match eject::eject(shared, boot).await {
             Ok(()) => {
@@ -227,16 +227,18 @@ async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {
     let record = boot.record();
     let keeper = Arc::clone(shared);
     let (id, source) = (record.id, record.bmc.credentials.clone());
-    let found = tokio::task::spawn_blocking(move || keeper.credentials.find(id, &source)).await;
+    let settings = shared.settings();
+    let directory = settings.credentials.clone();
+    let found = tokio::task::spawn_blocking(move || keeper.credentials.find(directory.as_deref(), id, &source)).await;
     let credentials = found.map_err(io::Error::other)?.map_err(|error| Stop::Failed(error.to_string().into()))?;
     let verification = if record.bmc.disable_certificate_verification {
         Verification::Disabled
     } else {
-        shared.settings.verification.clone()
+        settings.verification.clone()
     };
     let target = Target { address: record.bmc.address.clone(), credentials, verification };
-    let bmc = Bmc::connect(&target, &shared.settings.client).await?;
-    Ok(bmc.with_limits(shared.settings.limits))
+    let bmc = Bmc::connect(&target, &settings.client).await?;
+    Ok(bmc.with_limits(settings.limits))
 }
 
 /// The image of a boot, and the URL that the BMC gets.

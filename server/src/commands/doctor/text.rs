@@ -1,49 +1,19 @@
-//! `dayone doctor`: tests how readers of virtual media would read a URL.
+//! A diagnosis as text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use doctor::{Diagnosis, Examination, Finding, Severity};
 use indicatif::BinaryBytes;
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject as _;
 
-use super::failure::{Failure, block_on};
-use super::findings::counted;
-use super::terminal::{self, ERROR, WARNING, plain};
-use crate::arguments::{DoctorArguments, OutputFormat};
-use doctor::{self, Diagnosis, Examination, Finding, Options, Severity, Trust};
+use super::super::findings::counted;
+use super::super::terminal::{ERROR, WARNING, plain};
 
 /// The style of a success on a terminal.
 const OK: Style = AnsiColor::Green.on_default().bold();
 
-pub(super) fn run(arguments: &DoctorArguments) -> Result<(), Failure> {
-    let trust = match &arguments.ca {
-        Some(path) => Trust::Authorities(certificates(path)?),
-        None if arguments.insecure => Trust::Anything,
-        None => Trust::System,
-    };
-    let options = Options { trust, slow: Duration::from_secs(arguments.slow) };
-    let diagnosis = block_on(doctor::examine(&arguments.url, &options))?;
-    let diagnosis = diagnosis.map_err(|error| Failure::System(error.to_string()))?;
-    match arguments.format {
-        OutputFormat::Json => terminal::print_json(&diagnosis)?,
-        OutputFormat::Text => terminal::print(&as_text(&diagnosis))?,
-    }
-    if diagnosis.outcome == Severity::Fails { Err(Failure::Findings) } else { Ok(()) }
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
-    let what = || format!("cannot read the certificates of {}", path.display());
-    let found: Vec<_> = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect)
-        .map_err(|error| Failure::system(&what(), &error))?;
-    if found.is_empty() { Err(Failure::System(format!("{}: the file has none", what()))) } else { Ok(found) }
-}
-
-fn as_text(diagnosis: &Diagnosis) -> String {
+pub(super) fn as_text(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
     let size = diagnosis.size.map(|size| format!(": {}", BinaryBytes(size))).unwrap_or_default();
     // Writing to a String does not fail.
@@ -54,9 +24,10 @@ fn as_text(diagnosis: &Diagnosis) -> String {
     }
     let _ = writeln!(
         text,
-        "{}, {}; {} requests, {}, {:.0} s",
+        "{}, {}{}; {} requests, {}, {:.0} s",
         counted(diagnosis.count(Severity::Fails), "failure"),
         counted(diagnosis.count(Severity::Warning), "warning"),
+        unknown(diagnosis.count(Severity::Unknown)),
         diagnosis.requests,
         BinaryBytes(diagnosis.bytes),
         diagnosis.seconds
@@ -65,12 +36,12 @@ fn as_text(diagnosis: &Diagnosis) -> String {
 }
 
 /// Writes an examination. `shown` has the advice that is not repeated.
-fn write_examination(text: &mut String, examination: &Examination, shown: &mut BTreeSet<&'static str>) {
+fn write_examination(text: &mut String, examination: &Examination, shown: &mut BTreeSet<String>) {
     let style = style(examination.outcome);
     let outcome = examination.outcome.to_string();
     let _ = writeln!(text, "{style}{outcome:<7}{style:#}  {}", examination.title);
     for finding in &examination.findings {
-        let advice = if shown.insert(finding.advice) { finding.advice } else { "" };
+        let advice = if shown.insert(finding.advice.to_string()) { &*finding.advice } else { "" };
         write_finding(text, finding, advice);
     }
 }
@@ -96,7 +67,12 @@ fn write_finding(text: &mut String, finding: &Finding, advice: &str) {
 fn style(severity: Severity) -> Style {
     match severity {
         Severity::Ok => OK,
-        Severity::Warning => WARNING,
+        Severity::Unknown | Severity::Warning => WARNING,
         Severity::Fails => ERROR,
     }
+}
+
+/// How many things are unknown, if any are.
+fn unknown(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(", {count} unknown") }
 }

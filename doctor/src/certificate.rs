@@ -1,0 +1,79 @@
+//! What a server's certificate says: when it is valid, and for which names.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustls::server::ParsedCertificate;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName};
+use x509_parser::parse_x509_certificate;
+use x509_parser::prelude::GeneralName;
+
+/// Why a certificate cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// The file cannot be read, or is not PEM.
+    #[error("{0}")]
+    Pem(#[from] rustls_pki_types::pem::Error),
+    /// The file has no certificate.
+    #[error("the file has no certificate")]
+    None,
+    /// The bytes are not a certificate.
+    #[error("the certificate is not X.509: {0}")]
+    X509(String),
+}
+
+/// A server's certificate.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    der: CertificateDer<'static>,
+    /// Since when it is valid.
+    pub not_before: SystemTime,
+    /// Until when it is valid.
+    pub not_after: SystemTime,
+    /// The names and addresses that it is for.
+    pub names: Vec<String>,
+}
+
+impl Certificate {
+    /// Reads the first certificate of a file (PEM): the server's own.
+    pub fn from_pem_file(path: &Path) -> Result<Self, CertificateError> {
+        let first = CertificateDer::pem_file_iter(path)?.next().ok_or(CertificateError::None)??;
+        Self::new(first)
+    }
+
+    /// Reads a certificate.
+    pub fn new(der: CertificateDer<'static>) -> Result<Self, CertificateError> {
+        let (_, certificate) =
+            parse_x509_certificate(&der).map_err(|error| CertificateError::X509(error.to_string()))?;
+        let validity = certificate.validity();
+        let (not_before, not_after) = (time(validity.not_before.timestamp()), time(validity.not_after.timestamp()));
+        let names = certificate.subject_alternative_name().ok().flatten();
+        let names: Vec<String> =
+            names.into_iter().flat_map(|extension| &extension.value.general_names).filter_map(name).collect();
+        Ok(Self { der, not_before, not_after, names })
+    }
+
+    /// Whether it is for this host name or address, as clients check it.
+    pub fn is_for(&self, host: &str) -> bool {
+        let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else { return false };
+        ParsedCertificate::try_from(&self.der)
+            .is_ok_and(|certificate| rustls::client::verify_server_name(&certificate, &name).is_ok())
+    }
+}
+
+fn time(seconds: i64) -> SystemTime {
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn name(name: &GeneralName<'_>) -> Option<String> {
+    match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        GeneralName::IPAddress(bytes) => match *bytes {
+            [a, b, c, d] => Some(std::net::Ipv4Addr::new(*a, *b, *c, *d).to_string()),
+            bytes => Some(std::net::Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).to_string()),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! The settings of `dayone serve`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use imagelib::base::Base;
+use media::base_file::BaseFile;
+use redfish::{Certificates, Credentials};
+
+use super::super::{Origin, Place, Problem};
+use super::{Checking, files};
+use crate::api::tokens::ApiTokens;
+use crate::arguments::Settings;
+use crate::error_chain::chain;
+use crate::logging::LogFilter;
+use crate::services::Config;
+use crate::store::BaseDefinition;
+
+/// Checks all settings.
+pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
+    let settings = match checking.loaded.serve() {
+        Ok(arguments) => arguments.settings,
+        Err(error) => {
+            checking.error("config", "wrong-value", error.to_string(), "");
+            return checking.problems;
+        }
+    };
+    checking.log(settings.log.as_deref());
+    checking.tokens(&settings);
+    checking.bases(&settings);
+    let media_host = settings.media_url.as_ref().map(media::MediaUrl::host);
+    let files = |certificate: &'_ Option<PathBuf>, key: &'_ Option<PathBuf>| [certificate.clone(), key.clone()];
+    let media = files(&settings.media_tls_cert, &settings.media_tls_key);
+    let is_https = settings.media_url.as_ref().is_some_and(media::MediaUrl::is_https);
+    let host = media_host.as_deref().filter(|_| is_https);
+    checking.tls(["media-tls-cert", "media-tls-key"], media.each_ref().map(Option::as_deref), host);
+    let api = files(&settings.api_tls_cert, &settings.api_tls_key);
+    checking.tls(["api-tls-cert", "api-tls-key"], api.each_ref().map(Option::as_deref), None);
+    checking.bmcs(&settings);
+    let data_dir = settings.data_dir.clone().unwrap_or_else(|| crate::services::DATA_DIR.into());
+    if let Some(unusable) = files::unwritable(&data_dir) {
+        checking.error("data-dir", "data-directory", unusable.message, unusable.fix);
+    }
+    checking.together(settings);
+    checking.problems
+}
+
+impl Checking<'_> {
+    /// The filter of the log.
+    pub(super) fn log(&mut self, filter: Option<&str>) {
+        if let Some(Err(error)) = filter.map(str::parse::<LogFilter>) {
+            self.error("log", "wrong-value", error.to_string(), "write a level such as info, or info,media=debug");
+        }
+    }
+
+    fn tokens(&mut self, settings: &Settings) {
+        for path in &settings.api_token_file {
+            if let Err(error) = ApiTokens::default().add_file(path) {
+                self.error("api-token-file", "token-file", error.to_string(), "");
+            }
+        }
+        let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
+        if let Some(Err(error)) = token.map(|token| ApiTokens::default().add(&token, "the variable DAYONE_API_TOKEN")) {
+            let place = Place::Environment("DAYONE_API_TOKEN".to_owned());
+            self.problems.push(Problem::error("token", place, error.to_string(), ""));
+        }
+    }
+
+    fn bases(&mut self, settings: &Settings) {
+        let origins = self.loaded.base_origins();
+        for base in &settings.base {
+            let origin = origins.iter().find(|(name, _)| *name == base.name).map(|(_, origin)| origin.clone());
+            let place = Place::of("bases", &origin.unwrap_or(Origin::Default));
+            self.problems.extend(base_problems(base, &place));
+        }
+    }
+
+    fn bmcs(&mut self, settings: &Settings) {
+        if let Some(path) = &settings.bmc_ca
+            && let Err(error) = Certificates::from_file(path)
+        {
+            let message = format!("{}: {error}", path.display());
+            self.error("bmc-ca", "bmc-ca", message, "name a file with certificates (PEM)");
+        }
+        let Some(directory) = &settings.bmc_credentials else { return };
+        let form = "it must hold, for each name, a directory with the files username and password";
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let message = format!("cannot read the directory {}: {error}", directory.display());
+                return self.error("bmc-credentials", "bmc-credentials", message, form);
+            }
+        };
+        // A mounted Secret has hidden directories, too.
+        let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir() && !hidden(path));
+        let mut paths: Vec<PathBuf> = paths.collect();
+        paths.sort();
+        for path in paths {
+            if let Err(error) = Credentials::from_directory(&path) {
+                let message = format!("{}: {error}", path.display());
+                self.warning("bmc-credentials", "bmc-credentials", message, form);
+            }
+        }
+    }
+
+    /// What only all settings together show.
+    fn together(&mut self, settings: Settings) {
+        if self.has_errors() {
+            return;
+        }
+        let url = settings.media_url.clone();
+        let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
+        match Config::new(settings, token.as_deref()) {
+            Err(error) => self.error(error.setting(), error.code(), error.to_string(), ""),
+            Ok(config) => {
+                let url =
+                    url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
+                for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
+                    self.warning(key, "doubtful", message, "");
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with the files of a base.
+fn base_problems(base: &BaseDefinition, place: &Place) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut open = BTreeMap::new();
+    for (role, path) in base.files.iter() {
+        let name = format!("base '{}', {}", base.name, role.word());
+        let opened = match (files::unreadable(path), BaseFile::open(path)) {
+            (Some(unusable), _) => Err(unusable),
+            (None, Err(error)) => Err(files::Unusable::new(error.to_string(), "")),
+            (None, Ok(file)) => Ok(file),
+        };
+        match opened {
+            Err(files::Unusable { message, fix }) => {
+                problems.push(Problem::error("base-file", place.clone(), format!("{name}: {message}"), fix));
+            }
+            Ok(file) => {
+                open.insert(role, file);
+                problems.extend(closed(&name, path, place));
+            }
+        }
+    }
+    if !problems.iter().any(Problem::is_error)
+        && let Err(error) = Base::probe(&open)
+    {
+        let message = format!("base '{}': dayone cannot use it: {}", base.name, chain(&error));
+        problems.push(Problem::error(
+            "base-file",
+            place.clone(),
+            message,
+            "docs/bases.md describes what dayone can use",
+        ));
+    }
+    problems
+}
+
+/// A warning about a file that the service, which has a user of its own, cannot read.
+fn closed(name: &str, path: &Path, place: &Place) -> Option<Problem> {
+    let closed = files::closed_to_others(path)?;
+    let message = format!("{name}: only its owner may use {}, and the service has a user of its own", closed.display());
+    let fix = "put the file where everyone can read it, such as /srv/dayone";
+    Some(Problem::warning("base-closed", place.clone(), message, fix))
+}

@@ -1,0 +1,83 @@
+//! `dayone init`: what it writes is usable as it is.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use super::{dayone, ended, run};
+use crate::images::unpack;
+
+#[test]
+fn what_init_writes_passes_both_checks_and_a_server_starts_with_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("rack 1");
+    let iso = parent.path().join("live.iso");
+    unpack("coreos.iso", &iso);
+    let base = format!("coreos={}", iso.display());
+    let shown = directory.to_str().unwrap();
+    let written = run(&["init", shown, "--media-url", "http://127.0.0.1:8081", "--base", &base]);
+    assert_eq!((written.code, written.err.as_str()), (0, ""));
+    let files = ["dayone.yaml", "api-token", "hosts/fleet.yaml", "hosts/hosts.csv", "README.md", ".gitignore"];
+    let expected: String = files.iter().map(|file| format!("{shown}/{file}\n")).collect();
+    assert_eq!(written.out, expected);
+
+    let token = fs::read_to_string(directory.join("api-token")).unwrap();
+    assert!(token.trim().len() == 64 && token.trim().bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    let mode = fs::metadata(directory.join("api-token")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let settings = directory.join("dayone.yaml");
+    let config = run(&["config", "check", settings.to_str().unwrap()]);
+    // The only warning is that the URL is this machine alone.
+    assert!(
+        config.code == 0 && config.out.contains("loopback") && config.out.ends_with("no errors, 1 warning\n"),
+        "{}",
+        config.out
+    );
+    let check = run(&["check", directory.join("hosts").to_str().unwrap()]);
+    assert_eq!((check.code, check.out.as_str()), (0, "3 hosts: no errors, no warnings\n"), "{}", check.err);
+
+    let mut command = dayone();
+    command.args(["serve", "--config"]).arg(&settings).args([
+        "--api-listen",
+        "127.0.0.1:0",
+        "--media-listen",
+        "127.0.0.1:0",
+    ]);
+    let mut server = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut seen = Vec::new();
+    let started = log.by_ref().inspect(|line| seen.push(line.clone())).any(|line| line.contains("dayone serves"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(started, "{seen:?}");
+    assert!(directory.join("data/key").exists());
+}
+
+#[test]
+fn init_replaces_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("hosts")).unwrap();
+    fs::write(directory.path().join("hosts/hosts.csv"), "mine").unwrap();
+    let refused = ended(dayone().arg("init").current_dir(directory.path()).output().unwrap());
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""));
+    assert!(
+        refused.err.contains("hosts/hosts.csv exists") && refused.err.contains("written nothing"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(fs::read_to_string(directory.path().join("hosts/hosts.csv")).unwrap(), "mine");
+    assert!(!directory.path().join("dayone.yaml").exists());
+    fs::remove_file(directory.path().join("hosts/hosts.csv")).unwrap();
+
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        assert_eq!(ended(dayone().arg("init").current_dir(directory.path()).output().unwrap()).code, 0);
+        tokens.push(fs::read_to_string(directory.path().join("api-token")).unwrap());
+        for file in ["dayone.yaml", "api-token", "hosts/fleet.yaml", "hosts/hosts.csv", "README.md", ".gitignore"] {
+            fs::remove_file(directory.path().join(file)).unwrap();
+        }
+    }
+    assert_ne!(tokens[0], tokens[1]);
+}

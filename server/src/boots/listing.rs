@@ -107,7 +107,9 @@ impl Listing {
             groups.into_iter().zip(known).map(|(group, boot)| Listed { group, boot }).collect();
         boots.sort_by(|one, other| one.order().cmp(&other.order()));
         let mut counts = Counts::default();
-        boots.iter().for_each(|boot| counts.add(boot));
+        for boot in &boots {
+            counts.add(boot);
+        }
         let by_group = Group::ALL.map(|group| boots.iter().filter(|boot| boot.group == group).count());
         Self { boots, by_group, counts }
     }

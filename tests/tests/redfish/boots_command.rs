@@ -86,13 +86,14 @@ async fn hosts_are_watched_at_a_terminal_until_all_have_booted_or_failed() {
     }
     // What the BMC has read of the files of its image is in their bars.
     let has_bars = |screen: &&&Vec<String>| {
-        screen.iter().any(|line| line.starts_with("▸ host-") && line.contains("  kernel █") && line.contains(" %  "))
+        screen.iter().any(|line| line.starts_with("▸ host-") && line.contains("  initrd █") && line.contains(" %  "))
     };
     assert!(live.iter().any(|screen| has_bars(&screen)), "{live:#?}");
     assert!(live.iter().any(|screen| screen[0].starts_with("✕ host-3  ✓✕")), "a host that failed is on top: {live:#?}");
     let end = screens.last().unwrap();
     assert!(end[0].starts_with("host-3: failed: insert: "), "{end:#?}");
-    assert_eq!(end[1..], ["7 of 8 booted, 1 failed", "ended with 1"], "nothing of the view stays: {end:#?}");
+    assert!(end.ends_with(&["7 of 8 booted, 1 failed", "ended with 1"].map(str::to_owned)), "{end:#?}");
+    assert!(!end.iter().any(|line| line.starts_with(['✓', '▸', '✕'])), "nothing of the view stays: {end:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,7 +126,7 @@ async fn without_a_terminal_each_change_is_a_line_also_after_a_restart_of_the_se
         assert!(boots.len() > 1 && boots.iter().all(|boot| boot["host"] == "host-1"), "{boots:#?}");
         let last = boots.last().unwrap();
         assert_eq!((&last["counted_as"], &last["state"]), (&"booted".into(), &"booted".into()), "{last}");
-        assert!(boots.iter().any(|boot| boot["reading"]["files"][0]["percent"].as_u64() > Some(0)), "{boots:#?}");
+        assert!(boots.iter().any(|boot| boot["reading"]["files"][1]["percent"].as_u64() > Some(0)), "{boots:#?}");
     })
     .await;
 }
@@ -142,7 +143,7 @@ async fn boots_are_listed_shown_and_deleted() {
         assert!(String::from_utf8_lossy(&none.stderr).contains("the server has no boot"));
         begin(&server, documents);
         let watched = boots(&server, &["watch"]).output().unwrap();
-        assert_eq!(watched.status.code(), Some(1), "{}", text(&watched));
+        assert_eq!(watched.status.code(), Some(1), "{watched:?}");
         assert!(text(&watched).ends_with("\n2 of 3 booted, 1 failed\n"), "{}", text(&watched));
 
         let table = succeeded(boots(&server, &["list"]));
@@ -163,7 +164,7 @@ async fn boots_are_listed_shown_and_deleted() {
             id,
             "\ninsert         done ",
             "Read from the image",
-            "kernel  █",
+            "initrd  █",
             "127.0.0.1  boot.iso",
         ] {
             assert!(shown.contains(expected), "{expected}\n{shown}");

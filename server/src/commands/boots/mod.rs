@@ -64,7 +64,7 @@ async fn all(api: &Api, parameters: &[(&str, String)]) -> Result<Vec<Value>, Api
 /// Returns the id of the boot with this id, or of the last boot of the host with this name.
 async fn find(api: &Api, named: &str) -> Result<String, Failure> {
     let boots = all(api, &[("host", named.to_owned())]).await?;
-    if let Some(id) = boots.last().and_then(|boot| boot["id"].as_str()) {
+    if let Some(id) = boots.last().and_then(|boot| boot.get("id")?.as_str()) {
         return Ok(id.to_owned());
     }
     match named.parse::<BootId>() {

@@ -1,5 +1,7 @@
 //! `dayone boots show`
 
+use std::fmt::Write as _;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -87,7 +89,7 @@ async fn fetch(api: &Api, named: &str) -> Result<(Value, Value), Failure> {
         read(client.send(client.get(client.path(path)).timeout(MAX_ANSWER)).await?).await
     };
     let boot = get(&["v1", "boots", &id]).await.map_err(missing(named))?;
-    let image = boot["image"].as_str().unwrap_or_default();
+    let image = boot.get("image").and_then(Value::as_str).unwrap_or_default();
     match get(&["v1", "images", image, "reading"]).await {
         Ok(reading) => Ok((boot, reading)),
         Err(ApiError::Missing | ApiError::Refused { .. }) => Ok((boot, Value::Null)),
@@ -128,13 +130,14 @@ fn read_text(reading: &Reading) -> String {
         let (read, size, percent) = (content.read, content.size, content.percent);
         let file = ReadFile { label: format!("{label:<7}"), read, size, percent };
         let amount = format!("{} of {}", bytes(file.read), bytes(file.size));
-        text += &format!("  {}  {amount}  {}\n", file.line(BAR), plain(&content.name));
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "  {}  {amount}  {}", file.line(BAR), plain(&content.name));
     }
     if let Some(last) = &reading.last_read {
         let stalled = reading.stalled_seconds.map(|seconds| format!(", stalled for {}", duration(seconds)));
         let rate = format!("{}/s", bytes(reading.rate));
         let stalled = stalled.unwrap_or_default();
-        text += &format!("  {} sent, {rate}, last read {}{stalled}\n", bytes(reading.sent), plain(last));
+        let _ = writeln!(text, "  {} sent, {rate}, last read {}{stalled}", bytes(reading.sent), plain(last));
     }
     let client = |file: &str, client: &Reader| {
         let requests = (client.gets + client.heads).to_string();

@@ -48,7 +48,7 @@ fn each_host_has_its_steps_and_a_bar_for_each_file() {
         "✓ w10  ✓▸·  called home from 192.0.2.30",
         "1 of 4 booted, 1 failed, 1 running, 1 queued",
     ];
-    assert_eq!(lines(&boots, 106, 24), expected);
+    assert_eq!(lines(&boots, 108, 24), expected);
 }
 
 #[test]

@@ -33,4 +33,5 @@ pub mod server;
 pub mod small_system;
 pub mod state;
 pub mod sushy;
+pub mod terminal;
 pub mod usage;

@@ -131,6 +131,22 @@ impl Progress {
         progress
     }
 
+    /// The kernel, the initrd and the root file system that the host boots, each with a label: its role, or its file name if a
+    /// boot reads several files of the role. Several boot entries can have files of the same role; the host reads those of one
+    /// entry.
+    pub fn boot_files(&self) -> Vec<(String, &FileProgress)> {
+        let mut shown = Vec::new();
+        for role in [BootRole::Kernel, BootRole::Initrd, BootRole::Rootfs] {
+            let files = || self.contents.iter().filter(|file| file.role == Some(role));
+            let begun: Vec<&FileProgress> = files().filter(|file| file.read > 0).collect();
+            let files = if begun.is_empty() { files().take(1).collect() } else { begun };
+            let is_only = files.len() == 1;
+            let label = |file: &FileProgress| if is_only { role.to_string() } else { last_part(&file.name) };
+            shown.extend(files.into_iter().map(|file| (label(file), file)));
+        }
+        shown
+    }
+
     /// How many bytes of the files with this role were read, and how many they have. Counts only files that somebody
     /// reads: not those of other entries of a boot menu.
     fn of(&self, role: BootRole) -> Option<(u64, u64)> {
@@ -167,6 +183,10 @@ impl Progress {
         }
         parts.join(", ")
     }
+}
+
+fn last_part(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn of_file(file: &FileSnapshot, layout: &Layout) -> Vec<FileProgress> {

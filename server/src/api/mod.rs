@@ -35,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::boots::Boots;
+use crate::live::Publisher;
 use crate::metrics::Metrics;
 use crate::store::Store;
 use access::Access;
@@ -56,6 +57,7 @@ pub struct Api {
     pub(crate) stopping: CancellationToken,
     queues: Queues,
     digests: Arc<Semaphore>,
+    followed_boots: Publisher<boots::FollowedBoots>,
 }
 
 impl Api {
@@ -70,7 +72,8 @@ impl Api {
         stopping: CancellationToken,
     ) -> Self {
         let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
-        Self { store, media, media_url, boots, metrics, stopping, queues: Queues::new(), digests }
+        let followed_boots = Publisher::new();
+        Self { store, media, media_url, boots, metrics, stopping, queues: Queues::new(), digests, followed_boots }
     }
 
     /// The router of the plane, for [`media::listen::Listener::serve`].
@@ -84,6 +87,7 @@ impl Api {
         let document = openapi::to_json(&document);
         let router = router
             .route("/v1/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
+            .layer(axum::Extension(access.clone()))
             .route_layer(from_fn_with_state(access, access::check));
         let (open, _) = health::router().split_for_parts();
         router

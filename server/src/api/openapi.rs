@@ -6,6 +6,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder, Schema};
 
+use super::boots::BootChanges;
 use super::problem::ProblemBody;
 use super::{Api, health, protected};
 
@@ -36,7 +37,7 @@ use super::{Api, health, protected};
         (name = "bases", description = "The bases of images"),
         (name = "service", description = "The server itself"),
     ),
-    components(schemas(ProblemBody)),
+    components(schemas(ProblemBody, BootChanges)),
     security(("token" = [])),
     modifiers(&Token),
 )]

@@ -2,6 +2,7 @@
 
 mod bmc;
 mod boot;
+mod boots;
 mod build;
 mod check;
 mod completions;
@@ -30,6 +31,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
+pub use boots::{
+    BootsCommand, BootsListArguments, BootsRemoveArguments, BootsServer, BootsShowArguments, BootsWatchArguments,
+};
 pub use build::{BaseArgument, BuildArguments, DataArguments};
 pub use check::CheckArguments;
 pub use completions::CompletionsArguments;
@@ -92,6 +96,9 @@ pub enum Command {
     Build(Box<BuildArguments>),
     /// Boot hosts from their images, through their BMCs
     Boot(Box<BootArguments>),
+    /// Watch, list, show and delete the boots of a dayone server
+    #[command(subcommand)]
+    Boots(BootsCommand),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

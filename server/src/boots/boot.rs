@@ -67,6 +67,11 @@ impl Boot {
         self.view.borrow().clone()
     }
 
+    /// The number of the last change.
+    pub(super) fn revision(&self) -> u64 {
+        self.view.borrow().revision
+    }
+
     /// The record, as it is on disk.
     pub fn record(&self) -> Arc<BootRecord> {
         Arc::clone(&self.view.borrow().record)

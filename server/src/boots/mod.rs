@@ -12,7 +12,9 @@ mod encryption;
 mod engine;
 mod error;
 mod evidence;
+mod group;
 mod id;
+mod listing;
 mod machine;
 mod metrics;
 mod permits;
@@ -22,6 +24,7 @@ mod records;
 mod service;
 mod shared;
 mod step;
+mod summary;
 mod time;
 
 pub use addresses::static_addresses;
@@ -30,7 +33,9 @@ pub use credentials::{CredentialsName, CredentialsSource, GivenCredentials, NoCr
 pub use encryption::EncryptionError;
 pub use error::{CreateError, DeleteError};
 pub use evidence::{Evidence, NotEvidence};
+pub use group::{Counted, Group};
 pub use id::{BootId, NotABootId};
+pub use listing::{Counts, KnownBoot, Listed, Listing};
 pub use metrics::BootMetrics;
 pub use record::{BootOptions, BootRecord, BootState, EjectWhen, NewBoot, Remark};
 pub use service::{Boots, Deleted};

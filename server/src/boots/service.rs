@@ -16,6 +16,7 @@ use super::encryption::Cipher;
 use super::engine;
 use super::error::{CreateError, DeleteError};
 use super::id::BootId;
+use super::listing::Listing;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
@@ -71,6 +72,7 @@ impl Boots {
             boot_permits: Permits::new(at_once),
             eject_permits: Permits::new(at_once),
             boots: Mutex::default(),
+            listing: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
         }));
         for record in found {
@@ -94,6 +96,14 @@ impl Boots {
     /// All boots, in the order of their requests.
     pub fn all(&self) -> Vec<Arc<Boot>> {
         self.0.boots().values().cloned().collect()
+    }
+
+    /// All boots in the order in which people look at them. What has not changed since the last call is not computed again.
+    pub fn listing(&self) -> Arc<Listing> {
+        let mut last = self.0.listing.lock();
+        let listing = Listing::updated(&last, &self.all());
+        *last = Arc::clone(&listing);
+        listing
     }
 
     /// The boot with this id.

@@ -15,6 +15,7 @@ use super::boot::Boot;
 use super::credentials::CredentialsStore;
 use super::error::CreateError;
 use super::id::BootId;
+use super::listing::Listing;
 use super::metrics::BootMetrics;
 use super::permits::Permits;
 use super::record::{BootRecord, BootState, NewBoot};
@@ -67,6 +68,8 @@ pub(super) struct Shared {
     /// Permits of boots that eject: these do not wait for running boots.
     pub(super) eject_permits: Permits,
     pub(super) boots: Mutex<BTreeMap<BootId, Arc<Boot>>>,
+    /// The last listing. Taken before `boots`.
+    pub(super) listing: Mutex<Arc<Listing>>,
     /// Held while boots begin, so that two requests do not begin two boots with the same BMC.
     pub(super) beginning: tokio::sync::Mutex<()>,
 }

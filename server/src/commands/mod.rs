@@ -3,6 +3,8 @@
 mod base;
 mod bmc;
 mod boot;
+mod boot_api;
+mod boots;
 mod build;
 mod check;
 mod client;
@@ -13,6 +15,7 @@ mod convert;
 mod customisation;
 mod doctor;
 mod documents;
+mod events;
 mod explain;
 mod failure;
 mod files;
@@ -47,6 +50,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Config(ConfigCommand::Check(arguments)) => return config::check(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Boot(arguments) => boot::run(&arguments),
+        Command::Boots(command) => boots::run(&command),
         Command::Build(arguments) => build::run(&arguments),
         Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),

@@ -9,11 +9,11 @@ use axum::response::Response;
 use imagelib::base::Format;
 
 use super::shell::{Shell, html};
-use super::units::bytes;
 use crate::api::bases::{AvailableBase, BaseBody, UnavailableBase, body};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
 use crate::findings::FindingBody;
+use crate::units::bytes;
 
 #[derive(Template)]
 #[template(path = "bases.html")]

@@ -1,36 +1,23 @@
 //! All boots at a glance: how many are in which state, and a row for each, with those first that need to be watched.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
 use askama::Template;
 use askama::filters::HtmlSafe;
 
 use super::filter::{Filter, Page};
-use super::group::Group;
-use super::row::{Row, name};
-use crate::api::Api;
-use crate::boots::{BootId, BootState, Step, StepState, View};
-use crate::natural_order::natural_key;
+use crate::boots::{Counts, Group, Listed, Listing};
 
 /// All boots at a glance.
-pub(super) struct Board {
+pub(super) struct Board<'a> {
     pub(super) headline: Headline,
     pub(super) groups: Groups,
-    pub(super) rows: Page<Row>,
+    pub(super) rows: Page<&'a Listed>,
 }
 
 /// How many hosts are in which state, by the last boot of each host.
-#[derive(Debug, Default, PartialEq, Eq, Template)]
+#[derive(Debug, Template)]
 #[template(path = "headline.html")]
 pub(super) struct Headline {
-    /// How many hosts there are, without those whose boot was deleted.
-    total: usize,
-    booted: usize,
-    failed: usize,
-    running: usize,
-    queued: usize,
-    unknown: usize,
+    counts: Counts,
 }
 
 /// Links to the groups that have boots.
@@ -50,75 +37,36 @@ struct GroupLink {
 
 impl HtmlSafe for Headline {}
 
-impl Headline {
-    fn of(boots: &[(Group, View)]) -> Self {
-        let mut headline = Self::default();
-        for (group, view) in boots {
-            let booted = view.record.step(Step::Booted).is_some_and(|step| step.state == StepState::Done);
-            let count = match group {
-                Group::Earlier => continue,
-                _ if booted => &mut headline.booted,
-                Group::Running if view.record.state == BootState::Ejecting => continue,
-                Group::Ejected => continue,
-                Group::Running => &mut headline.running,
-                Group::Failed => &mut headline.failed,
-                Group::Unknown => &mut headline.unknown,
-                Group::Queued => &mut headline.queued,
-                Group::Booted => &mut headline.booted,
-            };
-            *count += 1;
-            headline.total += 1;
-        }
-        headline
-    }
-}
-
 impl HtmlSafe for Groups {}
 
-/// All boots with their groups, in the order in which they are shown.
-fn grouped(api: &Api) -> Vec<(Group, View)> {
-    let views: Vec<View> = api.boots.all().iter().map(|boot| boot.view()).collect();
-    // Later ids replace earlier ones.
-    let latest: BTreeMap<String, BootId> =
-        views.iter().map(|view| (view.record.bmc.address.to_string(), view.record.id)).collect();
-    let group = |view: &View| {
-        let is_latest = latest.get(&view.record.bmc.address.to_string()) == Some(&view.record.id);
-        if is_latest || !view.record.is_ended() { Group::of(&view.record) } else { Group::Earlier }
-    };
-    let mut boots: Vec<(Group, View)> = views.into_iter().map(|view| (group(&view), view)).collect();
-    boots.sort_by_cached_key(|(group, view)| (*group, natural_key(&name(&view.record)), Reverse(view.record.id)));
-    boots
-}
-
-impl Board {
-    /// Takes a snapshot of what a filter selects. Waits for the disk: the first time, this reads directories of images.
-    pub(super) fn of(api: &Api, filter: &Filter) -> Self {
-        let boots = grouped(api);
-        let headline = Headline::of(&boots);
-        let groups = groups(&boots, filter);
-        let chosen = filter.group.as_deref().and_then(|name| Group::ALL.iter().find(|(_, known)| *known == name));
+impl<'a> Board<'a> {
+    /// What a filter selects of a listing.
+    pub(super) fn of(listing: &'a Listing, filter: &Filter) -> Self {
+        let chosen = filter.group.as_deref().and_then(|name| Group::ALL.into_iter().find(|group| group.name() == name));
         let search = filter.search.to_lowercase();
-        let found = boots.into_iter().filter(|(group, view)| {
-            chosen.is_none_or(|(chosen, _)| chosen == group)
-                && (search.is_empty() || name(&view.record).to_lowercase().contains(&search))
+        let found = listing.boots().iter().filter(|listed| {
+            chosen.is_none_or(|chosen| chosen == listed.group) && (search.is_empty() || listed.boot.is_called(&search))
         });
-        let page = filter.select(found.collect());
-        Self { headline, groups, rows: page.map(|(group, view)| Row::new(api, &view, group)) }
+        Self {
+            headline: Headline { counts: listing.counts },
+            groups: groups(listing, filter),
+            rows: filter.select(found.collect()),
+        }
     }
 }
 
-fn groups(boots: &[(Group, View)], filter: &Filter) -> Groups {
+fn groups(listing: &Listing, filter: &Filter) -> Groups {
     let link = |label, count, group: Option<&str>| GroupLink {
         label,
         count,
         href: format!("?{}", Filter { group: group.map(str::to_owned), ..filter.clone() }.query(1)),
         is_current: filter.group.as_deref() == group,
     };
-    let mut links = vec![link("all", boots.len(), None)];
-    for (group, label) in Group::ALL {
-        let count = boots.iter().filter(|(other, _)| *other == group).count();
+    let mut links = vec![link("all", listing.boots().len(), None)];
+    for group in Group::ALL {
+        let count = listing.count(group);
         if count > 0 {
-            links.push(link(label, count, Some(label)));
+            links.push(link(group.name(), count, Some(group.name())));
         }
     }
     Groups { links }

@@ -8,14 +8,15 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::parts::Parts;
+use super::piece::single;
 use super::reading::ReadView;
-use super::row::{name, name_of, reason, sign, tone};
+use super::row::{sign, tone};
 use super::shell::{Shell, html, missing};
 use super::units::Moment;
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
 use crate::boots::{Remark, StepRecord, View};
+use crate::live::Content;
 
 #[derive(Template)]
 #[template(path = "boot.html")]
@@ -72,10 +73,8 @@ pub(super) async fn boot(
 }
 
 /// The parts that change while the view is open.
-pub(super) fn parts(api: &Api, id: &str) -> Option<Parts> {
-    let mut parts = Parts::default();
-    parts.add("boot", &BootDetails::find(api, id)?);
-    Some(parts)
+pub(super) fn content(api: &Api, id: &str) -> Option<Content> {
+    Some(single("boot", &BootDetails::find(api, id)?))
 }
 
 impl BootDetails {
@@ -91,10 +90,10 @@ impl BootDetails {
         let join = |texts: Vec<String>| texts.join(", ");
         Self {
             id: record.id.to_string(),
-            name: name(record),
+            name: record.name(),
             state: record.state.to_string(),
             tone: tone(record.state),
-            reason: reason(view),
+            reason: view.reason(),
             bmc: record.bmc.address.to_string(),
             credentials: record.bmc.credentials.to_string(),
             image: record.image.to_string(),
@@ -112,7 +111,7 @@ impl BootDetails {
 fn step(record: &StepRecord) -> StepDetails {
     let took = record.started.zip(record.ended).map(|(started, ended)| started.until(ended).as_secs_f64());
     StepDetails {
-        name: name_of(record.step),
+        name: record.step.in_words(),
         state: record.state.to_string(),
         sign: sign(record.state),
         started: record.started.map(Moment::from),

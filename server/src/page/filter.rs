@@ -8,7 +8,7 @@ use url::form_urlencoded;
 pub(super) const PAGE: usize = 50;
 
 /// What the query of a view selects. A query that is wrong selects what can be read of it: people edit addresses by hand.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Filter {
     /// The name of a group of boots: `failed`.
     pub(super) group: Option<String>,

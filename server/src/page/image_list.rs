@@ -10,10 +10,11 @@ use axum::response::Response;
 
 use super::filter::{Filter, Page, Pager};
 use super::shell::{Shell, html};
-use super::units::{Moment, bytes};
+use super::units::Moment;
 use crate::api::images::show::{SummaryBody, summary};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
+use crate::units::bytes;
 
 #[derive(Template)]
 #[template(path = "images.html")]

@@ -11,14 +11,16 @@ use imagelib::image::{Change, EmbeddedFile};
 use vocabulary::report::Report;
 
 use super::image_list::name;
-use super::parts::Parts;
+use super::piece::single;
 use super::reading::ReadView;
 use super::shell::{Shell, html, missing};
-use super::units::{Moment, bytes};
+use super::units::Moment;
 use crate::api::images::show::{self, ImageBody};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
+use crate::live::Content;
 use crate::store::StoredImage;
+use crate::units::bytes;
 
 /// How many files and changes the view shows. The API has all.
 const MOST: usize = 200;
@@ -88,10 +90,8 @@ pub(super) async fn image(
 }
 
 /// The parts that change while the view is open.
-pub(super) fn parts(api: &Api, id: &str) -> Option<Parts> {
-    let mut parts = Parts::default();
-    parts.add("reading", &Reading { read: ReadView::of(&*find(api, id)?) });
-    Some(parts)
+pub(super) fn content(api: &Api, id: &str) -> Option<Content> {
+    Some(single("reading", &Reading { read: ReadView::of(&*find(api, id)?) }))
 }
 
 fn find(api: &Api, id: &str) -> Option<Arc<StoredImage>> {

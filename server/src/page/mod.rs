@@ -9,17 +9,17 @@ mod board;
 mod boot_page;
 mod credential_form;
 mod filter;
-mod group;
 mod headers;
 mod image_list;
 mod image_page;
 mod live;
 mod overview;
-mod parts;
+mod piece;
 mod reading;
 mod row;
 mod session;
 mod shell;
+mod subject;
 mod units;
 mod visitor;
 
@@ -31,6 +31,7 @@ use axum::routing::{get, post};
 
 use crate::api::Api;
 use crate::api::access::Access;
+use crate::live::Publisher;
 
 /// The routes of the page, for [`Api::into_router`].
 pub(crate) fn router(access: Access) -> Router<Arc<Api>> {
@@ -44,7 +45,7 @@ pub(crate) fn router(access: Access) -> Router<Arc<Api>> {
     let live = Router::new()
         .route("/live", get(live::live))
         .route_layer(from_fn_with_state(access.clone(), visitor::admit_script))
-        .layer(axum::Extension(live::Streams::new()))
+        .layer(axum::Extension(Publisher::<subject::Followed>::new()))
         .layer(axum::Extension(access.clone()));
     let session = Router::new()
         .route("/login", post(session::log_in))

@@ -9,11 +9,13 @@ use axum::response::Response;
 
 use super::board::{Board, Groups, Headline};
 use super::filter::{Filter, Page, Pager};
-use super::parts::{Parts, rendered};
+use super::piece::piece;
 use super::row::Row;
 use super::shell::{Shell, html};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
+use crate::boots::{Listed, Listing};
+use crate::live::{Content, Piece};
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -39,7 +41,9 @@ pub(super) async fn overview(
 ) -> Result<Response, Problem> {
     blocking(move || {
         let filter = Filter::of(query.as_deref());
-        let Board { headline, groups, rows } = Board::of(&api, &filter);
+        let listing = api.boots.listing();
+        let Board { headline, groups, rows } = Board::of(&listing, &filter);
+        let rows = rows.map(|listed| Row::new(&api, listed));
         let view = Overview {
             shell: &shell,
             current: "boots",
@@ -66,12 +70,16 @@ fn bases(api: &Api) -> Vec<(String, String)> {
 }
 
 /// The parts that change while the view is open.
-pub(super) fn parts(api: &Api, filter: &Filter) -> Parts {
-    let Board { headline, groups, rows } = Board::of(api, filter);
-    let mut parts = Parts::default();
-    parts.add("headline", &headline);
-    parts.add("groups", &groups);
-    parts.add("pager", &rows.pager());
-    parts.rows = Some(rows.entries.iter().map(|row| (format!("boot-{}", row.id), rendered(row))).collect());
-    parts
+pub(super) fn content(listing: &Listing, filter: &Filter, row: impl FnMut(&Listed) -> Piece) -> Content {
+    let Board { headline, groups, rows } = Board::of(listing, filter);
+    Content {
+        elements: vec![piece("headline", &headline), piece("groups", &groups), piece("pager", &rows.pager())],
+        rows: Some(rows.entries.into_iter().map(row).collect()),
+    }
+}
+
+/// The row of a boot. Waits for the disk: the first time, this reads directories of the image.
+pub(super) fn row(api: &Api, listed: &Listed) -> Piece {
+    let row = Row::new(api, listed);
+    piece(&format!("boot-{}", row.id), &row)
 }

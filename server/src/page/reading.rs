@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use imagelib::layout::BootRole;
 use media::reading::{FileProgress, FileSnapshot, Progress, ReadingSnapshot};
 
-use super::units::{Moment, bytes, count, duration};
+use super::units::Moment;
 use crate::store::StoredImage;
+use crate::units::{bytes, count, duration};
 
 /// The width of the strip, in units of its own. Finer ranges would not be visible.
 const WIDTH: u64 = 400;
@@ -90,28 +90,16 @@ impl ReadView {
     }
 }
 
-/// Several boot entries can have files of the same role. The host reads those of one entry.
 fn bars(progress: &Progress) -> Vec<Bar> {
-    let mut bars = Vec::new();
-    for role in [BootRole::Kernel, BootRole::Initrd, BootRole::Rootfs] {
-        let files: Vec<&FileProgress> = progress.contents.iter().filter(|file| file.role == Some(role)).collect();
-        let begun: Vec<&FileProgress> = files.iter().copied().filter(|file| file.read > 0).collect();
-        let shown = if begun.is_empty() { files.into_iter().take(1).collect() } else { begun };
-        let is_only = shown.len() == 1;
-        bars.extend(shown.into_iter().map(|file| Bar {
-            label: if is_only { role.to_string() } else { last_part(&file.name) },
-            name: file.name.clone(),
-            percent: file.percent,
-            read: bytes(file.read),
-            size: bytes(file.size),
-            reading: file.reading,
-        }));
-    }
-    bars
-}
-
-fn last_part(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or_default().to_owned()
+    let bar = |(label, file): (String, &FileProgress)| Bar {
+        label,
+        name: file.name.clone(),
+        percent: file.percent,
+        read: bytes(file.read),
+        size: bytes(file.size),
+        reading: file.reading,
+    };
+    progress.boot_files().into_iter().map(bar).collect()
 }
 
 fn strip(snapshot: &ReadingSnapshot) -> Option<Strip> {

@@ -3,11 +3,10 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::group::Group;
 use super::reading::ReadView;
 use super::units::Moment;
 use crate::api::Api;
-use crate::boots::{BootRecord, BootState, Step, StepRecord, StepState, View};
+use crate::boots::{BootState, Listed, StepRecord, StepState};
 
 /// A boot as one row.
 #[derive(Debug, Template)]
@@ -42,9 +41,9 @@ impl HtmlSafe for Row {}
 
 impl Row {
     /// Makes the row. Waits for the disk: the first time, this reads directories of the image.
-    pub(super) fn new(api: &Api, view: &View, group: Group) -> Self {
-        let record = &view.record;
-        let watched = matches!(group, Group::Running | Group::Failed | Group::Unknown);
+    pub(super) fn new(api: &Api, listed: &Listed) -> Self {
+        let record = &listed.boot.view.record;
+        let watched = listed.group.is_watched();
         let image = watched.then(|| api.store.image(&record.image)).flatten();
         let read = image.map(|image| ReadView::of(&image));
         // The bars show that already.
@@ -52,21 +51,16 @@ impl Row {
             |reason: &String| read.as_ref().is_some_and(|read| read.summary == *reason && !read.bars.is_empty());
         Self {
             id: record.id.to_string(),
-            name: name(record),
+            name: listed.boot.name.clone(),
             state: record.state.to_string(),
             tone: tone(record.state),
-            reason: Some(reason(view)).filter(|reason| !repeats(reason)).unwrap_or_default(),
+            reason: Some(listed.boot.view.reason()).filter(|reason| !repeats(reason)).unwrap_or_default(),
             steps: record.steps().iter().map(mark).collect(),
             read,
             quiet: !watched,
             created: record.created.into(),
         }
     }
-}
-
-/// The host's name, or the address of its BMC.
-pub(super) fn name(record: &BootRecord) -> String {
-    record.host.clone().unwrap_or_else(|| record.bmc.address.to_string())
 }
 
 /// The class of the colours of a state.
@@ -80,34 +74,8 @@ pub(super) fn tone(state: BootState) -> &'static str {
     }
 }
 
-/// Why a boot is in its state, or what it is doing.
-pub(super) fn reason(view: &View) -> String {
-    let record = &view.record;
-    let failed = record.steps().iter().find(|step| step.state == StepState::Failed);
-    if let Some((step, error)) = failed.and_then(|step| Some((step, step.error.as_ref()?))) {
-        return format!("{}: {error}", name_of(step.step));
-    }
-    if let Some(progress) = &view.progress {
-        return progress.clone();
-    }
-    let running = record.steps().iter().find(|step| step.state == StepState::Running);
-    if let Some(step) = running {
-        return name_of(step.step);
-    }
-    if record.state == BootState::Queued {
-        return "waits for other boots to end".to_owned();
-    }
-    let relevant = if record.state == BootState::Ejected { Step::Ejected } else { Step::Booted };
-    record.step(relevant).and_then(|step| step.detail.clone()).unwrap_or_default()
-}
-
-/// The name of a step in words: `boot override`.
-pub(super) fn name_of(step: Step) -> String {
-    step.to_string().replace('-', " ")
-}
-
 fn mark(step: &StepRecord) -> StepMark {
-    StepMark { name: name_of(step.step), state: step.state.to_string(), sign: sign(step.state) }
+    StepMark { name: step.step.in_words(), state: step.state.to_string(), sign: sign(step.state) }
 }
 
 /// A sign for the state of a step.

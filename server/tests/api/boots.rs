@@ -328,3 +328,39 @@ async fn a_request_refused_halfway_leaves_no_image() {
     Answer::of(dayone.post("/v1/boots?base=coreos", fleet)).await.problem("image-conflict");
     assert!(ours.exists());
 }
+
+/// The next event of all boots.
+async fn changes(stream: &mut reqwest::Response) -> Value {
+    let mut text = String::new();
+    loop {
+        let chunk = tokio::time::timeout(Duration::from_secs(20), stream.chunk()).await.unwrap().unwrap().unwrap();
+        text.push_str(&String::from_utf8_lossy(&chunk));
+        if let Some((event, data)) = text.split_once("\ndata: ").filter(|_| text.ends_with("\n\n")) {
+            assert_eq!(event.rsplit('\n').next(), Some("event: boots"));
+            return serde_json::from_str(data.trim_end()).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_boots_are_followed_by_what_changes() {
+    let (one, two) = (Silent::new(), Silent::new());
+    let dayone = start(Place::new(), BootSettings { at_once: 1, ..BootSettings::default() }).await;
+    let mut stream = dayone.get("/v1/boots/events").send().await.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert_eq!(changes(&mut stream).await, json!({"boots": [], "ids": []}));
+    let boots = begin(&dayone, &(host("worker-0", &one.url()) + &host("worker-1", &two.url()))).await;
+    let begun = changes(&mut stream).await;
+    assert_eq!(begun["ids"], json!([boots[0]["id"], boots[1]["id"]]), "{begun}");
+    assert_eq!(begun["boots"][1]["counted_as"], "queued", "{begun}");
+    assert!(!begun.to_string().contains("hunter2"), "{begun}");
+
+    let mut of_host = dayone.get("/v1/boots/events?host=worker-1").send().await.unwrap();
+    let first = changes(&mut of_host).await;
+    assert_eq!((&first["boots"][0]["host"], &first["ids"]), (&json!("worker-1"), &json!([boots[1]["id"]])), "{first}");
+    assert_eq!(delete(&dayone, &boots[1], "?forget=true").await, 204);
+    assert_eq!(changes(&mut of_host).await, json!({"boots": [], "ids": []}));
+    Answer::of(dayone.get("/v1/boots/events?hots=worker-1")).await.problem("wrong-parameter");
+    dayone.server.stop().await;
+    while of_host.chunk().await.is_ok_and(|chunk| chunk.is_some()) {}
+}

@@ -115,6 +115,10 @@ fn the_page_names_every_option() {
     let commands = [
         "bmc probe",
         "boot",
+        "boots list",
+        "boots rm",
+        "boots show",
+        "boots watch",
         "build",
         "check",
         "config check",

@@ -2,55 +2,20 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use acceptance::bases::coreos_iso;
 use acceptance::bmc::{Failure, Fault, Machine, Vendor};
 use acceptance::fleet::Fleet;
-use acceptance::peers::run;
 use acceptance::server::{dayone, free_address};
+use acceptance::terminal::Terminal;
 
 const HOSTS: usize = 40;
 const COLUMNS: usize = 90;
 const LINES: usize = 24;
 /// Hosts whose BMCs take no image.
 const BROKEN: [usize; 3] = [3, 12, 38];
-
-/// A terminal with a shell's command in it, which is gone with this.
-struct Terminal<'a>(&'a Path);
-
-impl<'a> Terminal<'a> {
-    fn start(directory: &'a Path, command: &str) -> Self {
-        let terminal = Self(directory);
-        // Once the command has ended the screen stays to be read.
-        let command = format!("{command}; echo \"ended with $?\"; sleep 600");
-        let size = [COLUMNS.to_string(), LINES.to_string()];
-        run(&mut terminal.tmux(&["new-session", "-d", "-x", &size[0], "-y", &size[1], &command]));
-        terminal
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> Command {
-        let mut tmux = Command::new("tmux");
-        tmux.args(["-f", "/dev/null", "-S"]).arg(self.0.join("tmux")).args(arguments).env("TERM", "xterm");
-        tmux.env("LC_ALL", "C.UTF-8");
-        tmux
-    }
-
-    /// What is on it, or has gone off its top.
-    fn text(&self, arguments: &[&str]) -> Vec<String> {
-        let output = self.tmux(&[&["capture-pane", "-p"], arguments].concat()).output().expect("tmux");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        let _ = self.tmux(&["kill-server"]).status();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forty_hosts_fit_a_terminal_and_those_that_failed_stay_in_sight() {
@@ -104,7 +69,7 @@ async fn forty_hosts_fit_a_terminal_and_those_that_failed_stay_in_sight() {
 
 /// The screens until the command has ended, and at the end all that was ever written and not overwritten.
 fn watch(directory: &Path, command: &str) -> (Vec<Vec<String>>, Vec<String>) {
-    let terminal = Terminal::start(directory, command);
+    let terminal = Terminal::start(directory, command, COLUMNS, LINES);
     let deadline = Instant::now() + Duration::from_secs(180);
     let mut screens = Vec::new();
     loop {

@@ -10,6 +10,7 @@ mod boot_hosts;
 mod boot_signs;
 mod boot_view;
 mod boots;
+mod boots_command;
 mod client;
 mod doctor;
 mod faults;

@@ -8,6 +8,7 @@ mod data_directory;
 mod fair_turns;
 mod hung_file_system;
 mod media_log;
+mod page_load;
 mod range_clients;
 mod ranges;
 mod reading;

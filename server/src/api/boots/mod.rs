@@ -2,13 +2,16 @@
 
 mod create;
 mod events;
+mod follow;
 mod manage;
 mod order;
+mod overview;
 mod prepare;
 mod show;
 
 use std::sync::Arc;
 
+pub(super) use follow::{BootChanges, FollowedBoots};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -22,6 +25,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(manage::list, create::create))
         .routes(routes!(manage::single, manage::delete))
         .routes(routes!(events::events))
+        .routes(routes!(follow::follow))
 }
 
 /// Finds the boot with the id in a path.

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::api::{Boot, Step};
 use super::remarks::Remarks;
 use super::summary;
 use super::view::View;
 use crate::arguments::OutputFormat;
+use crate::commands::boot_api::{Boot, Step};
 use crate::commands::client::Finding;
 use crate::commands::failure::Failure;
 use crate::commands::terminal::{self, ERROR, WARNING, plain};

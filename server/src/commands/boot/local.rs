@@ -7,9 +7,9 @@ use std::path::Path;
 use tempfile::TempDir;
 use url::Url;
 
-use super::api::Api;
 use crate::arguments::{BootArguments, Settings};
 use crate::commands::bmc;
+use crate::commands::boot_api::Api;
 use crate::commands::client::Client;
 use crate::commands::failure::Failure;
 use crate::error_chain::chain;

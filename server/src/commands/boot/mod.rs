@@ -1,14 +1,12 @@
 //! `dayone boot`: boots hosts from their images, through their BMCs. A server in this process or a running dayone server does
 //! it. Both ways use the API, so there is only one implementation.
 
-mod api;
 mod display;
-mod events;
 mod local;
 mod order;
 mod remarks;
 mod remote;
-mod summary;
+pub(super) mod summary;
 mod view;
 
 use std::time::Duration;
@@ -16,10 +14,10 @@ use std::time::Duration;
 use futures_util::future::{join_all, try_join_all};
 use url::Url;
 
-use self::api::{Api, Begun, Boot};
 use self::display::Display;
 use self::local::Local;
 use self::order::Order;
+use super::boot_api::{Api, Begun, Boot};
 use super::client::ApiError;
 use super::failure::{Failure, block_on};
 use super::signals::Signals;

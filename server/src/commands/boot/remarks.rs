@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::api::Boot;
+use crate::commands::boot_api::Boot;
 use crate::commands::terminal::plain;
 use crate::natural_order::natural_key;
 

@@ -2,8 +2,8 @@
 
 use url::Url;
 
-use super::api::{Api, Boot};
 use crate::arguments::BootArguments;
+use crate::commands::boot_api::{Api, Boot};
 use crate::commands::client::Client;
 use crate::commands::failure::Failure;
 use crate::commands::terminal::plain;

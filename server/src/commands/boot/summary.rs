@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::api::{Boot, Step};
+use crate::commands::boot_api::{Boot, Step};
 
 /// The states, in the order of the total.
 const STATES: [&str; 7] = ["booted", "failed", "unknown", "running", "ejecting", "ejected", "queued"];
 
 /// Describes the current state of a boot.
-pub(super) fn now(boot: &Boot) -> String {
+pub(in crate::commands) fn now(boot: &Boot) -> String {
     if let Some(last) = boot.steps.iter().find(|step| matches!(step.state.as_str(), "failed" | "unknown")) {
         return step(last);
     }
@@ -22,7 +22,7 @@ pub(super) fn now(boot: &Boot) -> String {
 }
 
 /// Describes the state and the result of a step.
-pub(super) fn step(step: &Step) -> String {
+pub(in crate::commands) fn step(step: &Step) -> String {
     let mut text = format!("{} {}", step.name, step.state);
     if let Some(seconds) = step.seconds.filter(|seconds| *seconds >= 0.1) {
         // Writing to a String does not fail.
@@ -35,7 +35,7 @@ pub(super) fn step(step: &Step) -> String {
 }
 
 /// Counts the hosts in each state.
-pub(super) fn total<'a>(states: impl Iterator<Item = &'a str>) -> String {
+pub(in crate::commands) fn total<'a>(states: impl Iterator<Item = &'a str>) -> String {
     let states: Vec<&str> = states.collect();
     let counts = STATES.iter().filter_map(|state| {
         let count = states.iter().filter(|one| *one == state).count();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use console::{measure_text_width, truncate_str};
 
-use super::api::Boot;
 use super::summary;
+use crate::commands::boot_api::Boot;
 use crate::commands::terminal::{ERROR, WARNING, plain};
 use crate::natural_order::{Part, natural_key};
 

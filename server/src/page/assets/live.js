@@ -38,13 +38,19 @@
     if (old && wanted) morph(old, wanted);
   };
 
-  const arrange = (rows) => {
-    const wanted = new Set(rows.map(([id]) => id));
+  // `rows` are those that are new or have changed; `order` has the ids of all, if a row came, went or moved.
+  const arrange = (rows, order) => {
+    const items = new Map([...list.children].map((item) => [item.id, item]));
+    for (const [id, html] of rows) {
+      const item = items.get(id);
+      if (item) morph(item, parsed(html));
+      else items.set(id, parsed(html));
+    }
+    if (!order) return;
+    const wanted = new Set(order);
     for (const item of [...list.children]) if (!wanted.has(item.id)) item.remove();
-    rows.forEach(([id, html], at) => {
-      let item = document.getElementById(id);
-      if (item && html) morph(item, parsed(html));
-      item ??= html ? parsed(html) : null;
+    order.forEach((id, at) => {
+      const item = items.get(id);
       // A node that stays in its place keeps the focus.
       if (item && list.children[at] !== item) list.insertBefore(item, list.children[at] ?? null);
     });
@@ -73,9 +79,9 @@
     const events = new EventSource(view.dataset.live);
     events.addEventListener("open", () => tell("live", "live"));
     events.addEventListener("change", ({ data }) => {
-      const { elements, rows } = JSON.parse(data);
+      const { elements, rows, order } = JSON.parse(data);
       elements.forEach(([id, html]) => update(id, html));
-      if (rows && list) arrange(rows);
+      if (rows && list) arrange(rows, order);
       announce();
     });
     events.addEventListener("error", () => {

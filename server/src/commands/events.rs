@@ -1,7 +1,7 @@
 //! Server-sent events (WHATWG HTML, §9.2) as dayone sends them: each has an id and one line of data.
 
-/// The longest line that the parser keeps. A boot is a few KiB.
-const LONGEST: usize = 1 << 20;
+/// The longest line that the parser keeps. A boot is a few KiB, and the first event of all boots has thousands of them.
+const LONGEST: usize = 32 << 20;
 
 /// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

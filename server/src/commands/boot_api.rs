@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::{Response, StatusCode};
-use serde::Deserialize;
+use reqwest::{RequestBuilder, Response, StatusCode};
+use serde::{Deserialize, Serialize};
 
+use super::client::{ApiError, Client, Finding, read};
 use super::events::{Event, Events};
-use super::order::Order;
-use crate::commands::client::{ApiError, Client, Finding, read};
 
 /// How long the server may send nothing. It sends a comment every 15 s if there are no events.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
@@ -21,6 +20,12 @@ pub(super) struct Boot {
     pub(super) host: Option<String>,
     pub(super) state: String,
     pub(super) ended: bool,
+    #[serde(default)]
+    pub(super) inserted: bool,
+    #[serde(default)]
+    pub(super) created: String,
+    #[serde(default)]
+    pub(super) image: String,
     pub(super) bmc: Bmc,
     pub(super) progress: Option<String>,
     pub(super) steps: Vec<Step>,
@@ -37,6 +42,8 @@ pub(super) struct Step {
     #[serde(rename = "step")]
     pub(super) name: String,
     pub(super) state: String,
+    #[serde(default)]
+    pub(super) started: Option<String>,
     pub(super) seconds: Option<f64>,
     pub(super) error: Option<String>,
     pub(super) detail: Option<String>,
@@ -90,7 +97,7 @@ pub(super) struct Api(pub(super) Client);
 
 impl Api {
     /// Requests boots.
-    pub(super) async fn begin(&self, order: &Order) -> Result<Begun, ApiError> {
+    pub(super) async fn begin(&self, order: &impl Serialize) -> Result<Begun, ApiError> {
         let body = serde_json::to_vec(order).map_err(|error| ApiError::Unreachable(error.to_string()))?;
         let request = self.0.post(self.0.path(&["v1", "boots"])).header("content-type", "application/json");
         let answer = self.0.send(request.body(body).timeout(MAX_BUILD)).await?;
@@ -110,10 +117,24 @@ impl Api {
     /// Follows a boot after its revision `seen`. Returns none if that was the last one.
     pub(super) async fn follow(&self, id: &str, seen: &str) -> Result<Option<Following>, ApiError> {
         let request = self.0.get(self.0.path(&["v1", "boots", id, "events"])).header("last-event-id", seen);
-        let sent = tokio::time::timeout(MAX_SILENCE, self.0.send(request)).await;
-        let answer = sent.map_err(|_| ApiError::Unreachable("the server does not answer in time".to_owned()))??;
+        let answer = self.events(request).await?;
         let ended = answer.status() == StatusCode::NO_CONTENT;
         Ok((!ended).then(|| Following { answer, events: Events::default() }))
+    }
+
+    /// Follows all boots, or those of a host.
+    pub(super) async fn follow_all(&self, host: Option<&str>) -> Result<Following, ApiError> {
+        let mut path = self.0.path(&["v1", "boots", "events"]);
+        if let Some(host) = host {
+            path.query_pairs_mut().append_pair("host", host);
+        }
+        let answer = self.events(self.0.get(path)).await?;
+        Ok(Following { answer, events: Events::default() })
+    }
+
+    async fn events(&self, request: RequestBuilder) -> Result<Response, ApiError> {
+        let sent = tokio::time::timeout(MAX_SILENCE, self.0.send(request)).await;
+        sent.map_err(|_| ApiError::Unreachable("the server does not answer in time".to_owned()))?
     }
 }
 

@@ -1,0 +1,86 @@
+//! One client that follows a subject.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::update::Update;
+
+/// How often to check, without an event, whether the client is still admitted.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// After this time without an event the server sends a comment. It keeps proxies from closing the connection, and shows the server
+/// that a client has gone: the end of what a client sends does not mean that it does not read any more.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// The newest update of a subject; none before the first.
+pub(super) type Newest = Option<Arc<Update>>;
+
+/// A client that follows a subject.
+pub(super) struct Follower {
+    newest: watch::Receiver<Newest>,
+    /// The event of an update for those who have seen a version.
+    event: fn(&Update, u64) -> Bytes,
+    /// The version that the client has.
+    seen: u64,
+    last_sent: Instant,
+    is_admitted: Box<dyn Fn() -> bool + Send>,
+    stopping: CancellationToken,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Follower {
+    pub(super) fn new(
+        newest: watch::Receiver<Newest>,
+        event: fn(&Update, u64) -> Bytes,
+        is_admitted: Box<dyn Fn() -> bool + Send>,
+        stopping: CancellationToken,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        Self { newest, event, seen: 0, last_sent: Instant::now(), is_admitted, stopping, _place: place }
+    }
+
+    /// The stream of events. The connection asks for the next one when it has taken the last one: a slow client skips updates.
+    pub(super) fn into_response(self) -> Response {
+        let events = stream::unfold(self, |mut follower| async {
+            let bytes = follower.next().await?;
+            follower.last_sent = Instant::now();
+            Some((Ok::<_, Infallible>(bytes), follower))
+        });
+        let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
+        (headers, Body::from_stream(events)).into_response()
+    }
+
+    /// Waits for the next event. `None` ends the stream.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if !(self.is_admitted)() {
+                return None;
+            }
+            if let Some(newest) =
+                self.newest.borrow_and_update().as_ref().filter(|update| update.version() != self.seen)
+            {
+                let event = (self.event)(newest, self.seen);
+                self.seen = newest.version();
+                return Some(event);
+            }
+            if self.last_sent.elapsed() >= HEARTBEAT {
+                return Some(Bytes::from_static(b": still here\n\n"));
+            }
+            tokio::select! {
+                changed = self.newest.changed() => changed.ok()?,
+                () = tokio::time::sleep(CHECK) => {}
+                () = self.stopping.cancelled() => return None,
+            }
+        }
+    }
+}

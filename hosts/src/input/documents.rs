@@ -9,12 +9,12 @@ use super::host_part::HostPart;
 use super::join::{By, Finished, Hosts};
 use super::listing::listed;
 use super::secret::{self, Secrets};
-use super::shapes::fleet::NamedTables;
+use super::shapes::fleet::{NamedTables, OwnDocument};
 use super::shapes::node_network_policy::Policies;
 use super::shapes::recognize::{self, Shape};
 use super::shapes::{self, Found, HostDocument, Reading, Scope, UNDERSTOOD, cluster, ignored, keyfiles};
 use super::stream;
-use super::text::{INVENTORIES, NamedText, Text, TextKind};
+use super::text::{INVENTORIES, NamedText, Text, TextKind, VariablesOf};
 use super::yaml::{Budget, Problem, invalid, parallel};
 use vocabulary::host::{Cluster, HostBmc};
 use vocabulary::report::{DocumentPath, LineColumn, Report, Reported, Severity};
@@ -102,6 +102,21 @@ impl<'a> Documents<'a> {
             TextKind::Documents => documents.append(&mut stream::documents(&text, budget, report)?),
             TextKind::Keyfile => self.keyfiles.push(text.named(budget)?),
             TextKind::Table => self.tables.add_text(text.named(budget)?),
+            TextKind::Variables => {
+                if let Some(of) = VariablesOf::parse(text.name_of_file()) {
+                    self.tables.add_variables(text.named(budget)?, of);
+                }
+            }
+            TextKind::Workbook => {
+                if let Some(own) = OwnDocument::of(&text, budget)? {
+                    let mut found = stream::documents(&own.text(), budget, report)?;
+                    for document in &mut found {
+                        own.name_table(&mut document.value);
+                    }
+                    documents.append(&mut found);
+                }
+                self.tables.add_text(text.named(budget)?);
+            }
         }
         Ok(())
     }

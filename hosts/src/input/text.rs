@@ -12,6 +12,12 @@ pub(super) const INVENTORIES: [&str; 2] = [".ini", ".inventory"];
 pub(super) const KEYFILE: &str = ".nmconnection";
 /// The suffixes of tables, in lower case.
 const TABLES: [&str; 4] = [".csv", ".tsv", INVENTORIES[0], INVENTORIES[1]];
+/// The names of inventories without a suffix, as Ansible's documentation has them.
+const PLAIN_INVENTORIES: [&str; 2] = ["hosts", "inventory"];
+/// The suffix of Excel workbooks.
+const WORKBOOK: &str = ".xlsx";
+/// How ZIP archives begin, and with them Excel workbooks. No YAML begins with them.
+const ZIP: &[u8] = b"PK\x03\x04";
 
 /// One of the user's texts.
 #[derive(Clone, Copy)]
@@ -32,6 +38,10 @@ pub(super) enum TextKind {
     Keyfile,
     /// A file that a fleet file names: a table (`.csv`, `.tsv`), or an inventory in Ansible's INI form (`.ini`, `.inventory`).
     Table,
+    /// Variables of an Ansible inventory: a file in `group_vars` or `host_vars`.
+    Variables,
+    /// An Excel workbook with a table, and perhaps the fleet's document: `.xlsx`, or a text without a name that begins as one.
+    Workbook,
 }
 
 /// A text that is not a stream of documents, decompressed.
@@ -53,14 +63,26 @@ impl Text<'_> {
 
 impl<'a> Text<'a> {
     pub(super) fn kind(&self) -> TextKind {
-        TextKind::of(self.name)
+        match self.name {
+            None if is_workbook(self.text) => TextKind::Workbook,
+            Some(name) if is_plain_inventory(name) && begins_as_yaml(self.text) => match TextKind::of(self.name) {
+                TextKind::Table => TextKind::Documents,
+                kind => kind,
+            },
+            name => TextKind::of(name),
+        }
     }
 
     /// Returns the content with the name.
     pub(super) fn named(&self, budget: &mut Budget) -> Result<NamedText<'a>, Problem> {
         let content = self.content(budget)?;
         budget.take_bytes(content.len())?;
-        Ok(NamedText { name: self.name.unwrap_or_default(), content, path: self.top() })
+        Ok(NamedText { name: self.name_of_file(), content, path: self.top() })
+    }
+
+    /// Returns the name of the file. Only workbooks are recognized without one, and need one to be referred to.
+    pub(super) fn name_of_file(&self) -> &'a str {
+        self.name.unwrap_or("workbook.xlsx")
     }
 
     /// Returns the decompressed content.
@@ -97,14 +119,99 @@ impl<'a> Text<'a> {
 
 impl TextKind {
     fn of(name: Option<&str>) -> Self {
-        let name = name.unwrap_or_default().to_ascii_lowercase();
+        let name = name.unwrap_or_default();
+        if VariablesOf::parse(name).is_some() {
+            return Self::Variables;
+        }
+        if is_plain_inventory(name) {
+            return Self::Table;
+        }
+        let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         if name.ends_with(KEYFILE) {
             Self::Keyfile
+        } else if name.ends_with(WORKBOOK) {
+            Self::Workbook
         } else if TABLES.iter().any(|end| name.ends_with(end)) {
             Self::Table
         } else {
             Self::Documents
         }
+    }
+}
+
+/// Whether the content of a file begins as that of an Excel workbook does.
+pub(super) fn is_workbook(content: &[u8]) -> bool {
+    content.starts_with(ZIP)
+}
+
+/// Whether a file has one of the names of Ansible's inventories that have no suffix.
+fn is_plain_inventory(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|file| PLAIN_INVENTORIES.contains(&file))
+}
+
+/// Whether a file with this name is an inventory in INI form, if it is none in YAML.
+pub(super) fn is_ini(name: &str) -> bool {
+    is_plain_inventory(name) || INVENTORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+}
+
+/// Whether a text without a suffix begins as YAML does: with a key and a colon, or a mark of YAML. In the INI form of inventories, a
+/// colon is inside a word.
+fn begins_as_yaml(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let Some(first) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else { return false };
+    let word = first.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    matches!(word, b"---" | b"-") || word.starts_with(b"{") || (word.ends_with(b":") && !word.contains(&b'='))
+}
+
+/// Which group or host of which inventory a file with variables belongs to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct VariablesOf<'n> {
+    /// The directory of the inventory.
+    pub(super) directory: String,
+    pub(super) is_group: bool,
+    /// The steps of the path behind `group_vars` or `host_vars`, without `.gz`.
+    pub(super) steps: Vec<&'n str>,
+}
+
+impl<'n> VariablesOf<'n> {
+    /// Reads the path of a file. There is nothing if it is not in `group_vars` or `host_vars`.
+    pub(super) fn parse(path: &'n str) -> Option<Self> {
+        let path = path.strip_suffix(".gz").unwrap_or(path).trim_start_matches("./");
+        let steps: Vec<&str> = path.split('/').collect();
+        let at = steps.iter().position(|step| ["group_vars", "host_vars"].contains(step))?;
+        let (directory, rest) = steps.split_at_checked(at)?;
+        let (kind, steps) = rest.split_first()?;
+        let directory = directory.join("/");
+        (!steps.is_empty()).then(|| Self { directory, is_group: *kind == "group_vars", steps: steps.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_tells_whose_variables_a_file_has() {
+        let of =
+            |path: &'static str| VariablesOf::parse(path).map(|of| (of.directory, of.is_group, of.steps.join("|")));
+        assert_eq!(of("group_vars/all.yml"), Some((String::new(), true, "all.yml".to_owned())));
+        assert_eq!(of("./a/b/host_vars/h1/x/y"), Some(("a/b".to_owned(), false, "h1|x|y".to_owned())));
+        assert_eq!(of("/a/group_vars/web.gz"), Some(("/a".to_owned(), true, "web".to_owned())));
+        assert_eq!(of("group_vars"), None);
+        assert_eq!(of("a/groups_vars/all.yml"), None);
+    }
+
+    #[test]
+    fn an_inventory_without_a_suffix_is_ini_or_yaml() {
+        let kind = |name, text: &'static str| Text { name: Some(name), text: text.as_bytes() }.kind();
+        for ini in ["# x\n\n[web]\nh1\n", "h1 a='b: c'\n", "h1:22\n", "h1 a=b:\n", "a=b:\n", "", "; x: y\n"] {
+            assert_eq!(kind("a/hosts", ini), TextKind::Table, "{ini}");
+        }
+        assert_eq!(kind("hosts", "apiVersion: metal3.io/v1alpha1\n"), TextKind::Documents);
+        assert_eq!(kind("inventory", "# x\nall:\n  hosts: {a: {}}\n"), TextKind::Documents);
+        assert_eq!(kind("hosts", "---\nall: {}\n"), TextKind::Documents);
+        assert_eq!(kind("hosts.yaml", "[web]"), TextKind::Documents);
+        assert_eq!(kind("group_vars/hosts", "---\n"), TextKind::Variables);
     }
 }

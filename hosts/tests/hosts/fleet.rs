@@ -88,7 +88,7 @@ fn compare(path: &Path, found: &str, wrong: &mut Vec<String>) {
 /// The good cases, which are directories.
 fn cases() -> Vec<PathBuf> {
     let mut cases = entries(&fixtures().join("inputs/fleet"));
-    cases.retain(|case| case.join("fleet.yaml").exists());
+    cases.retain(|case| case.join("fleet.yaml").exists() || case.join("fleet.xlsx").exists());
     cases
 }
 
@@ -253,8 +253,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_table_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), name in "[a-z]{1,8}\\.(csv|ini|yaml)") {
-        let text = fleet(if name.ends_with("csv") { "csvFile" } else { "inventoryFile" }, &name);
+    fn any_table_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), name in "[a-z]{1,8}\\.(csv|tsv|xlsx|ini|yaml)") {
+        let key = match name.rsplit('.').next() {
+            Some("csv" | "tsv") => "csvFile",
+            Some("xlsx") => "xlsxFile",
+            _ => "inventoryFile",
+        };
+        let text = fleet(key, &name);
         let input = input(&[("fleet.yaml".to_owned(), text), (name, bytes)]);
         prop_assert!(!input.hosts.is_empty() || input.report.has_errors());
     }

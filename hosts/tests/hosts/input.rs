@@ -276,15 +276,15 @@ fn findings_name_the_text_that_they_are_about() {
 }
 
 #[test]
-fn an_inventory_by_its_usual_name_is_told_what_it_has_to_be_called() {
+fn an_inventory_with_another_name_is_told_what_it_has_to_be_called() {
     for text in ["# ours\n\n[masters]\nm0 v=1\n", "[nodes:children]\nmasters\n", "[all:vars]\r\na=b\r\n"] {
-        let input = read_files(&[("hosts", text)]);
-        let expected = "error: hosts: the input is not YAML, and looks like an Ansible inventory in INI form; give the file a \
+        let input = read_files(&[("web.txt", text)]);
+        let expected = "error: web.txt: the input is not YAML, and looks like an Ansible inventory in INI form; give the file a \
                         name that ends in .ini or .inventory\n";
         assert_eq!(findings(&input), expected, "{text}");
     }
     for text in ["[1, 2]\na\n", "[a b]\nc\n", "a: [\n[b]\n"] {
-        assert!(!findings(&read_files(&[("hosts", text)])).contains("Ansible"), "{text}");
+        assert!(!findings(&read_files(&[("web.txt", text)])).contains("Ansible"), "{text}");
     }
 }
 

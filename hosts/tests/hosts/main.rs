@@ -29,3 +29,4 @@ mod pictures;
 mod racks;
 mod spoiled_documents;
 mod topology;
+mod workbooks;

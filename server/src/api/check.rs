@@ -17,7 +17,7 @@ use super::images::open_base;
 use super::parameters::query_parameters;
 use super::problem::{Problem, ProblemKind};
 use super::request::{DocumentRequest, Received};
-use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments};
+use super::user_documents::{AnyDocuments, DocumentsBody, UserDocuments, WorkbookDocuments};
 use super::{Api, documents, json};
 use crate::findings::{FindingBody, NetworkManagerBody, findings};
 use crate::store::Store;
@@ -105,8 +105,8 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
 
 /// Check documents: every host by itself, and the hosts against each other. The server stores nothing.
 ///
-/// A check that finds errors is still a successful request. Send a `CheckRequest` as `application/json`, or documents in YAML
-/// or JSON as `application/yaml`.
+/// A check that finds errors is still a successful request. Send a `CheckRequest` as `application/json`, documents in YAML
+/// or JSON as `application/yaml`, or an Excel workbook as such.
 ///
 /// Which settings the hosts' NetworkManager supports depends on its release. dayone checks for the release of `base`, or for
 /// `network_manager`. Without both, or if the base does not show its release, dayone assumes 1.42.
@@ -115,6 +115,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     request_body(description = "At most 4 MiB", content(
         (CheckRequest = "application/json"),
         (AnyDocuments = "application/yaml"),
+        (WorkbookDocuments = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     )),
     responses(
         (status = 200, description = "The findings, including errors", body = CheckBody),

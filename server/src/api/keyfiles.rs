@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::parameters::query_parameters;
 use super::problem::{Problem, ProblemKind};
 use super::request::{DocumentRequest, Received};
-use super::user_documents::{DocumentsBody, UserDocuments, YamlDocuments};
+use super::user_documents::{DocumentsBody, UserDocuments, WorkbookDocuments, YamlDocuments};
 use super::{Api, documents, json};
 use crate::findings::{FindingBody, findings};
 
@@ -106,6 +106,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
     request_body(description = "At most 4 MiB", content(
         (KeyfilesRequest = "application/json"),
         (YamlDocuments = "application/yaml"),
+        (WorkbookDocuments = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     )),
     responses(
         (status = 200, description = "The keyfiles", body = Conversion),

@@ -25,6 +25,9 @@ const SLOWEST_BODY: Duration = Duration::from_secs(30);
 const DOCUMENTS: [&str; 5] =
     ["application/yaml", "text/yaml", "application/x-yaml", "text/plain", "application/x-www-form-urlencoded"];
 
+/// The content type of an Excel workbook.
+pub(super) const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
 /// A request in one of the two forms.
 pub(super) trait DocumentRequest: Sized {
     /// The parameters of a request whose body is documents.
@@ -81,7 +84,7 @@ impl<R: DocumentRequest> Received<R> {
         super::convert(api, self.body.len(), move || {
             let Self { headers, query, body } = self;
             let request = match query {
-                Some(query) => R::from_query(query, body.clone().into())?,
+                Some(query) => R::from_query(query, documents(&headers, body.clone()))?,
                 None => R::from_json(&body)?,
             };
             work(request).map_err(|problem| with_curl_hint(problem, &headers, &body))
@@ -93,17 +96,27 @@ impl<R: DocumentRequest> Received<R> {
 /// Tells by its content type whether a body is documents. JSON can be either: `implied` decides. Without a content type, a
 /// body is documents, because some clients send none.
 fn is_documents(headers: &HeaderMap, implied: bool) -> Result<bool, Problem> {
-    let media_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
-    let essence = media_type.map(|value| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    match essence.as_deref() {
+    match media_type(headers).as_deref() {
         Some("application/json") => Ok(implied),
-        None => Ok(true),
+        None | Some(WORKBOOK) => Ok(true),
         Some(essence) if DOCUMENTS.contains(&essence) => Ok(true),
         Some(_) => {
-            let detail = "send application/json for a request, or application/yaml for documents";
+            let detail =
+                "send application/json for a request, application/yaml for documents, or an Excel workbook as such";
             Err(Problem::new(ProblemKind::UnsupportedMediaType, detail))
         }
     }
+}
+
+/// Returns the content type without its parameters.
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let media_type = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
+    Some(media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// Returns the documents in a body.
+fn documents(headers: &HeaderMap, body: Bytes) -> UserDocuments {
+    if media_type(headers).as_deref() == Some(WORKBOOK) { UserDocuments::workbook(body) } else { body.into() }
 }
 
 /// Explains what curl may have done to refused documents: `-d @file` removes the line breaks.
@@ -150,7 +163,7 @@ mod tests {
         };
         assert_eq!(documents("application/json; charset=utf-8", false), Some(false));
         assert_eq!(documents("Application/JSON", true), Some(true));
-        for media_type in DOCUMENTS {
+        for media_type in DOCUMENTS.into_iter().chain([WORKBOOK]) {
             assert_eq!(documents(media_type, false), Some(true));
         }
         assert_eq!(is_documents(&HeaderMap::new(), true).ok(), Some(true));

@@ -52,6 +52,12 @@ pub(in crate::api) struct YamlDocuments(Vec<u8>);
 #[expect(dead_code, reason = "describes a body that is read unchanged")]
 pub(in crate::api) struct AnyDocuments(Vec<u8>);
 
+/// An Excel workbook (.xlsx) with a table of hosts, and a sheet `HostFleet` with the document of the fleet.
+#[derive(ToSchema)]
+#[schema(as = WorkbookDocuments, value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes a body that is read unchanged")]
+pub(in crate::api) struct WorkbookDocuments(Vec<u8>);
+
 /// A file, with its content as text or as data.
 #[derive(ToSchema)]
 #[schema(as = DocumentFile)]
@@ -122,6 +128,11 @@ impl UserDocuments {
                 Err(Problem::new(ProblemKind::MalformedRequest, detail))
             }
         }
+    }
+
+    /// Makes documents of an Excel workbook.
+    pub(in crate::api) fn workbook(content: Bytes) -> Self {
+        Self(vec![NamedBytes { name: Some("workbook.xlsx".to_owned()), content }])
     }
 
     /// Returns the texts of the documents.

@@ -13,7 +13,17 @@ use crate::store::is_url;
 const MOST: u64 = 512 << 20;
 
 /// The extensions of documents. dayone ignores all other files in a directory.
-const EXTENSIONS: [&str; 8] = [".yaml", ".yml", ".json", ".csv", ".tsv", ".ini", ".inventory", ".nmconnection"];
+const EXTENSIONS: [&str; 9] =
+    [".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".ini", ".inventory", ".nmconnection"];
+
+/// The names of Ansible inventories without an extension.
+const INVENTORIES: [&str; 2] = ["hosts", "inventory"];
+
+/// The directories with the variables of Ansible inventories, whose files need no extension.
+const VARIABLES: [&str; 2] = ["group_vars", "host_vars"];
+
+/// The extensions of files in those directories that have no variables.
+const NO_VARIABLES: [&str; 9] = ["~", ".bak", ".cfg", ".md", ".orig", ".retry", ".rst", ".swp", ".txt"];
 
 /// How deep dayone reads directories.
 const MAX_DEPTH: usize = 32;
@@ -103,6 +113,10 @@ fn search(
         let path = path.to_owned();
         move |error| (path, error)
     };
+    let name = |path: &Path| path.file_name().is_some_and(|name| VARIABLES.iter().any(|one| name == *one));
+    let has_variables = directory.ancestors().any(name);
+    let is_document =
+        |name: &str| is_document(name) || (has_variables && !NO_VARIABLES.iter().any(|end| name.ends_with(end)));
     // A link may lead to a directory above, or to one that was searched before.
     if depth == 0 || !seen.insert(fs::canonicalize(directory).map_err(of(directory))?) {
         return Ok(());
@@ -135,5 +149,5 @@ fn search(
 
 fn is_document(name: &str) -> bool {
     let name = name.strip_suffix(".gz").unwrap_or(name);
-    EXTENSIONS.iter().any(|end| name.ends_with(end))
+    EXTENSIONS.iter().any(|end| name.ends_with(end)) || INVENTORIES.contains(&name)
 }

@@ -1,8 +1,10 @@
 //! `POST /v1/images?hosts=all`: one request, an answer for each host.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
+use base64::prelude::*;
 use serde_json::{Value, json};
 
 use super::support::{Answer, Dayone, NMSTATE, bare_metal_host, tamper};
@@ -178,4 +180,30 @@ async fn a_fleet_is_published_in_groups_and_found_by_host() {
     let second = Answer::of(dayone.get(&next)).await.ok();
     assert_eq!((second["images"][0]["label"].as_str(), second.get("next")), (Some("worker-217"), None));
     assert_ne!(second["images"][0]["id"], first["images"][0]["id"]);
+}
+
+#[tokio::test]
+async fn a_workbook_is_a_whole_request() {
+    const FIXTURE: &str = "../fixtures/inputs/fleet/xlsx-own-document/fleet.xlsx";
+    const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    let dayone = Dayone::start().await;
+    let workbook = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE)).unwrap();
+    let post = |path: &str, media_type: &str, body: Vec<u8>| {
+        let request = dayone.client.post(dayone.url(path)).header("content-type", media_type);
+        Answer::of(request.body(body))
+    };
+    let all = post(ORDER, WORKBOOK, workbook.clone()).await;
+    assert_eq!(all.status, 207);
+    let all = all.ok();
+    assert_eq!((by_host(&all), &all["failed"]), (vec![("worker-0", 201), ("worker-1", 201)], &json!(0)));
+    // curl's default, by the content; and one of the hosts, from a file with a name.
+    let again = post(ORDER, "application/x-www-form-urlencoded", workbook.clone()).await.ok();
+    assert_eq!(again["hosts"][1]["image"], all["hosts"][1]["image"]);
+    let file = json!([{"name": "rack.xlsx", "data": BASE64_STANDARD.encode(&workbook)}]);
+    let request = json!({"base": "coreos", "documents": file, "host": "worker-1"});
+    assert_eq!(Answer::of(dayone.post_json("/v1/images", &request)).await.ok(), all["hosts"][1]["image"]);
+    let checked = post("/v1/check", &format!("{WORKBOOK}; charset=binary"), workbook).await.ok();
+    assert_eq!(checked["hosts"].as_array().map(Vec::len), Some(2), "{checked}");
+    let wrong = post(ORDER, WORKBOOK, b"interfaces: []".to_vec()).await.problem("documents-refused");
+    assert_eq!(wrong["findings"][0]["code"], "fleet-workbook", "{wrong}");
 }

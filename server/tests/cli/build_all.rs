@@ -112,3 +112,30 @@ fn wrong_combinations_are_refused() {
     assert_eq!((file.code, file.err.contains("cannot create the directory")), (2, true), "{}", file.err);
     assert_eq!(place.names(), ["coreos.iso"]);
 }
+
+#[test]
+fn a_workbook_and_an_inventory_with_its_variables_are_whole_fleets() {
+    let place = Place::new();
+    let base = place.unpack("coreos.iso");
+    let path = |name: &str| fixture(&format!("inputs/fleet/{name}")).to_str().unwrap().to_owned();
+    for (input, hosts) in
+        [(path("xlsx-own-document/fleet.xlsx"), ["worker-0", "worker-1"]), (path("inventory-directory"), ["w1", "w2"])]
+    {
+        let checked = run(&["check", &input]);
+        assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+        assert!(checked.out.contains("2 hosts: no errors"), "{}", checked.out);
+        let converted = run(&["convert", &input, "--format", "json"]);
+        let converted: serde_json::Value = serde_json::from_str(&converted.out).unwrap();
+        assert_eq!([0, 1].map(|index| converted["hosts"][index]["name"].as_str().unwrap()), hosts);
+        let out = place.argument(&format!("{}/", hosts[0]));
+        let built = build(&base, &out, &[&input]);
+        assert_eq!(built.code, 0, "{}", built.err);
+        for host in hosts {
+            assert!(place.file(&format!("{}/{host}.iso", hosts[0])).exists());
+        }
+    }
+    // From standard input, by its content.
+    let workbook = fs::File::open(path("xlsx-own-document/fleet.xlsx")).unwrap();
+    let piped = super::dayone().args(["check", "-"]).stdin(workbook).output().unwrap();
+    assert!(String::from_utf8_lossy(&piped.stdout).contains("2 hosts: no errors"), "{piped:?}");
+}

@@ -9,6 +9,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
+use super::shapes::fleet::OwnDocument;
 use super::text::{Text, TextKind};
 use super::yaml::{self, Budget, Limits};
 use tree::{Place, Tree};
@@ -39,6 +40,9 @@ pub fn locate_within<'a>(limits: Limits, texts: impl IntoIterator<Item = Text<'a
         return;
     }
     let texts: Vec<Text<'a>> = texts.into_iter().collect();
+    let own = |text: &Text<'_>| OwnDocument::of(text, &mut Budget::within(limits)).ok().flatten();
+    let own: Vec<OwnDocument> = texts.iter().filter_map(own).collect();
+    let texts: Vec<Text<'_>> = texts.into_iter().chain(own.iter().map(OwnDocument::text)).collect();
     let wanted = wanted(&texts, report);
     for (text, wanted) in texts.iter().zip(wanted) {
         for (finding, Place { at: LineColumn { line, column }, within }) in places(limits, text, &wanted) {

@@ -26,6 +26,11 @@ impl Budget {
         self.take((0, count))
     }
 
+    /// Takes one value of this size out of the budget.
+    pub(in crate::input) fn take_value(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.take((1, bytes))
+    }
+
     /// Takes values and bytes out of the budget. It is an error if it has fewer.
     pub(super) fn take(&mut self, (values, bytes): (usize, usize)) -> Result<(), Problem> {
         let left = self.values.checked_sub(values).zip(self.bytes.checked_sub(bytes));

@@ -16,7 +16,7 @@ use super::show::{self, BootBody};
 use crate::api::images::{OrderQuery, Sealed};
 use crate::api::problem::Problem;
 use crate::api::request::Received;
-use crate::api::user_documents::YamlDocuments;
+use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
 use crate::api::{Api, blocking};
 use crate::boots::{Boot, NewBoot};
 use crate::findings::{FindingBody, findings};
@@ -44,6 +44,7 @@ pub(super) struct BegunBoots {
     request_body(description = "At most 4 MiB", content(
         (BootRequest = "application/json"),
         (YamlDocuments = "application/yaml"),
+        (WorkbookDocuments = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     )),
     responses(
         (status = 201, description = "The boots have begun", body = BegunBoots,

@@ -21,7 +21,7 @@ use super::order::{Hosts, ImageRequest, Order, OrderQuery};
 use super::show::{self, ImageBody};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::request::Received;
-use crate::api::user_documents::YamlDocuments;
+use crate::api::user_documents::{WorkbookDocuments, YamlDocuments};
 use crate::api::{Api, accept};
 use crate::store::Publication;
 
@@ -37,8 +37,8 @@ struct ImageBytes(Vec<u8>);
 /// Make an image for a host.
 ///
 /// Send the user's documents unchanged, with everything else in the query; or send an `ImageRequest` in JSON. The query
-/// distinguishes them. With `base`, or for a data image with `format=data`, the body is documents in YAML or JSON, whatever
-/// its content type. Otherwise a body with the content type `application/json` is an `ImageRequest`.
+/// distinguishes them. With `base`, or for a data image with `format=data`, the body is documents in YAML or JSON, or an
+/// Excel workbook, whatever its content type. Otherwise a body with the content type `application/json` is an `ImageRequest`.
 ///
 /// The same request always gives the same image with the same URLs. The server answers 201 the first time, and 200 after
 /// that. It answers when the image is on disk and served.
@@ -54,6 +54,7 @@ struct ImageBytes(Vec<u8>);
     request_body(description = "At most 4 MiB", content(
         (ImageRequest = "application/json"),
         (YamlDocuments = "application/yaml"),
+        (WorkbookDocuments = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     )),
     responses(
         (status = 201, description = "The image is published", body = ImageBody,

@@ -5,9 +5,11 @@
 
 mod csv;
 mod inventory;
+mod own_document;
 mod source;
 mod table;
 mod template;
+mod xlsx;
 
 use serde_yaml::{Mapping, Value};
 
@@ -26,6 +28,7 @@ use vocabulary::host::{HostName, NmstateDocument};
 use vocabulary::report::{DocumentPath, Repeated, Report, Reported};
 
 pub(super) use self::inventory::host_variables as inventory_host_variables;
+pub(in crate::input) use self::own_document::OwnDocument;
 pub(in crate::input) use self::source::NamedTables;
 
 pub(super) const KIND: &str = "HostFleet";
@@ -44,7 +47,7 @@ const MAX_TEXT: usize = 256 << 20;
 
 /// Reads the hosts of a fleet.
 pub(super) fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Found, Reported> {
-    let fleet = Fleet::read(object, reading.tables, reading.report)?;
+    let fleet = Fleet::read(object, reading)?;
     let mut found = Found { parts: Vec::with_capacity(fleet.table.rows.len()), ..Found::default() };
     fleet.each(reading, &mut |filled, reading| {
         let part = filled.map_or_else(|part| *part, |filled| host(filled, object, reading));
@@ -73,11 +76,12 @@ struct Filled {
 type Read<'f> = dyn FnMut(Result<Filled, Box<HostPart>>, &mut Reading<'_>) -> Result<(), Reported> + 'f;
 
 impl Fleet {
-    fn read(object: &Object, tables: &NamedTables<'_>, report: &mut Report) -> Result<Self, Reported> {
+    fn read(object: &Object, reading: &mut Reading<'_>) -> Result<Self, Reported> {
+        let Reading { tables, budget, report, .. } = reading;
         let spec = object.spec(report)?;
         let unknown = source::unknown_keys(&spec, &["hosts", "template"], report);
         let table = match spec.mapping("hosts", report)? {
-            Some(hosts) => source::rows(&hosts, tables, report),
+            Some(hosts) => source::rows(&hosts, tables, budget, report),
             None => Err(spec.wrong("hosts", "fleet-hosts-missing", source::WANTED, report)),
         };
         let Some(template) = spec.whole_mapping("template", report)? else {

@@ -5,24 +5,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_yaml::{Mapping, Value};
 
+use super::inventory::{Inventory, VariableFiles};
 use super::table::{MAX_ROWS, Table};
-use super::{csv, inventory};
+use super::{csv, inventory, xlsx};
 use crate::input::document::Document;
 use crate::input::fields::{Fields, refuse_type};
 use crate::input::listing::listed;
-use crate::input::text::NamedText;
+use crate::input::text::{NamedText, VariablesOf, is_ini, is_workbook};
+use crate::input::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report, Reported};
 
 /// The members of `spec.hosts` for the rows. There must be exactly one.
-const SOURCES: [&str; 5] = ["values", "csv", "csvFile", "inventory", "inventoryFile"];
+pub(super) const SOURCES: [&str; 6] = ["values", "csv", "csvFile", XLSX_FILE, "inventory", "inventoryFile"];
+pub(super) const XLSX_FILE: &str = "xlsxFile";
 /// The message if there is none.
 pub(super) const WANTED: &str =
-    "does not say where the hosts are; add one of values, csv, csvFile, inventory and inventoryFile";
+    "does not say where the hosts are; add one of values, csv, csvFile, xlsxFile, inventory and inventoryFile";
 
 /// The files that fleets may name.
 #[derive(Default)]
 pub(in crate::input) struct NamedTables<'a> {
     files: Vec<File<'a>>,
+    /// The files with variables beside inventories.
+    variables: VariableFiles<'a>,
 }
 
 struct File<'a> {
@@ -52,6 +57,10 @@ impl<'a> NamedTables<'a> {
         self.add(name, text.path.clone(), Content::Text(text.content));
     }
 
+    pub(in crate::input) fn add_variables(&mut self, text: NamedText<'a>, of: VariablesOf<'_>) {
+        self.variables.add(text, of);
+    }
+
     pub(in crate::input) fn add_inventory(&mut self, document: Document) {
         self.add(document.path.to_string(), document.path, Content::Inventory(document.value));
     }
@@ -61,7 +70,7 @@ impl<'a> NamedTables<'a> {
     }
 
     pub(in crate::input) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.variables.is_empty()
     }
 
     /// Finds the file that a fleet means by `name`: by the whole path, else by the end of the path, else by the file name.
@@ -91,8 +100,8 @@ impl<'a> NamedTables<'a> {
         }
         let there = listed(self.files.iter().map(|file| file.name.as_str()));
         let message = format!(
-            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv or .tsv, \
-             inventories in .ini, .inventory, .yaml or .json)"
+            "is {name:?}, and no file with this name came with the fleet; the files are: {there} (tables end in .csv, .tsv or \
+             .xlsx, inventories in .ini, .inventory, .yaml or .json)"
         );
         Err(fields.wrong(key, "fleet-file-missing", message, report))
     }
@@ -102,21 +111,34 @@ impl<'a> NamedTables<'a> {
         for file in self.files.iter().filter(|file| !file.used.load(Ordering::Relaxed)) {
             report.warning("fleet-file-unused", &file.path, "belongs to no HostFleet, and dayone does not read it");
         }
+        for path in self.variables.unused() {
+            let message = "is not read: no inventory in the directory above has this group or host, or another file about it comes first";
+            report.warning("fleet-file-unused", path, message);
+        }
     }
 
     /// Returns the path of each file and a sentence about it, for inputs without a fleet.
     pub(in crate::input) fn unread(&self) -> impl Iterator<Item = (&DocumentPath, &'static str)> {
-        self.files.iter().map(|file| match &file.content {
+        let files = self.files.iter().map(|file| match &file.content {
+            Content::Text(content) if is_workbook(content) => {
+                (&file.path, "is an Excel workbook without a sheet HostFleet")
+            }
+            Content::Text(_) if is_ini(&file.name) => (&file.path, "is an Ansible inventory"),
             Content::Text(_) => (&file.path, "is a table"),
             Content::Inventory(_) => (&file.path, "is an Ansible inventory"),
-        })
+        });
+        files.chain(self.variables.unused().map(|path| (path, "has variables of an Ansible inventory")))
     }
 }
 
 /// Reads the rows of `hosts`.
-pub(super) fn rows(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut Report) -> Result<Rows, Reported> {
-    let [values, csv, csv_file, inventory, inventory_file] = SOURCES;
-    if unknown_keys(hosts, &[values, csv, csv_file, inventory, inventory_file, "group"], report) {
+pub(super) fn rows(
+    hosts: &Fields<'_>,
+    tables: &NamedTables<'_>,
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<Rows, Reported> {
+    if unknown_keys(hosts, &[&SOURCES[..], &["group", "sheet"]].concat(), report) {
         return Err(Reported);
     }
     let given: Vec<(&str, &Value)> = SOURCES
@@ -133,9 +155,14 @@ pub(super) fn rows(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut Re
         }
     };
     let group = hosts.text("group", report)?;
-    if group.is_some() && ![inventory, inventory_file].contains(&key) {
+    if group.is_some() && !["inventory", "inventoryFile"].contains(&key) {
         let message = format!("is for inventories, and the hosts are in {key}");
         return Err(hosts.wrong("group", "fleet-key-unknown", message, report));
+    }
+    let sheet = hosts.text("sheet", report)?;
+    if sheet.is_some() && key != XLSX_FILE {
+        let message = format!("is for {XLSX_FILE}, and the hosts are in {key}");
+        return Err(hosts.wrong("sheet", "fleet-key-unknown", message, report));
     }
     let path = hosts.path.key(key);
     let rows = match (key, value) {
@@ -148,18 +175,37 @@ pub(super) fn rows(hosts: &Fields<'_>, tables: &NamedTables<'_>, report: &mut Re
             Rows { table, path, every_column_counts: true }
         }
         ("csv", Value::String(text)) => of_csv(text.as_bytes(), "csv", path, report)?,
-        ("inventory", Value::String(text)) => of_ini(text.as_bytes(), group, path, report)?,
-        ("inventory", Value::Mapping(map)) => of_yaml(map, group, path, report)?,
-        ("csvFile" | "inventoryFile", Value::String(name)) if !name.is_empty() => {
+        ("inventory", Value::String(text)) => {
+            of_inventory(&inventory::read_ini(text.as_bytes(), &path, report)?, group, path, report)?
+        }
+        ("inventory", Value::Mapping(map)) => {
+            of_inventory(&inventory::read_yaml(map, &path, report)?, group, path, report)?
+        }
+        ("csvFile" | XLSX_FILE | "inventoryFile", Value::String(name)) if !name.is_empty() => {
             let Some(name) = hosts.text(key, report)? else { return Err(Reported) };
             let file = tables.find(name, hosts, key, report)?;
             let path = file.path.clone();
             match (&file.content, key) {
+                (Content::Text(text), XLSX_FILE) => {
+                    let table = xlsx::read(text, sheet, (&file.name, &path), budget, report)?;
+                    Rows { table, path, every_column_counts: true }
+                }
+                (Content::Text(text), _) if is_workbook(text) => {
+                    let message = format!("names an Excel workbook; write {XLSX_FILE} in place of {key}");
+                    return Err(hosts.wrong(key, "fleet-file-missing", message, report));
+                }
                 (Content::Text(text), "csvFile") => of_csv(text, &file.name, path, report)?,
-                (Content::Text(text), _) => of_ini(text, group, path, report)?,
-                (Content::Inventory(map), "inventoryFile") => of_yaml(map, group, path, report)?,
+                (Content::Inventory(_), "inventoryFile") | (Content::Text(_), _) => {
+                    let inventory = match &file.content {
+                        Content::Text(text) => inventory::read_ini(text, &path, report),
+                        Content::Inventory(map) => inventory::read_yaml(map, &path, report),
+                    };
+                    let mut inventory = inventory?;
+                    tables.variables.add_to(&mut inventory, &file.name, budget, report)?;
+                    of_inventory(&inventory, group, path, report)?
+                }
                 (Content::Inventory(_), _) => {
-                    let message = "names an Ansible inventory; write inventoryFile in place of csvFile";
+                    let message = format!("names an Ansible inventory; write inventoryFile in place of {key}");
                     return Err(hosts.wrong(key, "fleet-file-missing", message, report));
                 }
             }
@@ -185,13 +231,13 @@ fn of_csv(text: &[u8], name: &str, path: DocumentPath, report: &mut Report) -> R
     Ok(Rows { table, path, every_column_counts: true })
 }
 
-fn of_ini(text: &[u8], group: Option<&str>, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {
-    let table = inventory::read_ini(text, &path, report)?.rows(group, &path, report)?;
-    Ok(Rows { table, path, every_column_counts: false })
-}
-
-fn of_yaml(map: &Mapping, group: Option<&str>, path: DocumentPath, report: &mut Report) -> Result<Rows, Reported> {
-    let table = inventory::read_yaml(map, &path, report)?.rows(group, &path, report)?;
+fn of_inventory(
+    inventory: &Inventory,
+    group: Option<&str>,
+    path: DocumentPath,
+    report: &mut Report,
+) -> Result<Rows, Reported> {
+    let table = inventory.rows(group, &path, report)?;
     Ok(Rows { table, path, every_column_counts: false })
 }
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::table::Cell;
-use super::{ALL, Inventory, Variables, cell};
+use super::{ALL, Inventory, UNGROUPED, Variables, cell};
 use crate::input::listing::quoted;
 use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
 
-const UNGROUPED: &str = "ungrouped";
 const MAX_ERRORS: usize = 20;
 
 enum Section {

@@ -1,9 +1,10 @@
 //! Ansible inventories: hosts in groups, with variables of both.
 //!
 //! Source: Ansible's user guide, "How to build your inventory" and "Variable precedence"; compared with
-//! `ansible-inventory --list` in the tests. dayone reads only the inventory itself: it ignores `group_vars` and `host_vars`, and
+//! `ansible-inventory --list` in the tests. dayone reads the inventory with the files in `group_vars` and `host_vars` beside it, and
 //! reports Jinja expressions. It also reads the listings that Ansible prints, which have all variables.
 
+mod files;
 mod ini;
 mod pattern;
 mod yaml;
@@ -14,6 +15,7 @@ use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::{listed, quoted};
 use vocabulary::report::{DocumentPath, Report, Reported};
 
+pub(super) use self::files::VariableFiles;
 pub(super) use self::ini::read as read_ini;
 pub(in crate::input) use self::yaml::host_variables;
 pub(super) use self::yaml::read as read_yaml;
@@ -23,6 +25,10 @@ const MAX_GROUPS: usize = 2000;
 /// How many variables all hosts together may get.
 const MAX_VALUES: usize = 1_000_000;
 const ALL: &str = "all";
+/// The group of hosts that are in no other group.
+const UNGROUPED: &str = "ungrouped";
+/// The setting of a group in the inventory that moves it behind others of its level. It is not a variable of the group's hosts.
+const PRIORITY: &str = "ansible_group_priority";
 
 /// Variables by name. A variable without a value hides an inherited one.
 type Variables = BTreeMap<String, Option<Cell>>;
@@ -34,11 +40,17 @@ pub(in crate::input::shapes::fleet) struct Inventory {
     hosts: Vec<(String, Variables)>,
     by_name: BTreeMap<String, usize>,
     groups: BTreeMap<String, Group>,
+    /// The variables of hosts in files.
+    host_files: BTreeMap<String, Variables>,
+    /// Whether Ansible has printed the inventory, with all variables.
+    is_listing: bool,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     variables: Variables,
+    /// Its variables in files.
+    in_files: Variables,
     hosts: BTreeSet<usize>,
     children: BTreeSet<String>,
 }
@@ -124,8 +136,21 @@ impl Inventory {
         found
     }
 
+    /// Returns the hosts of a group and of all groups in it.
+    fn hosts_in(&self, group: &str) -> BTreeSet<usize> {
+        let groups = self.inside(group).into_iter().filter_map(|name| self.groups.get(name).map(|group| (name, group)));
+        let mut hosts: BTreeSet<usize> =
+            groups.filter(|(name, _)| *name != UNGROUPED).flat_map(|(_, group)| &group.hosts).copied().collect();
+        if group == UNGROUPED {
+            let others = self.groups.iter().filter(|(name, _)| ![ALL, UNGROUPED].contains(&name.as_str()));
+            let grouped: BTreeSet<usize> = others.flat_map(|(_, group)| &group.hosts).copied().collect();
+            hosts.extend((0..self.hosts.len()).filter(|host| !grouped.contains(host)));
+        }
+        hosts
+    }
+
     /// Returns the hosts of a group with their variables. A host's own variables win over those of its groups, and those of an
-    /// inner group over those of an outer one.
+    /// inner group over those of an outer one. Variables of any group in files win over those of any group in the inventory.
     pub(super) fn rows(
         &self,
         group: Option<&str>,
@@ -139,10 +164,7 @@ impl Inventory {
         let depths = self.depths().map_err(&mut wrong)?;
         let wanted: Option<BTreeSet<usize>> = match group.filter(|group| *group != ALL) {
             None => None,
-            Some(group) if self.groups.contains_key(group) => {
-                let groups = self.inside(group).into_iter().filter_map(|name| self.groups.get(name));
-                Some(groups.flat_map(|group| &group.hosts).copied().collect())
-            }
+            Some(group) if self.groups.contains_key(group) => Some(self.hosts_in(group)),
             Some(group) => {
                 let there = listed(self.groups.keys().map(String::as_str).filter(|name| *name != ALL));
                 let message = format!("has no group {}; there are: {there}", quoted(group));
@@ -158,22 +180,19 @@ impl Inventory {
         let mut of_host: Vec<Vec<usize>> = vec![Vec::new(); self.hosts.len()];
         let mut pairs = 0;
         for (rank, (.., name)) in order.iter().enumerate() {
-            if *name == ALL || self.groups.get(*name).is_none_or(|group| group.variables.is_empty()) {
+            if *name == ALL || self.groups.get(*name).is_none_or(Group::has_no_variables) {
                 continue;
             }
-            for inside in self.inside(name) {
-                for host in self.groups.get(inside).into_iter().flat_map(|group| &group.hosts) {
-                    if let Some(ranks) = of_host.get_mut(*host).filter(|ranks| ranks.last() != Some(&rank)) {
-                        ranks.push(rank);
-                        pairs += 1;
-                    }
-                }
+            for host in self.hosts_in(name) {
+                of_host.get_mut(host).into_iter().for_each(|ranks| ranks.push(rank));
+                pairs += 1;
             }
             if pairs > MAX_VALUES {
                 return Err(wrong(format!("gives all hosts together more than {MAX_VALUES} variables; split it")));
             }
         }
-        let all = self.groups.get(ALL).map(|group| &group.variables);
+        let all = self.groups.get(ALL);
+        let of_all = |of: fn(&Group) -> &Variables| all.into_iter().map(of);
         let mut table = Table::default();
         let mut values = 0;
         for (index, (name, own)) in self.hosts.iter().enumerate() {
@@ -181,9 +200,13 @@ impl Inventory {
                 continue;
             }
             let groups = of_host.get(index).into_iter().flatten().filter_map(|rank| order.get(*rank));
-            let inherited = groups.filter_map(|(.., name)| self.groups.get(*name)).map(|group| &group.variables);
+            let groups: Vec<&Group> = groups.filter_map(|(.., name)| self.groups.get(*name)).collect();
+            let inherited = |of: fn(&Group) -> &Variables| of_all(of).chain(groups.iter().map(move |group| of(group)));
             let mut merged: BTreeMap<&String, &Option<Cell>> = BTreeMap::new();
-            for variables in all.into_iter().chain(inherited).chain([own]) {
+            for variables in inherited(|group| &group.variables) {
+                merged.extend(variables.iter().filter(|(name, _)| *name != PRIORITY));
+            }
+            for variables in inherited(|group| &group.in_files).chain([own]).chain(self.host_files.get(name)) {
                 merged.extend(variables);
             }
             let given = merged.into_iter().filter_map(|(name, cell)| Some((name.clone(), cell.clone()?)));
@@ -203,8 +226,12 @@ impl Inventory {
 }
 
 impl Group {
+    fn has_no_variables(&self) -> bool {
+        self.variables.is_empty() && self.in_files.is_empty()
+    }
+
     fn priority(&self) -> i64 {
-        match self.variables.get("ansible_group_priority") {
+        match self.variables.get(PRIORITY) {
             Some(Some(Cell::Text(text))) => text.parse().unwrap_or(1),
             _ => 1,
         }
@@ -223,4 +250,5 @@ fn cell(text: &str) -> Option<Cell> {
 }
 
 /// The message about an encrypted value.
-const VAULT: &str = "is encrypted with Ansible Vault; write the value, or decrypt the inventory first";
+const VAULT: &str = "is encrypted with Ansible Vault; write the value, or hand over what `ansible-inventory --list \
+                     --ask-vault-pass` prints";

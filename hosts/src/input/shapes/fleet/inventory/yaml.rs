@@ -31,7 +31,8 @@ pub(in crate::input::shapes::fleet) fn read(
     report: &mut Report,
 ) -> Result<Inventory, Reported> {
     let of_hosts = host_variables(document);
-    let mut reader = Reader { inventory: Inventory::default(), is_listing: of_hosts.is_some(), wrong: false, report };
+    let inventory = Inventory { is_listing: of_hosts.is_some(), ..Inventory::default() };
+    let mut reader = Reader { inventory, is_listing: of_hosts.is_some(), wrong: false, report };
     if let Some(of_hosts) = of_hosts {
         reader.listing(document, of_hosts, path);
     } else {
@@ -181,7 +182,7 @@ impl Reader<'_> {
     }
 }
 
-fn value_cell(value: &Value) -> Option<Cell> {
+pub(super) fn value_cell(value: &Value) -> Option<Cell> {
     match value {
         Value::String(text) => cell(text),
         other => Cell::of_value(other),

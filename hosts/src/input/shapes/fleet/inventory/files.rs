@@ -1,0 +1,210 @@
+//! The files with variables beside an inventory: `group_vars/GROUP.yml`, `host_vars/HOST/*.yml`, and so on.
+//!
+//! Source: Ansible's user guide, "Organizing host and group variables", and the rules of its plugin `host_group_vars`; compared with
+//! `ansible-inventory --list` in the tests.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_yaml::Value;
+
+use super::super::table::Cell;
+use super::yaml::value_cell;
+use super::{ALL, Inventory, UNGROUPED, VAULT, Variables};
+use crate::input::text::{NamedText, VariablesOf};
+use crate::input::yaml::invalid::{InvalidValue, kind_of};
+use crate::input::yaml::octals;
+use crate::input::yaml::{self, Budget};
+use vocabulary::report::{DocumentPath, LineColumn, Report, Reported};
+
+/// The extensions of files with variables, in the order in which Ansible looks for them. It takes the first one that exists.
+const EXTENSIONS: [&str; 4] = ["", ".yml", ".yaml", ".json"];
+
+/// The files in `group_vars` and `host_vars`. They are read when an inventory needs them: there may be others between them.
+#[derive(Default)]
+pub(in crate::input::shapes::fleet) struct VariableFiles<'a>(Vec<File<'a>>);
+
+struct File<'a> {
+    /// The name for users.
+    name: String,
+    path: DocumentPath,
+    content: Cow<'a, [u8]>,
+    /// The directory of the inventory.
+    directory: String,
+    is_group: bool,
+    /// The steps behind `group_vars` or `host_vars`: a file, or a directory and what is in it.
+    steps: Vec<String>,
+    used: AtomicBool,
+}
+
+/// Files by the group or the host that they belong to.
+type ByOwner<'f, 'a> = BTreeMap<(bool, &'f str), Vec<&'f File<'a>>>;
+
+impl<'a> VariableFiles<'a> {
+    pub(in crate::input::shapes::fleet) fn add(&mut self, text: NamedText<'a>, of: VariablesOf<'_>) {
+        let steps = of.steps.into_iter().map(str::to_owned).collect();
+        let (directory, is_group) = (of.directory, of.is_group);
+        let NamedText { name, content, path } = text;
+        self.0.push(File {
+            name: name.to_owned(),
+            path,
+            content,
+            directory,
+            is_group,
+            steps,
+            used: AtomicBool::new(false),
+        });
+    }
+
+    pub(in crate::input::shapes::fleet) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the path of each file that belongs to no group and no host of an inventory.
+    pub(in crate::input::shapes::fleet) fn unused(&self) -> impl Iterator<Item = &DocumentPath> {
+        self.0.iter().filter(|file| !file.used.load(Ordering::Relaxed)).map(|file| &file.path)
+    }
+
+    /// Adds the variables in the files beside the inventory with the name `name`.
+    pub(in crate::input::shapes::fleet) fn add_to(
+        &self,
+        inventory: &mut Inventory,
+        name: &str,
+        budget: &mut Budget,
+        report: &mut Report,
+    ) -> Result<(), Reported> {
+        // Ansible has put them into what it printed.
+        if inventory.is_listing {
+            return Ok(());
+        }
+        let directory = name.rsplit_once('/').map_or("", |(directory, _)| directory).trim_start_matches("./");
+        let mut result = Ok(());
+        for ((is_group, owner), files) in self.beside(directory) {
+            let is_known = if is_group {
+                [ALL, UNGROUPED].contains(&owner) || inventory.groups.contains_key(owner)
+            } else {
+                inventory.by_name.contains_key(owner)
+            };
+            if !is_known {
+                continue;
+            }
+            let mut variables = Variables::new();
+            for file in files {
+                file.used.store(true, Ordering::Relaxed);
+                match file.read(budget, report) {
+                    Ok(found) => variables.extend(found),
+                    Err(reported) => result = Err(reported),
+                }
+            }
+            if is_group {
+                let group = inventory
+                    .group(owner)
+                    .map_err(|message| report.refuse("fleet-inventory", &DocumentPath::document(name), message))?;
+                group.in_files = variables;
+            } else {
+                inventory.host_files.insert(owner.to_owned(), variables);
+            }
+        }
+        result
+    }
+
+    /// Returns the files of each group and each host, in the order in which later ones win.
+    fn beside(&self, directory: &str) -> ByOwner<'_, 'a> {
+        // Files in a directory, or one file with the first of the extensions.
+        let mut found: BTreeMap<(bool, &str), (usize, Vec<&File<'a>>)> = BTreeMap::new();
+        for file in self.0.iter().filter(|file| file.directory == directory) {
+            let Some((owner, rank)) = file.owner() else { continue };
+            let (best, files) = found.entry((file.is_group, owner)).or_insert((rank, Vec::new()));
+            if rank < *best {
+                (*best, *files) = (rank, Vec::new());
+            }
+            if rank == *best {
+                files.push(file);
+            }
+        }
+        let sorted = found.into_iter().map(|(owner, (_, mut files))| {
+            files.sort_by(|a, b| a.steps.cmp(&b.steps));
+            (owner, files)
+        });
+        sorted.collect()
+    }
+}
+
+impl File<'_> {
+    /// Returns the group or the host of the file, and the rank of its extension. Ansible ignores some files in directories.
+    fn owner(&self) -> Option<(&str, usize)> {
+        let (owner, inside) = self.steps.split_first()?;
+        let Some((file, directories)) = inside.split_last() else {
+            let ranks = EXTENSIONS.iter().enumerate().skip(1);
+            let mut named = ranks.filter_map(|(rank, end)| Some((owner.strip_suffix(end)?, rank)));
+            return Some(named.next().unwrap_or((owner, 0)));
+        };
+        let is_left_out = |name: &String| name.starts_with('.') || name.ends_with('~');
+        let is_read = !inside.iter().any(is_left_out)
+            && directories.iter().all(|directory| !directory.contains('.'))
+            && (!file.contains('.') || EXTENSIONS.iter().skip(1).any(|end| file.ends_with(end)));
+        is_read.then_some((owner, 0))
+    }
+
+    fn read(&self, budget: &mut Budget, report: &mut Report) -> Result<Variables, Reported> {
+        if self.content.starts_with(b"$ANSIBLE_VAULT") {
+            return Err(report.refuse("fleet-inventory", &self.path, VAULT));
+        }
+        let documents = yaml::documents(&self.content, budget).map_err(|problem| {
+            let at = problem.position.or(Some(LineColumn::FIRST));
+            report.error_in_text(problem.code, &self.path, problem.to_string(), at);
+            Reported
+        })?;
+        let mut documents = documents.into_iter().filter(|document| !document.value.is_null());
+        let mapping = match (documents.next(), documents.next()) {
+            (None, _) => return Ok(Variables::new()),
+            (Some(yaml::Document { value: Value::Mapping(mapping), octals }), None) => {
+                octals::check(&mapping, &octals, &self.path, report);
+                mapping
+            }
+            (Some(document), None) => {
+                let message = format!("is {}; variables are a mapping", kind_of(&document.value));
+                return Err(report.refuse("fleet-inventory", &self.path, message));
+            }
+            (Some(_), Some(_)) => {
+                let message = "has several documents; a file with variables has one";
+                return Err(report.refuse("fleet-inventory", &self.path, message));
+            }
+        };
+        let mut variables = Variables::new();
+        for (key, value) in mapping {
+            let Value::String(key) = key else {
+                let message = "has a key that is not text; put quotes around it";
+                return Err(report.refuse("fleet-inventory", &self.path, message));
+            };
+            let cell = cell(&value).map(|cell| match cell {
+                Cell::Unusable(why) => Cell::Unusable(format!("in {} {why}", self.place(&key))),
+                text @ Cell::Text(_) => text,
+            });
+            variables.insert(key, cell);
+        }
+        Ok(variables)
+    }
+
+    /// Returns the place of a variable for users.
+    fn place(&self, key: &str) -> String {
+        let text = String::from_utf8_lossy(&self.content);
+        let begins = |line: &str| {
+            let line = line.trim_start_matches([' ', '\t', '{', ',', '"', '\'']);
+            line.strip_prefix(key).is_some_and(|behind| behind.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        };
+        match text.lines().position(begins) {
+            Some(line) => format!("{} line {}", self.name, line + 1),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Returns a value that may be encrypted by itself.
+fn cell(value: &Value) -> Option<Cell> {
+    match InvalidValue::of(value) {
+        Some(InvalidValue::UnknownTag(tag)) if tag == "vault" => Some(Cell::Unusable(VAULT.into())),
+        _ => value_cell(value),
+    }
+}

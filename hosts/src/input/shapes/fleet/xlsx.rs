@@ -1,0 +1,152 @@
+//! Tables as Excel workbooks (ISO/IEC 29500-1, SpreadsheetML): a sheet has a row of names, then a row for each host.
+//!
+//! A value is what the user sees in the cell. dayone refuses numbers that a cell shows in another form than they are stored, such as
+//! dates. A workbook may also contain the document of its fleet, in a sheet of its own.
+
+mod cell;
+mod package;
+mod place;
+mod sheet;
+mod strings;
+mod styles;
+mod workbook;
+mod xml;
+
+use std::collections::BTreeMap;
+
+use self::cell::Value;
+use self::place::Place;
+use self::workbook::Workbook;
+use super::table::{Cell, MAX_ROWS, Row, Table};
+use crate::input::listing::quoted;
+use crate::input::yaml::Budget;
+use vocabulary::report::{DocumentPath, Report, Reported};
+
+/// An error in a workbook: a sentence whose subject is the file.
+pub(super) type Problem = String;
+
+/// After how many errors the reader stops.
+const MAX_ERRORS: usize = 20;
+
+/// Reads the table in a sheet of the workbook `bytes`, which is at `path` and has the name `name`. Without the name of a sheet, it is the
+/// first one.
+pub(super) fn read(
+    bytes: &[u8],
+    sheet: Option<&str>,
+    (name, path): (&str, &DocumentPath),
+    budget: &mut Budget,
+    report: &mut Report,
+) -> Result<Table, Reported> {
+    let mut refuse = |message: Problem| report.refuse("fleet-workbook", path, message);
+    let mut workbook = Workbook::open(bytes, budget).map_err(&mut refuse)?;
+    let sheet = workbook.table(sheet).map_err(&mut refuse)?;
+    let rows = workbook.rows(&sheet).map_err(&mut refuse)?;
+    let cell = |row: usize, column: usize| Place { row, column }.in_sheet(&sheet.name);
+    let mut rows = rows.into_iter().filter(|row| !is_comment(&row.values));
+    let Some(first) = rows.next() else {
+        let message = format!(
+            "is empty: its sheet {} has no values; write the column names into the first row",
+            quoted(&sheet.name)
+        );
+        return Err(report.refuse("fleet-table-empty", path, message));
+    };
+    let names = columns(first.values, &|column| cell(first.number, column)).map_err(&mut refuse)?;
+    let mut table = Table { rows: Vec::new(), columns: names.values().cloned().collect() };
+    let mut errors = 0;
+    for sheet::Row { number, values } in rows {
+        if table.rows.len() == MAX_ROWS {
+            report.error("fleet-too-large", path, format!("has more than {MAX_ROWS} hosts; split it"));
+            return Err(Reported);
+        }
+        let mut row = Row::default();
+        let mut place = None;
+        for (column, value) in values {
+            let Some(found) = value_of(value, &cell(number, column)) else { continue };
+            let Some(column_name) = names.get(&column) else {
+                let message = format!("has a value in a column without a name, in {}", cell(number, column));
+                report.error("fleet-workbook", path, message);
+                errors += 1;
+                break;
+            };
+            if place.is_none() || column_name == "name" {
+                place = Some(cell(number, column));
+            }
+            row.cells.insert(column_name.clone(), found);
+        }
+        if errors == MAX_ERRORS {
+            break;
+        }
+        if let Some(place) = place {
+            row.place = format!("{name} {place}");
+            table.rows.push(row);
+        }
+    }
+    if errors > 0 { Err(Reported) } else { Ok(table) }
+}
+
+/// Whether the only value of a row begins with `#`.
+fn is_comment(values: &BTreeMap<usize, Value>) -> bool {
+    let mut values = values.values();
+    values.next().is_some_and(|value| matches!(value, Ok(text) if text.trim_start().starts_with('#')))
+        && values.next().is_none()
+}
+
+/// Returns the value in the cell with the name `place`, without the blanks around it.
+fn value_of(value: Value, place: &str) -> Option<Cell> {
+    match value.map(|text| Cell::of_text(text.trim())) {
+        Ok(Some(Cell::Unusable(why))) | Err(why) => Some(Cell::Unusable(format!("in {place} {why}"))),
+        Ok(cell) => cell,
+    }
+}
+
+/// Returns the names of the columns.
+fn columns(
+    values: BTreeMap<usize, Value>,
+    place: &dyn Fn(usize) -> String,
+) -> Result<BTreeMap<usize, String>, Problem> {
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (column, value) in values {
+        match value_of(value, &place(column)) {
+            None => {}
+            Some(Cell::Unusable(why)) => return Err(format!("has a column whose name {why}")),
+            Some(Cell::Text(name)) => {
+                if let Some(first) = places.insert(name.clone(), column) {
+                    let (first, second) = (place(first), place(column));
+                    return Err(format!("has the column {} twice, in {first} and {second}", quoted(&name)));
+                }
+                names.insert(column, name);
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the text of the fleet's own document in the workbook `bytes`, if it has one, so that line N of the text is row N of the
+/// sheet: column A contains the lines, in one cell each, or all of them in the first one.
+pub(in crate::input) fn document(bytes: &[u8], budget: &mut Budget) -> Result<Option<String>, Problem> {
+    let mut workbook = Workbook::open(bytes, budget)?;
+    let Some(sheet) = workbook.document() else { return Ok(None) };
+    let mut text = String::new();
+    let mut lines = 1;
+    for row in workbook.rows(&sheet)? {
+        for (column, value) in row.values {
+            let cell = Place { row: row.number, column }.in_sheet(&sheet.name);
+            match value {
+                Ok(value) if column == 0 => {
+                    while lines < row.number {
+                        text.push('\n');
+                        lines += 1;
+                    }
+                    text.push_str(&value);
+                }
+                Ok(_) => return Err(format!("has a value in {cell}; the document of the fleet belongs into column A")),
+                Err(why) => return Err(format!("has a line of the fleet's document, in {cell}, that {why}")),
+            }
+        }
+    }
+    Ok(Some(text))
+}
+
+/// The name of the sheet with the document.
+pub(in crate::input) const DOCUMENT: &str = workbook::DOCUMENT;

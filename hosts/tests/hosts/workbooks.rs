@@ -1,0 +1,409 @@
+//! Tables in Excel workbooks. Those of `fixtures/inputs/fleet` are from openpyxl; here are odd ones, and those that want too much.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use hosts::input::{Input, Limits, Text, locate, read, read_all, read_within};
+use proptest::prelude::*;
+use rawzip::{CompressionMethod, ZipArchiveWriter};
+
+const FLEET: &str = "{apiVersion: dayone.metal3.io/v1alpha1, kind: HostFleet, metadata: {name: f}, spec: {hosts: {xlsxFile: t.xlsx}, \
+                     template: {role: '${v}', network: {interfaces: []}}}}";
+const RELATIONSHIP: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
+fn input(workbook: &[u8]) -> Input {
+    input_of(FLEET, workbook)
+}
+
+fn input_of(fleet: &str, workbook: &[u8]) -> Input {
+    read_all([Text { name: Some("fleet.yaml"), text: fleet.as_bytes() }, Text { name: Some("t.xlsx"), text: workbook }])
+}
+
+fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipArchiveWriter::new(Vec::new());
+    for (name, content) in parts {
+        let (mut entry, config) = zip.new_file(name).compression_method(CompressionMethod::DEFLATE).start().unwrap();
+        let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
+        writer.write_all(content).unwrap();
+        let (encoder, descriptor) = writer.finish().unwrap();
+        encoder.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    zip.finish().unwrap()
+}
+
+/// A workbook with these sheets: the name, an attribute, and the content of `worksheet`.
+fn sheets(workbook: &str, sheets: &[(&str, &str, &str)], more: &[(&str, &str)]) -> Vec<u8> {
+    let mut entries = String::new();
+    let mut relations = more.iter().fold(String::new(), |mut all, (kind, _)| {
+        write!(all, "<Relationship Id='{kind}' Type='{RELATIONSHIP}/{kind}' Target='{kind}.xml'/>").unwrap();
+        all
+    });
+    let mut parts: Vec<(String, String)> =
+        more.iter().map(|(kind, content)| (format!("xl/{kind}.xml"), (*content).to_owned())).collect();
+    for (index, (name, state, content)) in sheets.iter().enumerate() {
+        write!(entries, "<sheet name=\"{name}\" {state} r:id='r{index}'/>").unwrap();
+        write!(relations, "<Relationship Id='r{index}' Type='{RELATIONSHIP}/worksheet' Target='/xl/s{index}.xml'/>")
+            .unwrap();
+        parts.push((format!("xl/s{index}.xml"), format!("<worksheet>{content}</worksheet>")));
+    }
+    let top = format!(
+        "<Relationships><Relationship Type='{RELATIONSHIP}/officeDocument' Target='xl/workbook.xml'/></Relationships>"
+    );
+    parts.push(("_rels/.rels".to_owned(), top));
+    parts.push((
+        "xl/workbook.xml".to_owned(),
+        format!("<workbook xmlns:r='{RELATIONSHIP}'>{workbook}<sheets>{entries}</sheets></workbook>"),
+    ));
+    parts.push(("xl/_rels/workbook.xml.rels".to_owned(), format!("<Relationships>{relations}</Relationships>")));
+    let parts: Vec<(&str, &[u8])> = parts.iter().map(|(name, content)| (name.as_str(), content.as_bytes())).collect();
+    package(&parts)
+}
+
+/// A workbook with one sheet.
+fn sheet(rows: &str) -> Vec<u8> {
+    sheets("", &[("Sheet1", "", &format!("<sheetData>{rows}</sheetData>"))], &[])
+}
+
+fn roles(input: &Input) -> Vec<(&str, &str)> {
+    let hosts = input.hosts.iter();
+    hosts.map(|host| (host.name.as_deref().unwrap_or_default(), host.role.as_deref().unwrap_or_default())).collect()
+}
+
+fn error(input: &Input) -> (&'static str, String) {
+    let [finding] = input.report.findings() else { panic!("{:?}", input.report.findings()) };
+    (finding.code, finding.to_string())
+}
+
+const NAMES: &str = "<row r='1'><c r='A1' t='str'><v>name</v></c><c r='B1' t='str'><v>v</v></c></row>";
+
+/// A row with the host `a` and this cell, which is B2.
+fn cell(cell: &str) -> String {
+    format!("{NAMES}<row r='2'><c r='A2' t='str'><v>a</v></c>{cell}</row>")
+}
+
+#[test]
+fn cells_are_read_wherever_they_are() {
+    let row = "<row r='9'><c r='B9'><v>7</v></c><c r='A9' t='str'><f>1</f><v> a </v></c></row><row r='10'><c r='C10' t='str'><v># a note</v></c></row>\
+               <row r='11'><c r='A11' s='4'/></row><row><c t='str'><v>b</v></c><c t='b'><v>1</v></c></row>";
+    let input = input(&sheet(&format!("{NAMES}{row}")));
+    assert_eq!(roles(&input), [("a", "7"), ("b", "true")], "{:?}", input.report.findings());
+    assert_eq!(input.hosts[1].paths.host.to_string(), "HostFleet/f (b, t.xlsx Sheet1!A12): spec.template");
+}
+
+#[test]
+fn values_are_as_the_user_sees_them() {
+    let styles = "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='GENERAL'/><numFmt numFmtId='165' formatCode='yyyy\\-mm\\-dd'/>\
+                  <numFmt numFmtId='166' formatCode='0000'/></numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>\
+                  <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/><xf numFmtId='165'/><xf numFmtId='166'/><xf numFmtId='14'/></cellXfs></styleSheet>";
+    let texts = "<sst><si><t>zero</t></si><si><r><t xml:space='preserve'>a </t></r><r><t>&amp;&#x42;&lt;</t></r><rPh><t>spoken</t></rPh></si><si/></sst>";
+    for (b2, expected) in [
+        ("<c r='B2'><v>10</v></c>", Ok("10")),
+        ("<c r='B2'><v>1E1</v></c>", Ok("10")),
+        ("<c r='B2' s='1'><v>10.0</v></c>", Ok("10")),
+        ("<c r='B2' t='n'><f>SUM(1)</f><v>4094</v></c>", Ok("4094")),
+        ("<c r='B2' t='str'><f>A1</f><v>x</v></c>", Ok("x")),
+        ("<c r='B2' t='b'><v>0</v></c>", Ok("false")),
+        ("<c r='B2' t='s'><v>0</v></c>", Ok("zero")),
+        ("<c r='B2' t='s'><v>1</v></c>", Ok("a &B<")),
+        ("<c r='B2' t='inlineStr'><is><t>0x1F_x0041_<![CDATA[<]]></t></is></c>", Ok("0x1FA<")),
+        ("<c r='B2' t='str'><v>0123</v></c>", Ok("0123")),
+        ("<c r='B2' t='s'><v>3</v></c>", Err("is a text that the workbook does not have")),
+        ("<c r='B2'><v>4.1</v></c>", Err("is a number with a fraction")),
+        ("<c r='B2'><v>1234567890123456</v></c>", Err("is a number with more than 15 digits")),
+        ("<c r='B2' s='2'><v>46024</v></c>", Err("is a date or a time")),
+        ("<c r='B2' s='4'><v>46024</v></c>", Err("is a date or a time")),
+        ("<c r='B2' t='d'><v>2026-01-02</v></c>", Err("is a date or a time")),
+        ("<c r='B2' s='3'><v>7</v></c>", Err("is a number that the cell shows in another form")),
+        ("<c r='B2' s='9'><v>7</v></c>", Err("is a number that the cell shows in another form")),
+        ("<c r='B2' t='e'><f>1/0</f><v>#DIV/0!</v></c>", Err("is the error #DIV/0!")),
+        ("<c r='B2'><f>1</f></c>", Err("is a formula without a result")),
+        ("<c r='B2'><v>x</v></c>", Err("is a number that dayone cannot read")),
+        ("<c r='B2' t='z'><v>x</v></c>", Err("is of a type that dayone does not read")),
+        ("<c r='B2' t='str'><v>a&#10;b</v></c>", Err("contains the control character U+000A")),
+    ] {
+        let content = format!("<sheetData>{}</sheetData>", cell(b2));
+        let input = input(&sheets("", &[("Rack 1", "", &content)], &[("styles", styles), ("sharedStrings", texts)]));
+        match expected {
+            Ok(value) => assert_eq!(roles(&input), [("a", value)], "{b2}: {:?}", input.report.findings()),
+            Err(why) => {
+                let message = error(&input).1;
+                let expected = format!(
+                    "HostFleet/f (a, t.xlsx 'Rack 1'!A2): spec.template.role uses ${{v}}, whose value in 'Rack 1'!B2 {why}"
+                );
+                assert!(message.starts_with(&expected), "{b2}: {message}");
+            }
+        }
+    }
+    for empty in
+        ["", "<c r='B2'/>", "<c r='B2' t='s'><v>2</v></c>", "<c r='B2' t='str'><v> </v></c>", "<c r='B2'><v></v></c>"]
+    {
+        let content = format!("<sheetData>{}</sheetData>", cell(empty));
+        let input = input(&sheets("", &[("a", "", &content)], &[("sharedStrings", texts)]));
+        assert!(error(&input).1.contains("for which this host has no value"), "{empty}: {}", error(&input).1);
+    }
+}
+
+/// openpyxl and `XlsxWriter` compute nothing: they leave out results, or write zeros, and ask Excel to compute everything.
+#[test]
+fn results_that_no_program_has_computed_are_not_used() {
+    let content = format!("<sheetData>{}</sheetData>", cell("<c r='B2'><f>A1</f><v>0</v></c>"));
+    for (calculation, is_used) in [("<calcPr calcId='1'/>", true), ("<calcPr calcId='1' fullCalcOnLoad='1'/>", false)] {
+        // The element may be before the sheets or behind them.
+        let input = input(&sheets(calculation, &[("a", "", &content)], &[]));
+        assert_eq!(input.hosts.len(), usize::from(is_used), "{:?}", input.report.findings());
+    }
+}
+
+#[test]
+fn merged_cells_have_one_value() {
+    let rows = format!(
+        "{NAMES}<row r='2'><c r='A2' t='str'><v>a</v></c><c r='B2'><v>7</v></c></row>\
+         <row r='3'><c r='A3' t='str'><v>b</v></c><c r='B3'><v>9</v></c></row><row r='5'><c r='A5' t='str'><v>c</v></c><c r='B5'><v>8</v></c></row>"
+    );
+    let merged = |ranges: &str| {
+        let cells = format!("<sheetData>{rows}</sheetData><mergeCells>{ranges}</mergeCells>");
+        input(&sheets("", &[("S", "", &cells)], &[]))
+    };
+    // What was in B3 before is not to be seen.
+    assert_eq!(roles(&merged("<mergeCell ref='B2:B4'/>")), [("a", "7"), ("b", "7"), ("c", "8")]);
+    // A cell that is merged from an empty one.
+    assert_eq!(
+        roles(&merged("<mergeCell ref='B4:B9'/><mergeCell ref='D1:XFD1048576'/>")),
+        [("a", "7"), ("b", "9"), ("c", "8")]
+    );
+    let twice = merged("<mergeCell ref='A1:B1'/>");
+    assert_eq!(error(&twice), ("fleet-workbook", "t.xlsx: has the column name twice, in S!A1 and S!B1".to_owned()));
+    let overlapping = "<mergeCell ref='A2:ALL9'/>".repeat(2);
+    assert_eq!(error(&merged(&overlapping)).1, "t.xlsx: has merged cells that overlap");
+}
+
+#[test]
+fn the_first_sheet_that_shows_is_the_table_unless_another_one_is_named() {
+    let table =
+        |value: &str| format!("<sheetData>{}</sheetData>", cell(&format!("<c r='B2' t='str'><v>{value}</v></c>")));
+    let (first, second, third) = (table("1"), table("2"), table("3"));
+    let workbook = sheets(
+        "",
+        &[
+            ("Old", "state='hidden'", &first),
+            ("Rack &quot;1&quot;", "", &second),
+            ("Gerät", "state='veryHidden'", &third),
+        ],
+        &[],
+    );
+    let named = |sheet: &str| input_of(&FLEET.replace("t.xlsx", &format!("t.xlsx, sheet: '{sheet}'")), &workbook);
+    assert_eq!(roles(&input(&workbook)), [("a", "2")]);
+    assert_eq!(roles(&named("old")), [("a", "1")]);
+    assert_eq!(roles(&named("Rack \"1\"")), [("a", "2")]);
+    assert_eq!(roles(&named("GERÄT")), [("a", "3")]);
+    let message = error(&named("x")).1;
+    assert_eq!(message, "t.xlsx: has no sheet x; there are: Old, \"Rack \\\"1\\\"\", Gerät");
+    let hidden = sheets("", &[("Old", "state='hidden'", &first)], &[]);
+    assert!(error(&input(&hidden)).1.contains("has no sheet that shows"));
+    let csv = FLEET.replace("xlsxFile: t.xlsx", "csv: 'name,v', sheet: x");
+    assert!(error(&read(csv.as_bytes())).1.contains("sheet is for xlsxFile, and the hosts are in csv"));
+}
+
+#[test]
+fn mistakes_in_a_table_name_the_cell() {
+    for (rows, expected) in [
+        ("", "t.xlsx: is empty: its sheet Sheet1 has no values"),
+        (
+            "<row r='3'><c r='D3' t='str'><v>name</v></c><c r='F3' t='str'><v>name</v></c></row>",
+            "t.xlsx: has the column name twice, in Sheet1!D3 and Sheet1!F3",
+        ),
+        ("<row><c t='e'><v>#REF!</v></c></row>", "t.xlsx: has a column whose name in Sheet1!A1 is the error #REF!"),
+        (
+            &format!("{NAMES}<row r='7'><c r='A7' t='str'><v>a</v></c><c r='D7'><v>1</v></c></row>"),
+            "t.xlsx: has a value in a column without a name, in Sheet1!D7",
+        ),
+        (
+            &format!("{NAMES}<row r='7'><c r='ALM7'><v>1</v></c></row>"),
+            "t.xlsx: has a value right of the first 1000 columns, in Sheet1!ALM7",
+        ),
+        ("<row r='2'/><row r='2'/>", "t.xlsx: has rows in disorder, in its part xl/s0.xml"),
+        ("<row r='x'/>", "t.xlsx: has rows in disorder, in its part xl/s0.xml"),
+        ("<row><c r='1'/></row>", "t.xlsx: has a cell without a place, in its part xl/s0.xml"),
+        (NAMES, "t.xlsx: has no hosts"),
+    ] {
+        let message = error(&input(&sheet(rows))).1;
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_workbook_can_have_the_document_of_its_fleet() {
+    let document = FLEET.replace("hosts: {xlsxFile: t.xlsx}, ", "").replace(", kind", ",\nkind");
+    let rows: String = document.lines().enumerate().fold(String::new(), |mut rows, (index, line)| {
+        write!(rows, "<row r='{}'><c t='str'><v>{line}</v></c></row>", index * 2 + 3).unwrap();
+        rows
+    });
+    let table = format!("<sheetData>{}</sheetData>", cell("<c r='B2'><v>7</v></c>"));
+    let workbook = |rows: &str| {
+        let document = format!("<sheetData>{rows}</sheetData>");
+        sheets("", &[("hostfleet", "", &document), ("Rack", "", &table)], &[])
+    };
+    let whole = workbook(&rows);
+    for name in [None, Some("rack.xlsx"), Some("dir/RACK.XLSX")] {
+        let found = read_all([Text { name, text: &whole }]);
+        assert_eq!(roles(&found), [("a", "7")], "{:?}", found.report.findings());
+        assert!(found.report.is_empty(), "{:?}", found.report.findings());
+    }
+    // A line of the document is a row of the sheet.
+    let wrong = workbook(&rows.replace("'${v}'", "'${w}'"));
+    let mut found = read_all([Text { name: Some("rack.xlsx"), text: &wrong }]);
+    locate([Text { name: Some("rack.xlsx"), text: &wrong }], &mut found.report);
+    let position = found.report.findings()[0].position.clone().unwrap();
+    assert_eq!(
+        (position.file.as_deref(), position.line),
+        (Some("rack.xlsx!HostFleet"), 5),
+        "{:?}",
+        found.report.findings()
+    );
+    let other = error(&read(&workbook("<row><c r='B1' t='str'><v>x</v></c></row>"))).1;
+    assert!(other.contains("has a value in hostfleet!B1; the document of the fleet belongs into column A"), "{other}");
+    let date = error(&read(&workbook("<row><c t='d'><v>x</v></c></row>"))).1;
+    assert!(date.contains("in hostfleet!A1, that is a date"), "{date}");
+    let alone = error(&read(&sheet(NAMES))).1;
+    assert!(alone.contains("is an Excel workbook without a sheet HostFleet, which no HostFleet names"), "{alone}");
+}
+
+/// A few KiB must not become gigabytes, nor hours.
+#[test]
+fn workbooks_that_want_too_much_are_refused_in_seconds() {
+    let names = |content: String| sheets("", &[("a", "", &content)], &[]);
+    let long = format!("<sst><si><t>{}</t></si></sst>", "x".repeat(1 << 20));
+    let repeated = format!(
+        "<sheetData>{NAMES}{}</sheetData>",
+        "<row><c t='s'><v>0</v></c><c t='s'><v>0</v></c></row>".repeat(10_000)
+    );
+    let top = format!(
+        "<Relationships><Relationship Type='{RELATIONSHIP}/officeDocument' Target='xl/workbook.xml'/></Relationships>"
+    );
+    let bombs: Vec<(&str, Vec<u8>)> = vec![
+        ("MiB of XML", sheet(&" ".repeat(200 << 20))),
+        ("more than dayone can read", sheets("", &[("a", "", &repeated)], &[("sharedStrings", &long)])),
+        (
+            "more than dayone can read",
+            sheets("", &[("a", "", "")], &[("sharedStrings", &format!("<sst>{}</sst>", "<si/>".repeat(1_000_000)))]),
+        ),
+        (
+            "more than dayone can read",
+            names(format!(
+                "<sheetData>{NAMES}</sheetData><mergeCells>{}</mergeCells>",
+                "<mergeCell/>".repeat(1_000_000)
+            )),
+        ),
+        ("is empty", names(format!("<sheetData{}/>", (0..500_000).map(|n| format!(" a{n}=''")).collect::<String>()))),
+        ("is empty", names("<a>".repeat(500_000) + &"</a>".repeat(500_000))),
+        ("cannot read", names("<a>".repeat(1_000_000))),
+        (
+            "more than 100000 styles",
+            sheets(
+                "",
+                &[("a", "", "")],
+                &[("styles", &format!("<s><cellXfs>{}</cellXfs></s>", "<xf/>".repeat(200_000)))],
+            ),
+        ),
+        ("more than 1000 sheets", sheets("", &vec![("a", "", ""); 1001], &[])),
+        (
+            "more than dayone can read",
+            package(&[(
+                "_rels/.rels",
+                format!("<Relationships>{}</Relationships>", "<Relationship/>".repeat(600_000)).as_bytes(),
+            )]),
+        ),
+        ("a document type", package(&[("_rels/.rels", b"<!DOCTYPE a [<!ENTITY b 'bb'>]><a/>")])),
+        ("an unknown entity", sheet("<row><c t='str'><v>&b;</v></c></row>")),
+        ("not an Excel workbook", package(&[("a", b"b")])),
+        ("no sheet", package(&[("_rels/.rels", top.as_bytes())])),
+        ("with a password", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0".to_vec()),
+        ("not an Excel workbook", b"PK\x03\x04".to_vec()),
+        ("not an Excel workbook", Vec::new()),
+    ];
+    for (expected, bomb) in bombs {
+        assert!(bomb.len() < 4 << 20, "{expected}: {}", bomb.len());
+        let start = Instant::now();
+        let found = input(&bomb);
+        let (code, message) = error(&found);
+        assert!(
+            ["fleet-workbook", "fleet-table-empty"].contains(&code) && message.contains(expected),
+            "{expected}: {message}"
+        );
+        assert!(start.elapsed().as_secs() < 60, "{:?} for {expected}", start.elapsed());
+    }
+    // A value in the last cell that Excel has, and many hosts.
+    let far = sheet(&format!("{NAMES}<row r='1048576'><c r='XFD1048576'><v>1</v></c></row>"));
+    assert!(error(&input(&far)).1.contains("right of the first 1000 columns"), "{}", error(&input(&far)).1);
+    let many = |count: usize| {
+        let rows: String =
+            (0..count).map(|n| format!("<row><c t='str'><v>h{n}</v></c><c><v>1</v></c></row>")).collect();
+        let workbook = sheet(&format!("{NAMES}{rows}"));
+        let texts =
+            [Text { name: Some("fleet.yaml"), text: FLEET.as_bytes() }, Text { name: Some("t.xlsx"), text: &workbook }];
+        read_within(Limits::FILES, texts)
+    };
+    assert_eq!(many(10_000).hosts.len(), 10_000);
+    assert_eq!(error(&many(10_001)).0, "fleet-too-large");
+}
+
+/// The archive's directory may be wrong about what is in it.
+#[test]
+fn archives_that_are_wrong_about_their_parts_are_refused() {
+    let good = sheet(&cell("<c r='B2'><v>7</v></c>"));
+    assert_eq!(roles(&input(&good)), [("a", "7")]);
+    let directory = good.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    // The method, the checksum, a size and the place of the last part, in the directory (APPNOTE 4.3.12).
+    for (at, value) in [(10, 99), (16, 7), (24, 200), (42, 200)] {
+        let mut wrong = good.clone();
+        wrong[directory + at] ^= value;
+        let found = input(&wrong);
+        assert!(found.hosts.is_empty() && found.report.has_errors(), "{at}: {:?}", found.hosts.len());
+    }
+    let mut truncated = good.clone();
+    truncated.truncate(good.len() - 30);
+    assert!(error(&input(&truncated)).1.contains("is not an Excel workbook"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A spoiled workbook is read or refused.
+    #[test]
+    fn any_bytes_are_read_or_refused(at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 1..20)) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/inputs/fleet/xlsx/hosts.xlsx");
+        let mut workbook = fs::read(path).unwrap();
+        let at = at.index(workbook.len() - bytes.len());
+        workbook[at..at + bytes.len()].copy_from_slice(&bytes);
+        let input = input(&workbook);
+        prop_assert!(!input.hosts.is_empty() || input.report.has_errors());
+    }
+
+    /// Any XML in place of a sheet is read or refused, and no value comes from elsewhere.
+    #[test]
+    fn any_sheet_is_read_or_refused(parts in prop::collection::vec(
+        "<(row|c|v|f|is|t|mergeCell)( (r|ref)='[A-C]?[0-9](:B9)?')?( t='(s|b|str|e|n|inlineStr)')?/?>|</(row|c|v|is|t)>|[a-z0-9.&;_]{0,4}", 0..30,
+    )) {
+        let input = input(&sheet(&format!("{NAMES}{}", parts.concat())));
+        prop_assert!(!input.hosts.is_empty() || input.report.has_errors());
+    }
+
+    /// What is in a cell is the value, or there is an error.
+    #[test]
+    fn a_cell_is_a_value(text in "[ -~äß]{1,20}") {
+        prop_assume!(!text.contains("_x"));
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let input = input(&sheet(&cell(&format!("<c r='B2' t='inlineStr'><is><t>{escaped}</t></is></c>"))));
+        if text.trim().is_empty() {
+            prop_assert!(input.report.has_errors());
+        } else {
+            prop_assert_eq!(roles(&input), [("a", text.trim())]);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod base;
 mod bmc;
 mod boot;
 mod build;
@@ -24,6 +25,10 @@ mod upstream;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use base::{
+    BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
+    StreamArguments, role,
+};
 pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use build::{BaseArgument, BuildArguments, DataArguments};
@@ -79,6 +84,9 @@ pub enum Command {
     Build(Box<BuildArguments>),
     /// Boot hosts from their images, through their BMCs
     Boot(Box<BootArguments>),
+    /// Add bases to a dayone server, replace, list and remove them; fetch a base into a file
+    #[command(subcommand)]
+    Base(Box<BaseCommand>),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

@@ -2,7 +2,7 @@
 //! same name in all three.
 
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use media::MediaUrl;
 use serde::Deserialize;
 
+use crate::bases::AllowedSource;
 use crate::logging::LogFormat;
 use crate::store::BaseDefinition;
 
@@ -37,6 +38,23 @@ pub struct Settings {
     #[arg(long = "base", env = "DAYONE_BASE", value_name = "NAME=PATH")]
     #[serde(rename = "bases")]
     pub base: Vec<BaseDefinition>,
+
+    /// Beginning of the URLs, or directory on this machine, from which clients of the API may have bases fetched; repeatable
+    /// [default: `https://builds.coreos.fedoraproject.org/`]
+    #[arg(long, env = "DAYONE_BASE_SOURCE", value_name = "URL|DIR", value_delimiter = ',')]
+    pub base_source: Vec<AllowedSource>,
+
+    /// File with GPG keys that may sign bases, in place of Fedora's and Red Hat's; repeatable
+    #[arg(long, env = "DAYONE_BASE_KEYS", value_name = "FILE")]
+    pub base_keys: Vec<PathBuf>,
+
+    /// Certificates (PEM) that verify the servers of bases [default: this system's certificate authorities]
+    #[arg(long, env = "DAYONE_BASE_CA", value_name = "FILE")]
+    pub base_ca: Option<PathBuf>,
+
+    /// How large a fetched file of a base may be, in GiB [default: 16]
+    #[arg(long, env = "DAYONE_BASE_MAX_GIB", value_name = "GIB")]
+    pub base_max_gib: Option<NonZeroU64>,
 
     /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
     #[arg(long, env = "DAYONE_API_LISTEN", value_name = "ADDRESS")]
@@ -133,6 +151,8 @@ impl Settings {
         macro_rules! settings {
             ($($setting:ident),*) => { Self {
                 base,
+                base_source: if self.base_source.is_empty() { file.base_source } else { self.base_source },
+                base_keys: if self.base_keys.is_empty() { file.base_keys } else { self.base_keys },
                 api_token_file: if self.api_token_file.is_empty() { file.api_token_file } else { self.api_token_file },
                 bmc_network: if self.bmc_network.is_empty() { file.bmc_network } else { self.bmc_network },
                 $($setting: self.$setting.or(file.$setting),)*
@@ -140,6 +160,8 @@ impl Settings {
         }
         settings!(
             data_dir,
+            base_ca,
+            base_max_gib,
             api_listen,
             api_tls_cert,
             api_tls_key,

@@ -12,6 +12,8 @@ use crate::arguments::ServerAccess;
 use crate::error_chain::chain;
 use redfish::{Certificates, Verification, client_config};
 
+/// Where a server has its API by default.
+const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 const MAX_CONNECT: Duration = Duration::from_secs(10);
 /// The largest answer that the client accepts. A boot is a few KiB.
 const LARGEST_ANSWER: usize = 16 << 20;
@@ -86,6 +88,15 @@ impl Client {
             builder = builder.no_proxy();
         }
         Self::new(url, token(access)?, builder)
+    }
+
+    /// Returns the client of the server in the arguments, or of the one on this machine.
+    pub(super) fn of_or_default(url: Option<&Url>, access: &ServerAccess) -> Result<Self, Failure> {
+        let url = match url {
+            Some(url) => url.clone(),
+            None => DEFAULT_SERVER.parse().map_err(|error| Failure::system(DEFAULT_SERVER, &error))?,
+        };
+        Self::of(url, access)
     }
 
     pub(super) fn get(&self, path: Url) -> RequestBuilder {

@@ -13,8 +13,6 @@ use super::table::columns;
 use super::terminal;
 use crate::arguments::{ImagesCommandArguments, ListFormat};
 
-/// Where a server has its API by default.
-const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 /// How long the server may take for one answer.
 const MAX_ANSWER: Duration = Duration::from_mins(1);
 /// How many images to ask for at a time. Lists do not have URLs, because these are credentials.
@@ -47,11 +45,7 @@ struct Image {
 }
 
 pub(super) fn run(arguments: &ImagesCommandArguments) -> Result<(), Failure> {
-    let url = match &arguments.url {
-        Some(url) => url.clone(),
-        None => DEFAULT_SERVER.parse().map_err(|error| Failure::system(DEFAULT_SERVER, &error))?,
-    };
-    let client = Client::of(url, &arguments.access)?;
+    let client = Client::of_or_default(arguments.url.as_ref(), &arguments.access)?;
     let mut images = block_on(all(&client, arguments.host.as_deref()))??;
     images.sort_by(|(a, _), (b, _)| (&a.label, &a.created, &a.id).cmp(&(&b.label, &b.created, &b.id)));
     match arguments.format {

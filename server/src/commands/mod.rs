@@ -1,6 +1,7 @@
 //! The commands of `dayone`: one file or directory per command.
 
 mod base;
+mod bases;
 mod bmc;
 mod boot;
 mod build;
@@ -44,6 +45,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::StaticServer(arguments) => return static_server::run(*arguments),
         Command::Boot(arguments) => boot::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
+        Command::Base(command) => bases::run(&command),
         Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::SecondStep(arguments) => second_step::run(&arguments),

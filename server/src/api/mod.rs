@@ -34,6 +34,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::bases::BaseFetches;
 use crate::boots::Boots;
 use crate::live::Publisher;
 use crate::metrics::Metrics;
@@ -53,6 +54,7 @@ pub struct Api {
     media: MediaService,
     pub(crate) media_url: MediaUrl,
     pub(crate) boots: Boots,
+    pub(crate) fetches: BaseFetches,
     metrics: Arc<Metrics>,
     pub(crate) stopping: CancellationToken,
     queues: Queues,
@@ -61,19 +63,20 @@ pub struct Api {
 }
 
 impl Api {
-    /// Makes the API of a store. `media` serves the store's images under `media_url`, and `boots` boots hosts from them. When
-    /// `stopping` is cancelled, the API reports that it is not ready.
+    /// Makes the API of a store. `media` serves the store's images under `media_url`, `boots` boots hosts from them, and `fetches`
+    /// adds bases. When `stopping` is cancelled, the API reports that it is not ready.
     pub fn new(
         store: Arc<Store>,
         media: MediaService,
         media_url: MediaUrl,
         boots: Boots,
+        fetches: BaseFetches,
         metrics: Arc<Metrics>,
         stopping: CancellationToken,
     ) -> Self {
         let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
         let followed_boots = Publisher::new();
-        Self { store, media, media_url, boots, metrics, stopping, queues: Queues::new(), digests, followed_boots }
+        Self { store, media, media_url, boots, fetches, metrics, stopping, queues: Queues::new(), digests, followed_boots }
     }
 
     /// The router of the plane, for [`media::listen::Listener::serve`].

@@ -98,6 +98,14 @@ problem_kinds! {
     TooManyFollowers = SERVICE_UNAVAILABLE, "too-many-followers", "Too many clients follow the boots";
     /// A boot has inserted the image, or is about to. Delete the boot first: dayone then ejects the image.
     ImageInUse = CONFLICT, "image-in-use", "A boot uses the image";
+    /// The server may not fetch a base from this place. Its operator allows sources with `--base-source`.
+    SourceRefused = UNPROCESSABLE_ENTITY, "source-refused", "The server does not fetch from this source";
+    /// The request names no files that make a base, or compressed ones.
+    BaseRefused = UNPROCESSABLE_ENTITY, "base-refused", "The files do not make a base";
+    /// The base is in the server's configuration, where its operator changes and removes it.
+    BaseConfigured = CONFLICT, "base-configured", "The base is in the server's configuration";
+    /// Published images use the base. Delete them first, or replace the base by adding another of the same name.
+    BaseInUse = CONFLICT, "base-in-use", "Images use the base";
     /// The base is registered, but its file is missing or has changed.
     BaseUnavailable = SERVICE_UNAVAILABLE, "base-unavailable", "The base is not available";
     /// The server's data directory is full, or its quota is used up. The server has stored nothing.

@@ -128,7 +128,8 @@ fn with_curl_hint(problem: Problem, headers: &HeaderMap, documents: &[u8]) -> Pr
     problem
 }
 
-async fn read_body(body: Body) -> Result<Bytes, Problem> {
+/// Reads the body of a request, within the limits of size and time.
+pub(super) async fn read_body(body: Body) -> Result<Bytes, Problem> {
     let too_large = || {
         let detail = format!("the body is larger than {LARGEST_BODY} bytes; send fewer hosts at once");
         Problem::new(ProblemKind::TooLarge, detail)

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod base;
 mod bmc;
 mod boot;
 mod boots;
@@ -29,6 +30,10 @@ mod upstream;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use base::{
+    BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
+    StreamArguments, role,
+};
 pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};
 pub use boots::{
@@ -99,6 +104,9 @@ pub enum Command {
     /// Watch, list, show and delete the boots of a dayone server
     #[command(subcommand)]
     Boots(BootsCommand),
+    /// Add bases to a dayone server, replace, list and remove them; fetch a base into a file
+    #[command(subcommand)]
+    Base(Box<BaseCommand>),
     /// List the images of a dayone server: the host and the URL of each
     Images(ImagesCommandArguments),
     /// Convert NMState to NetworkManager keyfiles

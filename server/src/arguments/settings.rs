@@ -2,13 +2,14 @@
 //! from the environment.
 
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
 use ipnet::IpNet;
 use media::MediaUrl;
 
+use crate::bases::AllowedSource;
 use crate::logging::LogFormat;
 use crate::store::BaseDefinition;
 
@@ -24,6 +25,23 @@ pub struct Settings {
     // A path can have every character but the end of a line.
     #[arg(long = "base", env = "DAYONE_BASE", value_name = "NAME=PATH", value_delimiter = '\n')]
     pub base: Vec<BaseDefinition>,
+
+    /// Beginning of the URLs, or directory on this machine, from which clients of the API may have bases fetched; repeatable
+    /// [default: `https://builds.coreos.fedoraproject.org/`]
+    #[arg(long, env = "DAYONE_BASE_SOURCE", value_name = "URL|DIR", value_delimiter = ',')]
+    pub base_source: Vec<AllowedSource>,
+
+    /// File with GPG keys that may sign bases, in place of Fedora's and Red Hat's; repeatable
+    #[arg(long, env = "DAYONE_BASE_KEYS", value_name = "FILE")]
+    pub base_keys: Vec<PathBuf>,
+
+    /// Certificates (PEM) that verify the servers of bases [default: this system's certificate authorities]
+    #[arg(long, env = "DAYONE_BASE_CA", value_name = "FILE")]
+    pub base_ca: Option<PathBuf>,
+
+    /// How large a fetched file of a base may be, in GiB [default: 16]
+    #[arg(long, env = "DAYONE_BASE_MAX_GIB", value_name = "GIB")]
+    pub base_max_gib: Option<NonZeroU64>,
 
     /// Address of the API; an address other than loopback requires a token [default: 127.0.0.1:8080]
     #[arg(long, env = "DAYONE_API_LISTEN", value_name = "ADDRESS")]
@@ -107,6 +125,10 @@ impl Settings {
         Self {
             data_dir: running.data_dir.clone(),
             base: running.base.clone(),
+            base_source: running.base_source.clone(),
+            base_keys: running.base_keys.clone(),
+            base_ca: running.base_ca.clone(),
+            base_max_gib: running.base_max_gib,
             api_listen: running.api_listen,
             media_listen: running.media_listen,
             media_url: running.media_url.clone(),
@@ -132,8 +154,8 @@ mod tests {
         let words = Program::Serve.settings().into_iter().map(|setting| {
             let value = match setting.value.as_str() {
                 "ADDRESS" => format!("127.0.0.1:{number}"),
-                "URL" => format!("http://192.0.2.{number}"),
-                "SECONDS" | "NUMBER" => number.to_string(),
+                "URL" | "URL|DIR" => format!("http://192.0.2.{number}"),
+                "SECONDS" | "NUMBER" | "GIB" => number.to_string(),
                 "CIDR" => format!("192.0.{number}.0/24"),
                 "NAME=PATH" => format!("a=/{number}.iso"),
                 "FORMAT" => (if number == 1 { "text" } else { "json" }).to_owned(),
@@ -153,7 +175,8 @@ mod tests {
         let within = read.clone().within(&running);
         macro_rules! check {
             ($($field:ident),*) => { $(
-                let key = stringify!($field).replace('_', "-").replacen("base", "bases", 1);
+                let key = stringify!($field).replace('_', "-");
+                let key = if key == "base" { "bases".to_owned() } else { key };
                 let setting = Program::Serve.settings().into_iter().find(|setting| setting.key == key).unwrap();
                 let expected = if setting.is_reloaded { &read.$field } else { &running.$field };
                 assert_eq!(&within.$field, expected, "{key}");
@@ -163,6 +186,10 @@ mod tests {
         check!(
             data_dir,
             base,
+            base_source,
+            base_keys,
+            base_ca,
+            base_max_gib,
             api_listen,
             api_token_file,
             api_tls_cert,

@@ -1,6 +1,7 @@
 //! The commands of `dayone`: one file or directory per command.
 
 mod base;
+mod bases;
 mod bmc;
 mod boot;
 mod boot_api;
@@ -52,6 +53,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Boot(arguments) => boot::run(&arguments),
         Command::Boots(command) => boots::run(&command),
         Command::Build(arguments) => build::run(&arguments),
+        Command::Base(command) => bases::run(&command),
         Command::Images(arguments) => images::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::SecondStep(arguments) => second_step::run(&arguments),

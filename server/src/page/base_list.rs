@@ -9,9 +9,10 @@ use axum::response::Response;
 use imagelib::base::Format;
 
 use super::shell::{Shell, html};
-use crate::api::bases::{AvailableBase, BaseBody, UnavailableBase, body};
+use crate::api::bases::{AvailableBase, BaseBody, BaseOrigin, UnavailableBase, bodies};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
+use crate::bases::Phase;
 use crate::findings::FindingBody;
 use crate::units::bytes;
 
@@ -37,6 +38,22 @@ struct BaseView {
     refused: Option<String>,
     findings: Vec<FindingBody>,
     files: Vec<(String, String, String)>,
+    /// How far the server is with fetching it, or its next version.
+    fetch: Option<FetchView>,
+    /// Who uses it, and its earlier versions.
+    users: Vec<String>,
+}
+
+struct FetchView {
+    /// What the server does, in a word.
+    word: &'static str,
+    failed: bool,
+    /// How much has arrived.
+    arrived: String,
+    /// For a bar: how much of a whole of 100.
+    percent: Option<u64>,
+    /// What goes wrong.
+    error: Option<String>,
 }
 
 /// Lists the bases.
@@ -45,17 +62,18 @@ pub(super) async fn bases(
     Extension(shell): Extension<Shell>,
 ) -> Result<Response, Problem> {
     blocking(move || {
-        let bases = api.store.bases().iter().map(|base| view(body(base))).collect();
+        let bases = bodies(&api).into_iter().map(view).collect();
         html(&BaseList { shell: &shell, current: "bases", bases })
     })
     .await
 }
 
 fn view(base: BaseBody) -> BaseView {
-    let AvailableBase { name, details, .. } = match base {
+    let AvailableBase { name, details, origin, .. } = match base {
         BaseBody::Available(base) => base,
-        BaseBody::Unavailable(UnavailableBase { name, reason, .. }) => {
-            return BaseView { name, unavailable: Some(reason), ..BaseView::default() };
+        BaseBody::Unavailable(UnavailableBase { name, reason, origin, .. }) => {
+            let (fetch, users) = (fetch(&origin), users(&origin));
+            return BaseView { name, unavailable: Some(reason), fetch, users, ..BaseView::default() };
         }
     };
     let mut properties: Vec<(&'static str, String)> = Vec::new();
@@ -83,8 +101,43 @@ fn view(base: BaseBody) -> BaseView {
         formats: details.formats.iter().map(|format| (format.to_string(), purpose(*format))).collect(),
         refused: details.not_customisable,
         findings: details.findings,
+        fetch: fetch(&origin),
+        users: users(&origin),
         files: details.files.into_iter().map(|(role, file)| (role, bytes(file.size), file.sha256)).collect(),
     }
+}
+
+fn fetch(origin: &BaseOrigin) -> Option<FetchView> {
+    let fetch = origin.fetch.as_ref()?;
+    let word = match fetch.state {
+        Phase::Queued => "queued",
+        Phase::Fetching => "being fetched",
+        Phase::Verifying => "being verified",
+        Phase::Failed => "not fetched",
+    };
+    let arrived = match fetch.total {
+        Some(total) => format!("{} of {}", bytes(fetch.bytes), bytes(total)),
+        None => bytes(fetch.bytes),
+    };
+    let percent = fetch.total.filter(|total| *total > 0).map(|total| fetch.bytes.saturating_mul(100) / total);
+    Some(FetchView { word, failed: fetch.state == Phase::Failed, arrived, percent, error: fetch.error.clone() })
+}
+
+/// Who uses a base, in sentences.
+fn users(origin: &BaseOrigin) -> Vec<String> {
+    let count = |images: usize, transfers: usize| {
+        let images = if images == 1 { "1 image".to_owned() } else { format!("{images} images") };
+        match transfers {
+            0 => images,
+            1 => format!("{images}, 1 transfer under way"),
+            _ => format!("{images}, {transfers} transfers under way"),
+        }
+    };
+    let mut users = vec![count(origin.images, origin.transfers)];
+    for earlier in &origin.replaced {
+        users.push(format!("the earlier version {}: {}", earlier.identity, count(earlier.images, earlier.transfers)));
+    }
+    users
 }
 
 fn yes_or_no(value: bool) -> String {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::api::tokens::{ApiTokens, TokenError};
 use crate::arguments::Settings;
+use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
 use crate::store::BaseDefinition;
 use media::MediaUrl;
@@ -34,6 +35,22 @@ pub enum ConfigError {
         path: PathBuf,
         /// The reason.
         source: CertificatesError,
+    },
+    /// The file with the certificate authorities of bases' servers is not valid.
+    #[error("--base-ca {}: {source}", path.display())]
+    BaseCa {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: CertificatesError,
+    },
+    /// A file with keys is not valid.
+    #[error("--base-keys {}: {source}", path.display())]
+    BaseKeys {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: KeyringError,
     },
     /// The path for the BMCs' credentials is not a directory.
     #[error(
@@ -69,6 +86,8 @@ impl ConfigError {
             Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
             Self::HalfTls { .. } => "api-tls-cert",
             Self::BmcCa { .. } => "bmc-ca",
+            Self::BaseCa { .. } => "base-ca",
+            Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
             Self::OpenApi(_) => "api-listen",
             Self::NoMediaUrl(_) => "media-url",
@@ -82,6 +101,8 @@ impl ConfigError {
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",
             Self::BmcCa { .. } => "bmc-ca",
+            Self::BaseCa { .. } => "base-ca",
+            Self::BaseKeys { .. } => "base-keys",
             Self::BmcCredentials(_) => "bmc-credentials",
             Self::OpenApi(_) => "open-api",
             Self::NoMediaUrl(_) => "no-media-url",
@@ -96,6 +117,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The bases.
     pub bases: Vec<BaseDefinition>,
+    /// The settings for bases that clients of the API add.
+    pub fetches: FetchSettings,
     /// The address of the API.
     pub api_listen: SocketAddr,
     /// The tokens for the API. Without one, the API must listen on loopback, and anyone on this machine may use it.
@@ -132,10 +155,12 @@ impl Config {
             api_tokens.add(token, "the variable DAYONE_API_TOKEN")?;
         }
         let boots = boots(&settings)?;
+        let fetches = fetches(&settings)?;
         let config = Self {
             boots,
             data_dir: settings.data_dir.unwrap_or_else(|| DATA_DIR.into()),
             bases: settings.base,
+            fetches,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
             api_tokens,
             api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key)?,
@@ -175,7 +200,8 @@ impl Config {
             warnings.push(("media-url", warning.to_owned()));
         }
         if self.bases.is_empty() {
-            let warning = "there are no bases, so no image can be made; add --base NAME=PATH";
+            let warning =
+                "no bases are configured; add --base NAME=PATH, or add bases while the server runs (dayone base add)";
             warnings.push(("bases", warning.to_owned()));
         }
         warnings
@@ -205,6 +231,29 @@ fn boots(settings: &Settings) -> Result<BootSettings, ConfigError> {
         verification,
         ..usual
     })
+}
+
+fn fetches(settings: &Settings) -> Result<FetchSettings, ConfigError> {
+    let mut fetches = FetchSettings::default();
+    if !settings.base_source.is_empty() {
+        fetches.allowed = AllowedSources::only(settings.base_source.clone());
+    }
+    if let Some(path) = &settings.base_ca {
+        let read = Certificates::from_file(path);
+        let read = read.map_err(|source| ConfigError::BaseCa { path: path.clone(), source })?;
+        fetches.verification = Verification::CaFile(read);
+    }
+    if !settings.base_keys.is_empty() {
+        let mut keys = Keyring::default();
+        for path in &settings.base_keys {
+            keys.add_file(path).map_err(|source| ConfigError::BaseKeys { path: path.clone(), source })?;
+        }
+        fetches.keys = keys;
+    }
+    if let Some(gibibytes) = settings.base_max_gib {
+        fetches.limit = gibibytes.get().saturating_mul(1 << 30);
+    }
+    Ok(fetches)
 }
 
 fn tls(plane: &'static str, certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, ConfigError> {

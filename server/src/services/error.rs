@@ -40,6 +40,9 @@ pub enum StartError {
     /// The records of boots cannot be read.
     #[error("cannot read the records of boots in the data directory: {0}")]
     Boots(io::Error),
+    /// The client that fetches bases cannot be made.
+    #[error("cannot make the HTTP client that fetches bases: {0}")]
+    Fetches(String),
     /// There is no configuration for the API server.
     #[error("cannot tell how to reach the Kubernetes API server: {0}; run in a cluster, or give --kubeconfig FILE")]
     Cluster(ConnectError),

@@ -20,6 +20,7 @@ use tracing::{info, warn};
 use crate::api::Api;
 use crate::api::access::Access;
 use crate::api::tokens::ApiTokens;
+use crate::bases::{BaseFetches, FetchMetrics};
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
 use crate::open_files::MediaConnections;
@@ -98,11 +99,11 @@ impl Server {
 
         let stopping = CancellationToken::new();
         let media_metrics = MediaMetrics::default();
-        let (metrics, boot_metrics) = Metrics::new(|registry| {
+        let (metrics, (boot_metrics, fetch_metrics)) = Metrics::new(|registry| {
             media_metrics.register(registry);
             listen_metrics.register(registry, "media");
             api_metrics.register(registry, "api");
-            BootMetrics::new(registry)
+            (BootMetrics::new(registry), FetchMetrics::new(registry))
         });
         let metrics = Arc::new(metrics);
         let instance = instance()?;
@@ -116,7 +117,9 @@ impl Server {
             stopping.clone(),
         );
         let boots = boots.await.map_err(StartError::Boots)?;
-        let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), metrics, stopping.clone());
+        let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
+        let fetches = fetches.map_err(StartError::Fetches)?;
+        let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), fetches, metrics, stopping.clone());
         let tokens = config.api_tokens;
         let access = Access::new(tokens.clone(), config.api_tls.is_some());
         let router = api.into_router(access.clone(), page::router(access));

@@ -1,4 +1,4 @@
-//! The configured bases: fixed at the start of `dayone serve`, added and removed while a controller runs.
+//! The bases: configured at the start of `dayone serve` or by a controller, and added while the server runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,6 +8,8 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 use tracing::{error, info};
 
+use super::added_bases::ReadyBase;
+use super::base_record::BaseVersion;
 use super::definition::{BaseDefinition, BaseName, DefinitionError};
 use super::digest_cache::DigestCache;
 use super::error::OpenError;
@@ -24,10 +26,12 @@ pub(super) enum OnUnusable {
     Continue,
 }
 
-/// The configured bases, by name.
+/// The bases, by name.
 #[derive(Debug)]
 pub(super) struct Bases {
     by_name: RwLock<BTreeMap<BaseName, Arc<RegisteredBase>>>,
+    /// Added bases that a later one has replaced, and that images may still use.
+    replaced: RwLock<Vec<Arc<RegisteredBase>>>,
     /// Counts the changes of bases.
     changes: watch::Sender<u64>,
 }
@@ -42,17 +46,23 @@ pub(super) fn check_names(definitions: &[BaseDefinition]) -> Result<(), Definiti
 }
 
 impl Bases {
-    /// Opens bases with unique names. Reads those whose digests it does not know.
+    /// Opens configured bases with unique names, and added ones, of which the last of a name is the present one. Reads those whose
+    /// digests it does not know.
     pub(super) fn open(
         definitions: Vec<BaseDefinition>,
+        added: Vec<ReadyBase>,
         digests: &DigestCache,
         on_unusable: OnUnusable,
     ) -> Result<Self, OpenError> {
-        let mut by_name = BTreeMap::new();
-        for definition in definitions {
-            let name = definition.name.clone();
-            let reason = "it has not been read yet".to_owned();
-            let base = RegisteredBase::new(definition, Err(reason));
+        let reason = || Err("it has not been read yet".to_owned());
+        let configured = definitions.into_iter().map(|base| (RegisteredBase::new(base, reason()), on_unusable));
+        let added = added.into_iter().map(|(version, base)| {
+            // The operator cannot correct the configuration of such a base before the start.
+            (RegisteredBase::added(version, base, reason()), OnUnusable::Continue)
+        });
+        let (mut by_name, mut replaced) = (BTreeMap::new(), Vec::new());
+        for (base, on_unusable) in configured.chain(added) {
+            let name = base.name().clone();
             let state = match base.open(digests, Fresh::Accept) {
                 Ok(open) => {
                     info!(base = %name, identity = %open.identity, "base is available");
@@ -70,9 +80,38 @@ impl Bases {
                 }
             };
             base.set_state(state);
-            by_name.insert(name, Arc::new(base));
+            replaced.extend(by_name.insert(name, Arc::new(base)));
         }
-        Ok(Self { by_name: RwLock::new(by_name), changes: watch::Sender::new(0) })
+        let (by_name, replaced) = (RwLock::new(by_name), RwLock::new(replaced));
+        Ok(Self { by_name, replaced, changes: watch::Sender::new(0) })
+    }
+
+    /// Adds a base. One of the same name stays, for the images that use it.
+    pub(super) fn add(&self, base: Arc<RegisteredBase>) {
+        let mut by_name = self.by_name.write();
+        let before = by_name.insert(base.name().clone(), base);
+        self.replaced.write().extend(before);
+        drop(by_name);
+        self.notify();
+    }
+
+    /// Removes an added base.
+    pub(super) fn remove(&self, version: BaseVersion) {
+        self.by_name.write().retain(|_, base| base.version() != Some(version));
+        self.replaced.write().retain(|base| base.version() != Some(version));
+        self.notify();
+    }
+
+    /// The bases that later ones have replaced.
+    pub(super) fn replaced(&self) -> Vec<Arc<RegisteredBase>> {
+        self.replaced.read().clone()
+    }
+
+    /// The present bases, then those that they have replaced.
+    pub(super) fn with_replaced(&self) -> Vec<Arc<RegisteredBase>> {
+        let mut all = self.all();
+        all.extend(self.replaced());
+        all
     }
 
     pub(super) fn all(&self) -> Vec<Arc<RegisteredBase>> {
@@ -86,7 +125,7 @@ impl Bases {
     /// Returns an open base with this identity. Prefers the base with this name.
     pub(super) fn with_identity(&self, identity: &BaseIdentity, name: Option<&BaseName>) -> Option<Arc<OpenBase>> {
         let named = name.and_then(|name| self.get(name.as_str()));
-        let open = named.into_iter().chain(self.all()).filter_map(|base| base.available());
+        let open = named.into_iter().chain(self.with_replaced()).filter_map(|base| base.available());
         open.into_iter().find(|open| open.identity == *identity)
     }
 
@@ -131,7 +170,7 @@ impl Bases {
         let identity = image.recipe().base;
         let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
         let why = match self.get(name.as_str()).map(|base| base.state()) {
-            None => "which is not configured".to_owned(),
+            None => "which is neither configured nor added".to_owned(),
             Some(Err(reason)) => format!("which is not available: {reason}"),
             Some(Ok(other)) => format!(
                 "which was replaced and is another image now (identity {}); register the old file under any name, or \

@@ -143,7 +143,7 @@ impl BasePaths {
         self.0.get(&Role::Iso).map(PathBuf::as_path)
     }
 
-    fn new(name: &BaseName, files: BTreeMap<Role, PathBuf>) -> Result<Self, DefinitionError> {
+    pub(super) fn new(name: &BaseName, files: BTreeMap<Role, PathBuf>) -> Result<Self, DefinitionError> {
         if files.values().any(|path| path.as_os_str().is_empty()) {
             return Err(DefinitionError::EmptyPath(name.clone()));
         }

@@ -63,11 +63,13 @@ impl DataDirectory {
             Err(errno) => return Err(failed(errno.into())),
         }
         let mut directory = Self { root: root.to_owned(), lock, opened: Vec::new(), trouble: Mutex::default() };
-        for path in [directory.images(), directory.boots(), directory.damaged()] {
+        for path in
+            [directory.images(), directory.boots(), directory.bases(), directory.base_files(), directory.damaged()]
+        {
             make_directory(&path).map_err(|source| DirectoryError::Io { path, source })?;
         }
         // Nobody else writes here, so all unfinished files are from a crash.
-        for path in [root.to_owned(), directory.images(), directory.boots()] {
+        for path in [root.to_owned(), directory.images(), directory.boots(), directory.bases()] {
             let opened = remove_unfinished(&path).and_then(|()| File::open(&path));
             match opened {
                 Ok(file) => directory.opened.push((path, file)),
@@ -181,6 +183,16 @@ impl DataDirectory {
         self.root.join("boots")
     }
 
+    /// The records of added bases.
+    pub(super) fn bases(&self) -> PathBuf {
+        self.root.join("bases")
+    }
+
+    /// The files of added bases.
+    pub(super) fn base_files(&self) -> PathBuf {
+        self.root.join("base-files")
+    }
+
     fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
@@ -221,7 +233,7 @@ pub(super) fn records<N>(directory: &Path, parse: impl Fn(&str) -> Option<N>) ->
 }
 
 /// Reads a file that has at most `limit` bytes.
-pub(super) fn read_limited(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_limited(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if path.metadata()?.len() > limit {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
     }
@@ -280,7 +292,7 @@ mod tests {
         let removed = Some(StorageTrouble::Lost(Lost::Removed));
         assert!(directory.write(&path, b"2").is_err());
         assert_eq!(directory.trouble(), removed);
-        for missing in ["", "images", "boots"] {
+        for missing in ["", "images", "boots", "bases"] {
             fs::create_dir(root.join(missing)).unwrap();
         }
         let replaced = Some(StorageTrouble::Lost(Lost::Replaced));

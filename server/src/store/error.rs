@@ -41,6 +41,12 @@ pub enum OpenError {
     /// The definitions of the bases contradict each other.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
+    /// A configured base has the name of one that was added while the server ran.
+    #[error(
+        "the base '{0}' is configured, and a base of this name was added with `dayone base add`: give the configured one another \
+         name, or start without it and remove the added one with `dayone base rm {0}`"
+    )]
+    BaseTwice(BaseName),
     /// A base cannot be used, and there are no images yet for which the server should start without it.
     #[error("base '{name}' cannot be used: {source}")]
     Base {

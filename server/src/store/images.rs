@@ -93,6 +93,11 @@ impl Images {
         self.maps.read().unreadable.contains_key(id)
     }
 
+    /// How many images have records that this version of dayone cannot read.
+    pub(super) fn unreadable(&self) -> usize {
+        self.maps.read().unreadable.len()
+    }
+
     pub(super) fn all(&self) -> Vec<Arc<StoredImage>> {
         self.maps.read().by_id.values().cloned().collect()
     }

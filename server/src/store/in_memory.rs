@@ -59,7 +59,7 @@ impl Store {
             }
             None => DigestCache::in_memory(),
         };
-        let bases = Bases::open(bases, &digests, OnUnusable::Continue)?;
+        let bases = Bases::open(bases, Vec::new(), &digests, OnUnusable::Continue)?;
         Ok(Self {
             owners: Owners::new(lingering),
             publications: replicated.then(|| watch::Sender::new(0)),

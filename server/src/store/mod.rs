@@ -9,12 +9,19 @@
 //! | `key` | 32 random bytes, from which the tokens in all URLs derive |
 //! | `images/<id>.json` | one record per published image: its recipe, the time of publication, the identity of its bytes |
 //! | `boots/<id>.json` | one record per boot: what dayone did to which BMC, and what it must undo |
+//! | `bases/<number>.json` | one record per base that was added while the server ran: its name, where its files come from |
+//! | `base-files/` | the files of these bases, and what dayone has fetched of them so far |
 //! | `base-digests.json` | digests of bases, so that a restart does not read them again; you may delete it at any time |
 //! | `damaged/` | records that could not be read; dayone never deletes them |
 //!
 //! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every
 //! start, and compares it with the identity of the bytes in the record.
 
+mod added_bases;
+mod base_changes;
+mod base_record;
+mod base_source;
+mod base_use;
 mod bases;
 mod boots;
 mod definition;
@@ -51,8 +58,13 @@ use imagelib::recipe::RecipeId;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::Mutex;
 
+pub use base_changes::{AddBaseError, FinishBaseError, Finished, RemoveBaseError};
+pub use base_record::{BaseRecord, BaseRecordState, BaseVersion};
+pub use base_source::{BaseSource, BaseSourceFields, Location, SourceError};
+pub use base_use::BaseUse;
 pub use definition::{BASE_FIELDS, BaseDefinition, BaseName, BasePaths, DefinitionError, is_url};
 pub use directory::DirectoryError;
+pub(crate) use directory::read_limited;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
@@ -65,6 +77,7 @@ pub use storage::StorageTrouble;
 pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 pub use watch::Watch;
 
+use added_bases::AddedBases;
 use bases::Bases;
 use digest_cache::DigestCache;
 use image_locks::ImageLocks;
@@ -72,7 +85,7 @@ use images::Images;
 use owners::Owners;
 use persistence::Persistence;
 
-/// The configured bases and the published images.
+/// The bases and the published images.
 ///
 /// All methods but `find`, `base`, `bases`, `image` and `images` may wait for the disk: do not call them in asynchronous code.
 pub struct Store {
@@ -81,6 +94,7 @@ pub struct Store {
     media_url: MediaUrl,
     urls: UrlForm,
     bases: Bases,
+    added: AddedBases,
     /// The base of data images.
     empty_base: Arc<OpenBase>,
     digests: Arc<DigestCache>,
@@ -108,6 +122,7 @@ impl Store {
             media_url,
             urls,
             bases,
+            added: AddedBases::default(),
             empty_base: Arc::new(OpenBase::empty()),
             digests: Arc::new(digests),
             images: Images::default(),
@@ -118,12 +133,12 @@ impl Store {
         }
     }
 
-    /// The configured bases, by name.
+    /// The present bases, by name.
     pub fn bases(&self) -> Vec<Arc<RegisteredBase>> {
         self.bases.all()
     }
 
-    /// The configured base of this name.
+    /// The present base of this name.
     pub fn base(&self, name: &str) -> Option<Arc<RegisteredBase>> {
         self.bases.get(name)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use media::{MediaUrl, UrlForm};
 use tracing::info;
 
+use super::added_bases::{self, AddedBases};
 use super::bases::{self, Bases, OnUnusable};
 use super::definition::BaseDefinition;
 use super::digest_cache::DigestCache;
@@ -29,9 +30,13 @@ impl Store {
         let key = open_key(&directory, records.is_empty())?;
         let digests = DigestCache::open_in(&directory);
         let on_unusable = if records.is_empty() { OnUnusable::Fail } else { OnUnusable::Continue };
-        let bases = Bases::open(bases, &digests, on_unusable)?;
+        let (added, ready) = AddedBases::load(&directory)?;
+        if let Some(name) = added_bases::twice(&ready, &bases) {
+            return Err(OpenError::BaseTwice(name.clone()));
+        }
+        let bases = Bases::open(bases, ready, &digests, on_unusable)?;
         let persistence = Persistence::Directory(directory);
-        let store = Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests);
+        let store = Self { added, ..Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests) };
         for (id, loaded) in records.found {
             let token = store.key.token(&id);
             match loaded {

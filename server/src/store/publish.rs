@@ -31,11 +31,13 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _no_removal = self.added.publishing.read();
         let (open, name) = self.usable_base(base, &recipe)?;
         self.publish_over(&open, Some(name), recipe, label)
     }
 
-    /// The base `base`, if it can be used for the recipe at the moment.
+    /// The base `base`, if it can be used for the recipe at the moment. If somebody has added another base of this name since the
+    /// recipe was made, that is the replaced one.
     pub(super) fn usable_base(
         &self,
         base: &str,
@@ -44,11 +46,14 @@ impl Store {
         let registered = self.bases.get(base).ok_or_else(|| StoreError::UnknownBase(base.to_owned()))?;
         let name = registered.name().clone();
         let unavailable = |reason| StoreError::BaseUnavailable { name: name.clone(), reason: Unavailable(reason) };
-        let open = registered.state().map_err(unavailable)?;
-        open.check_in_time().map_err(|error| unavailable(error.to_string()))?;
-        if recipe.recipe().base != open.identity {
-            return Err(StoreError::BaseReplaced(name));
+        let mut open = registered.state().map_err(unavailable)?;
+        let identity = recipe.recipe().base;
+        if identity != open.identity {
+            let replaced = self.bases.replaced().into_iter().filter(|base| *base.name() == name);
+            let mut replaced = replaced.filter_map(|base| base.available());
+            open = replaced.find(|base| base.identity == identity).ok_or(StoreError::BaseReplaced(name.clone()))?;
         }
+        open.check_in_time().map_err(|error| unavailable(error.to_string()))?;
         Ok((open, name))
     }
 

@@ -51,6 +51,7 @@ impl Store {
     /// dayone writes all records before it waits for the disk, so that the disk can write them together. The group holds the
     /// locks of its images meanwhile: a group should have some tens of images.
     pub fn publish_group(&self, images: Vec<NewImage>) -> Vec<Published> {
+        let _no_removal = self.added.publishing.read();
         let (ids, _locks) = self.lock_images(&images);
         let mut results = Vec::with_capacity(images.len());
         let (mut planned, mut known, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! A configured base, and its present state.
+//! A base, configured or added, and its present state.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,6 +9,7 @@ use imagelib::delivery::DeliveryProfile;
 use media::{SingleFlight, WAIT_LIMIT};
 use parking_lot::{Mutex, RwLock};
 
+use super::base_record::BaseVersion;
 use super::definition::{BaseDefinition, BaseName};
 use super::digest_cache::DigestCache;
 use super::open_base::{Fresh, OpenBase, OpenBaseError};
@@ -17,10 +18,11 @@ use super::open_base::{Fresh, OpenBase, OpenBaseError};
 /// again every few seconds.
 pub type BaseState = Result<Arc<OpenBase>, String>;
 
-/// A configured base.
+/// A base that is configured, or that was added while the server ran.
 #[derive(Debug)]
 pub struct RegisteredBase {
     definition: BaseDefinition,
+    version: Option<BaseVersion>,
     state: RwLock<BaseState>,
     answering: Arc<SingleFlight<()>>,
     opening: Arc<SingleFlight<Opened>>,
@@ -31,7 +33,23 @@ type Opened = Arc<Mutex<Option<Result<OpenBase, OpenBaseError>>>>;
 
 impl RegisteredBase {
     pub(super) fn new(definition: BaseDefinition, state: BaseState) -> Self {
-        Self { definition, state: RwLock::new(state), answering: Arc::default(), opening: Arc::default() }
+        Self {
+            definition,
+            version: None,
+            state: RwLock::new(state),
+            answering: Arc::default(),
+            opening: Arc::default(),
+        }
+    }
+
+    /// A base that was added while the server ran.
+    pub(super) fn added(version: BaseVersion, definition: BaseDefinition, state: BaseState) -> Self {
+        Self { version: Some(version), ..Self::new(definition, state) }
+    }
+
+    /// The version of an added base. A configured base has none.
+    pub fn version(&self) -> Option<BaseVersion> {
+        self.version
     }
 
     /// The base's name.

@@ -235,6 +235,11 @@ impl StoredImage {
         })
     }
 
+    /// How many answers with bytes of the image are under way.
+    pub(super) fn transfers(&self) -> usize {
+        self.available().map_or(0, |planned| planned.transfers())
+    }
+
     /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
     pub(super) fn lose_base(&self, why: &str) -> bool {
         let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
@@ -338,6 +343,11 @@ impl PlannedImage {
     /// The served files in the order of their names, with their sizes.
     fn sizes(&self) -> Vec<(&'static str, u64)> {
         self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
+    }
+
+    /// How many answers with bytes of the image are under way: each of them holds the files of the base.
+    fn transfers(&self) -> usize {
+        self.served.values().map(|file| Arc::strong_count(&file.base).saturating_sub(1)).sum()
     }
 
     pub(super) fn size(&self, file: &str) -> u64 {

@@ -16,17 +16,19 @@ impl Store {
     /// back comes into service, with the images that were published over its bytes. This is cheap if nothing has changed.
     /// Otherwise it reads the whole base, on another thread if that takes long.
     ///
-    /// It also releases images that have lingered long enough, and checks the data directory.
+    /// It also releases images that have lingered long enough and replaced bases that no image uses any more, and checks the data
+    /// directory.
     pub fn recheck(&self) {
         let _alone = self.rechecking.lock();
         if let Ok(directory) = self.persistence.directory() {
             directory.try_out();
         }
-        for base in self.bases.all() {
+        for base in self.bases.with_replaced() {
             self.recheck_base(&base);
         }
         self.plan_images();
         self.release_expired();
+        self.release_replaced_bases();
     }
 
     fn recheck_base(&self, base: &RegisteredBase) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod access;
+mod added_bases;
 mod bases;
 mod boots;
 mod check;
@@ -10,6 +11,7 @@ mod command;
 mod data;
 mod fixtures;
 mod fleets;
+mod http_source;
 mod images;
 mod keyfiles;
 mod limits;
@@ -18,6 +20,7 @@ mod orders;
 mod page;
 mod page_access;
 mod reading;
+mod rolling_bases;
 mod service;
 mod support;
 mod topology;

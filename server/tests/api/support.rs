@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dayone::api::tokens::ApiTokens;
+use dayone::bases::FetchSettings;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server, StartError};
 use imagelib::compression::Compression;
@@ -81,6 +82,7 @@ impl Place {
         Config {
             data_dir: self.path("data"),
             bases: bases.iter().map(|base| base.parse().unwrap()).collect(),
+            fetches: FetchSettings::default(),
             api_listen: "127.0.0.1:0".parse().unwrap(),
             api_tokens: ApiTokens::default(),
             api_tls: None,
@@ -123,13 +125,19 @@ impl Dayone {
 
     /// Stops the server and starts it anew over the same files.
     pub(crate) async fn restart(self) -> Self {
+        self.restart_with(|_| {}).await
+    }
+
+    /// Stops the server and starts it anew with other settings.
+    pub(crate) async fn restart_with(self, change: impl Fn(&mut Config)) -> Self {
         let Self { place, server, .. } = self;
         // The same addresses, as after any restart.
         let (api, media) = (server.api_address(), server.media_address());
         server.stop().await;
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            let config = Config { api_listen: api, media_listen: Some(media), ..place.config() };
+            let mut config = Config { api_listen: api, media_listen: Some(media), ..place.config() };
+            change(&mut config);
             match Server::start(config).await {
                 Ok(server) => return Self { place, server, client: Client::new() },
                 // A test beside this one was given the port meanwhile.

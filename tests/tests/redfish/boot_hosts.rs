@@ -36,6 +36,7 @@ impl Dayone {
             media_url: None,
             media_tls: None,
             media_idle: Duration::from_secs(10),
+            fetches: dayone::bases::FetchSettings::default(),
             media_per_address: None,
             boots: BootSettings { client: impatient(), limits: limits(), ..BootSettings::default() },
             drain: Duration::from_secs(1),

@@ -1,4 +1,4 @@
-//! `/v1/bases`: the bases of images.
+//! Lists and shows bases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use imagelib::base::{Base, DeliveryProfile, Format, IsoBase, IsoSystem, KernelIn
 use imagelib::source::Source as _;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use super::Api;
-use super::problem::{Problem, ProblemKind};
+use super::origin::BaseOrigin;
+use crate::api::Api;
+use crate::api::problem::{Problem, ProblemKind};
 use crate::findings::{FindingBody, findings};
 use crate::store::{OpenBase, RegisteredBase};
 
@@ -33,7 +32,7 @@ pub(crate) struct BaseList {
 pub(crate) enum BaseBody {
     /// The base is available.
     Available(AvailableBase),
-    /// The base is not available at the moment. The server checks it again every few seconds.
+    /// The base is not available at the moment: its files are missing or have changed, or they have not arrived yet.
     Unavailable(UnavailableBase),
 }
 
@@ -47,6 +46,8 @@ pub(crate) struct AvailableBase {
     pub(crate) name: String,
     #[serde(flatten)]
     pub(crate) details: Box<BaseDetails>,
+    #[serde(flatten)]
+    pub(crate) origin: Box<BaseOrigin>,
 }
 
 /// A base that is not available at the moment.
@@ -59,6 +60,8 @@ pub(crate) struct UnavailableBase {
     pub(crate) name: String,
     /// Why the base is not available.
     pub(crate) reason: String,
+    #[serde(flatten)]
+    pub(crate) origin: Box<BaseOrigin>,
 }
 
 // Each state is a type of its own: generators of clients do not understand the schema that serde's tag gives.
@@ -145,41 +148,71 @@ pub(crate) struct BaseFileBody {
     pub(crate) sha256: String,
 }
 
-/// The routes.
-pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(single))
-}
-
 /// List the bases.
 #[utoipa::path(operation_id = "listBases", get, path = "/v1/bases", tag = "bases",
     responses((status = 200, description = "All bases", body = BaseList)))]
-async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
-    Json(BaseList { bases: api.store.bases().iter().map(|base| body(base)).collect() })
+pub(super) async fn list(State(api): State<Arc<Api>>) -> Json<BaseList> {
+    Json(BaseList { bases: bodies(&api) })
 }
 
-/// Show a base.
+/// Show a base. While the server fetches it, `fetch` has the progress.
 #[utoipa::path(operation_id = "getBase", get, path = "/v1/bases/{name}", tag = "bases",
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 200, description = "The base", body = BaseBody),
         (status = 404, description = "No base has this name (`not-found`)"),
     ))]
-async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<Json<BaseBody>, Problem> {
-    match api.store.base(&name) {
-        Some(base) => Ok(Json(body(&base))),
-        None => Err(Problem::new(ProblemKind::NotFound, "no base has this name; /v1/bases lists the bases")),
-    }
+pub(super) async fn single(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Result<Json<BaseBody>, Problem> {
+    find(&api, &name).map(Json).ok_or_else(not_found)
 }
 
-/// Describes a base.
-pub(crate) fn body(base: &RegisteredBase) -> BaseBody {
-    let name = base.name().to_string();
+/// No base has the name.
+pub(super) fn not_found() -> Problem {
+    Problem::new(ProblemKind::NotFound, "no base has this name; /v1/bases lists the bases")
+}
+
+/// Describes the base of this name.
+pub(super) fn find(api: &Api, name: &str) -> Option<BaseBody> {
+    bodies(api).into_iter().find(|base| base.name() == name)
+}
+
+/// Describes all bases: those that are there, and those that the server fetches for the first time.
+pub(crate) fn bodies(api: &Api) -> Vec<BaseBody> {
+    let mut unfinished = api.fetches.unfinished();
+    let mut bodies = Vec::new();
+    for base in api.store.bases() {
+        let position = unfinished.iter().position(|fetch| fetch.record.name == *base.name());
+        let fetch = position.map(|position| unfinished.remove(position));
+        bodies.push(body(&base, BaseOrigin::of(&api.store, &base, fetch.as_ref())));
+    }
+    for fetch in unfinished {
+        let origin = BaseOrigin::first(&fetch);
+        let reason = origin.why_not_here();
+        let (name, state) = (fetch.record.name.to_string(), Unavailable::Unavailable);
+        bodies.push(BaseBody::Unavailable(UnavailableBase { state, name, reason, origin: Box::new(origin) }));
+    }
+    bodies.sort_by(|one, other| one.name().cmp(other.name()));
+    bodies
+}
+
+fn body(base: &RegisteredBase, origin: BaseOrigin) -> BaseBody {
+    let (name, origin) = (base.name().to_string(), Box::new(origin));
     match base.state() {
         Ok(open) => {
             let details = Box::new(details(&open));
-            BaseBody::Available(AvailableBase { state: Available::Available, name, details })
+            BaseBody::Available(AvailableBase { state: Available::Available, name, details, origin })
         }
-        Err(reason) => BaseBody::Unavailable(UnavailableBase { state: Unavailable::Unavailable, name, reason }),
+        Err(reason) => BaseBody::Unavailable(UnavailableBase { state: Unavailable::Unavailable, name, reason, origin }),
+    }
+}
+
+impl BaseBody {
+    /// The base's name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Available(base) => &base.name,
+            Self::Unavailable(base) => &base.name,
+        }
     }
 }
 

@@ -1,0 +1,398 @@
+//! Downloads a file over HTTP. Continues where an earlier attempt ended, also one of an earlier process.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use redfish::{Verification, client_config};
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, LAST_MODIFIED, RANGE,
+};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Response, StatusCode};
+use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _, BufWriter};
+use tracing::{info, warn};
+use url::Url;
+
+use super::allowed::{AllowedSources, NotAllowed};
+use super::error::FetchError;
+use super::partial_file::PartialFile;
+use super::progress::FileProgress;
+use super::space;
+use crate::error_chain::chain;
+use crate::store::Location;
+
+/// How long connecting may take.
+const MAX_CONNECT: Duration = Duration::from_secs(20);
+/// How long the other server may send nothing.
+const MAX_SILENCE: Duration = Duration::from_mins(1);
+/// How many redirects dayone follows.
+const MAX_REDIRECTS: usize = 10;
+/// How many bytes dayone collects before it writes them.
+const BUFFER: usize = 1 << 20;
+/// How many bytes arrive between two looks at the room that is left.
+const LOOK: u64 = 16 << 20;
+/// The largest signature or metadata file that dayone reads.
+const LARGEST_SMALL: usize = 4 << 20;
+
+/// How long to try again after failures.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// How many attempts without progress to make.
+    pub attempts: u32,
+    /// The longest wait between two attempts. The first is a second, and each is twice as long as the one before.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    /// About five minutes.
+    fn default() -> Self {
+        Self { attempts: 12, longest_wait: Duration::from_secs(32) }
+    }
+}
+
+impl Patience {
+    fn wait(self, attempt: u32) -> Duration {
+        let doubled = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
+        doubled.min(self.longest_wait)
+    }
+}
+
+/// Downloads files over HTTP.
+#[derive(Debug, Clone)]
+pub(crate) struct Downloader {
+    http: reqwest::Client,
+    allowed: AllowedSources,
+    patience: Patience,
+    limit: u64,
+}
+
+/// Why an attempt failed.
+enum Failed {
+    /// Another attempt may succeed.
+    Again(String),
+    /// It would fail again.
+    Finally(FetchError),
+}
+
+impl From<FetchError> for Failed {
+    fn from(error: FetchError) -> Self {
+        Self::Finally(error)
+    }
+}
+
+fn storage(error: io::Error) -> Failed {
+    Failed::Finally(FetchError::storage(error))
+}
+
+impl Downloader {
+    /// Makes a downloader. It fetches files of at most `limit` bytes from the allowed sources.
+    pub(crate) fn new(
+        allowed: AllowedSources,
+        verification: &Verification,
+        patience: Patience,
+        limit: u64,
+    ) -> Result<Self, String> {
+        let tls = client_config(verification).map_err(|error| chain(&error))?;
+        let redirects = allowed.clone();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(Policy::custom(move |attempt| redirect(&redirects, attempt)))
+            .user_agent(concat!("dayone/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(MAX_CONNECT)
+            .read_timeout(MAX_SILENCE)
+            .build()
+            .map_err(|error| chain(&error))?;
+        Ok(Self { http, allowed, patience, limit })
+    }
+
+    /// How many bytes a file may have.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(super) fn allowed(&self) -> &AllowedSources {
+        &self.allowed
+    }
+
+    /// Downloads the whole file to the partial file of `target`. Returns whether some of it is from an earlier attempt. Calls
+    /// `trouble` with what goes wrong while it tries again, and with `None` when it goes on.
+    pub(super) async fn download(
+        &self,
+        url: &Url,
+        target: &Path,
+        progress: &FileProgress,
+        trouble: &(dyn Fn(Option<String>) + Send + Sync),
+    ) -> Result<bool, FetchError> {
+        self.allowed.check_url(url)?;
+        let (mut failures, mut resumed) = (0, false);
+        loop {
+            let before = progress.done();
+            match self.attempt(url, target, progress, trouble).await {
+                Ok(continued) => {
+                    trouble(None);
+                    return Ok(resumed || continued);
+                }
+                Err(Failed::Finally(error)) => return Err(error),
+                Err(Failed::Again(why)) => {
+                    resumed = true;
+                    failures = if progress.done() > before { 1 } else { failures + 1 };
+                    if failures >= self.patience.attempts {
+                        return Err(FetchError::Unreachable(why));
+                    }
+                    let wait = self.patience.wait(failures);
+                    warn!(url = %Location::Url(url.clone()), bytes = progress.done(), error = why, ?wait, "a download stopped; dayone continues it");
+                    trouble(Some(why));
+                    tokio::time::sleep(wait).await;
+                }
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        url: &Url,
+        target: &Path,
+        progress: &FileProgress,
+        trouble: &(dyn Fn(Option<String>) + Send + Sync),
+    ) -> Result<bool, Failed> {
+        let mut partial = PartialFile::open(target, url).map_err(storage)?;
+        progress.set_done(partial.length);
+        progress.set_total(partial.total());
+        if partial.is_complete() {
+            return Ok(true);
+        }
+        let mut request = self.http.get(url.clone()).header(ACCEPT_ENCODING, "identity");
+        if let Some(validator) = partial.validator() {
+            request = request.header(RANGE, format!("bytes={}-", partial.length)).header(IF_RANGE, validator);
+        }
+        let answer = self.send(request).await?;
+        let continued = match answer.status() {
+            StatusCode::PARTIAL_CONTENT if continues(answer.headers(), partial.length, partial.total()) => true,
+            StatusCode::OK => {
+                partial.restart().map_err(storage)?;
+                false
+            }
+            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if partial.length > 0 => {
+                partial.restart().map_err(storage)?;
+                progress.set_done(0);
+                return Err(Failed::Again("the file has changed since the download began".to_owned()));
+            }
+            status => return Err(FetchError::Status { url: shown(url), status }.into()),
+        };
+        if let Some(encoding) = answer.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
+            let encoding = encoding.to_str().unwrap_or("an unknown encoding");
+            return Err(
+                FetchError::Unreachable(format!("the server sends the file with {encoding}, not as it is")).into()
+            );
+        }
+        trouble(None);
+        let rest = answer.content_length();
+        let total = rest.map(|rest| partial.length + rest);
+        if continued {
+            info!(url = %shown(url), from = partial.length, ?total, "continuing a download");
+        } else {
+            partial.begin(validator(answer.headers()), total).map_err(storage)?;
+        }
+        progress.set_done(partial.length);
+        progress.set_total(total);
+        if total.is_some_and(|total| total > self.limit) {
+            return Err(FetchError::TooLarge { limit: self.limit }.into());
+        }
+        space::check(&partial.file, rest.unwrap_or(0))?;
+        self.receive(answer, partial, total, progress).await.map(|()| continued)
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
+        let answer = request.send().await.map_err(|error| {
+            let refused = error.is_redirect().then(|| redirect_refused(&error)).flatten();
+            refused
+                .map_or_else(|| Failed::Again(chain(&error.without_url())), |refused| Failed::Finally(refused.into()))
+        })?;
+        match answer.status() {
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {}
+            status if status.is_server_error() => {}
+            _ => return Ok(answer),
+        }
+        Err(Failed::Again(format!("the server answers {}", answer.status())))
+    }
+
+    /// Writes the body to the end of the partial file. What has arrived stays there, also if the connection breaks.
+    async fn receive(
+        &self,
+        mut answer: Response,
+        partial: PartialFile,
+        total: Option<u64>,
+        progress: &FileProgress,
+    ) -> Result<(), Failed> {
+        let limit = self.limit;
+        let room = partial.file.try_clone().map_err(storage)?;
+        let mut file = tokio::fs::File::from_std(partial.file);
+        file.seek(io::SeekFrom::Start(partial.length)).await.map_err(storage)?;
+        let mut file = BufWriter::with_capacity(BUFFER, file);
+        let mut next_look = partial.length + LOOK;
+        let received = loop {
+            let chunk = match answer.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(Failed::Again(chain(&error.without_url()))),
+            };
+            file.write_all(&chunk).await.map_err(storage)?;
+            progress.add(chunk.len() as u64);
+            if progress.done() > limit {
+                break Err(FetchError::TooLarge { limit }.into());
+            }
+            if progress.done() >= next_look {
+                next_look = progress.done() + LOOK;
+                let rest = total.map_or(0, |total| total.saturating_sub(progress.done()));
+                if let Err(full) = space::check(&room, rest) {
+                    break Err(full.into());
+                }
+            }
+        };
+        file.flush().await.map_err(storage)?;
+        received?;
+        if total.is_some_and(|total| progress.done() < total) {
+            return Err(Failed::Again("the server has closed the connection before the end".to_owned()));
+        }
+        file.get_ref().sync_all().await.map_err(storage)?;
+        progress.set_total(Some(progress.done()));
+        Ok(())
+    }
+
+    /// Reads a small file, such as a signature.
+    pub(crate) async fn read_small(&self, url: &Url) -> Result<Vec<u8>, FetchError> {
+        self.allowed.check_url(url)?;
+        let mut failures = 0;
+        loop {
+            match self.try_small(url).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(Failed::Finally(error)) => return Err(error),
+                Err(Failed::Again(why)) => {
+                    failures += 1;
+                    if failures >= self.patience.attempts {
+                        return Err(FetchError::Unreachable(format!("{}: {why}", shown(url))));
+                    }
+                    tokio::time::sleep(self.patience.wait(failures)).await;
+                }
+            }
+        }
+    }
+
+    async fn try_small(&self, url: &Url) -> Result<Vec<u8>, Failed> {
+        let mut answer = self.send(self.http.get(url.clone())).await?;
+        if answer.status() != StatusCode::OK {
+            return Err(FetchError::Status { url: shown(url), status: answer.status() }.into());
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| Failed::Again(chain(&error.without_url())))? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > LARGEST_SMALL {
+                return Err(FetchError::TooLarge { limit: LARGEST_SMALL as u64 }.into());
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The URL without its query.
+fn shown(url: &Url) -> String {
+    Location::Url(url.clone()).to_string()
+}
+
+/// The error of a redirect to where dayone does not fetch from.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(transparent)]
+struct RedirectRefused(NotAllowed);
+
+/// Follows redirects to allowed sources, and never from HTTPS to HTTP.
+fn redirect(allowed: &AllowedSources, attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if attempt.previous().len() > MAX_REDIRECTS {
+        return attempt.error("too many redirects");
+    }
+    let was_https = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
+    let refused = allowed.check_url(attempt.url()).is_err() || (was_https && attempt.url().scheme() != "https");
+    if refused {
+        let to = shown(attempt.url());
+        return attempt.error(RedirectRefused(NotAllowed::Redirect(to)));
+    }
+    attempt.follow()
+}
+
+fn redirect_refused(error: &reqwest::Error) -> Option<NotAllowed> {
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        if let Some(RedirectRefused(refused)) = error.downcast_ref() {
+            return Some(refused.clone());
+        }
+        source = error.source();
+    }
+    None
+}
+
+/// What identifies the representation in a later request for the rest: a strong entity tag, or the date.
+fn validator(headers: &HeaderMap) -> Option<String> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    text(ETAG).filter(|tag| tag.starts_with('"')).or_else(|| text(LAST_MODIFIED))
+}
+
+/// Whether an answer has the bytes from `offset` to the end (RFC 9110 §14.4).
+fn continues(headers: &HeaderMap, offset: u64, total: Option<u64>) -> bool {
+    let parse = || {
+        let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
+        let (range, length) = range.split_once('/')?;
+        let (first, last) = range.split_once('-')?;
+        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+        let length = if length == "*" { None } else { Some(length.parse::<u64>().ok()?) };
+        Some((first, last, length))
+    };
+    let Some((first, last, length)) = parse() else { return false };
+    let whole = length.or(total);
+    first == offset
+        && whole.is_none_or(|whole| last.checked_add(1) == Some(whole))
+        && (length == total || total.is_none() || length.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_rest_of_the_same_file_continues() {
+        let is_rest = |range: &str, offset, total| {
+            continues(&HeaderMap::from_iter([(CONTENT_RANGE, range.parse().unwrap())]), offset, total)
+        };
+        assert!(is_rest("bytes 3-9/10", 3, Some(10)) && is_rest("bytes 3-9/10", 3, None));
+        assert!(is_rest("bytes 3-9/*", 3, Some(10)));
+        for (range, offset, total) in [
+            ("bytes 3-9/10", 4, Some(10)),
+            ("bytes 3-8/10", 3, Some(10)),
+            ("bytes 3-9/10", 3, Some(11)),
+            ("bytes 3-9/*", 3, Some(11)),
+            ("bytes */10", 3, Some(10)),
+            ("items 3-9/10", 3, Some(10)),
+            ("bytes 3-18446744073709551615/10", 3, Some(10)),
+        ] {
+            assert!(!is_rest(range, offset, total), "{range}");
+        }
+        assert!(!continues(&HeaderMap::new(), 0, None));
+    }
+
+    #[test]
+    fn a_weak_tag_does_not_identify_bytes() {
+        let headers = |pairs: &[(reqwest::header::HeaderName, &str)]| {
+            pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect::<HeaderMap>()
+        };
+        let date = "Tue, 24 Nov 2026 18:00:00 GMT";
+        let both = |tag| headers(&[(ETAG, tag), (LAST_MODIFIED, date)]);
+        assert_eq!(validator(&both("\"a\"")).as_deref(), Some("\"a\""));
+        assert_eq!(validator(&both("W/\"a\"")).as_deref(), Some(date));
+        assert_eq!(validator(&headers(&[(ETAG, "W/\"a\"")])), None);
+    }
+
+    #[test]
+    fn waits_grow_up_to_a_limit() {
+        let waits: Vec<u64> = (1..9).map(|attempt| Patience::default().wait(attempt).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a file of a base cannot be fetched.
+
+use std::io;
+
+use imagelib::digest::Digest;
+
+use super::allowed::NotAllowed;
+use super::openpgp::SignatureError;
+
+/// Why a file of a base cannot be fetched. The texts are for those who ordered it.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The server may not fetch it.
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
+    /// The other server does not answer, or not as it should, also after several attempts.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The other server refuses the request.
+    #[error("the server of {url} answers {status}")]
+    Status {
+        /// Where the file should be, without a query.
+        url: String,
+        /// The answer.
+        status: reqwest::StatusCode,
+    },
+    /// The file cannot be read, or changes meanwhile.
+    #[error("{0}")]
+    Source(String),
+    /// The file is larger than dayone accepts.
+    #[error("the file is larger than {limit} bytes, the limit for a file of a base")]
+    TooLarge {
+        /// How large it may be.
+        limit: u64,
+    },
+    /// There is not enough room.
+    #[error(
+        "there is no room for the file: it needs {needed} more bytes, and {available} are free, of which {reserve} stay free for \
+         the records of images; make room and try again"
+    )]
+    NoSpace {
+        /// How many bytes are still to come.
+        needed: u64,
+        /// How many are free.
+        available: u64,
+        /// How many of them stay free.
+        reserve: u64,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the file: {0}")]
+    Storage(#[source] io::Error),
+    /// The file has another digest.
+    #[error("its SHA-256 is {found}, and should be {expected}: it is another file, or a damaged one")]
+    Digest {
+        /// What it should be.
+        expected: Digest,
+        /// What it is.
+        found: Digest,
+    },
+    /// The signature does not show that the bytes are right.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+    /// Somebody has stopped it.
+    #[error("fetching was stopped")]
+    Cancelled,
+}
+
+impl FetchError {
+    /// The file cannot be written.
+    pub(super) fn storage(source: io::Error) -> Self {
+        Self::Storage(source)
+    }
+}

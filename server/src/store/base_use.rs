@@ -1,0 +1,48 @@
+//! Who uses a base.
+
+use std::sync::Arc;
+
+use imagelib::base::BaseIdentity;
+
+use super::Store;
+use super::base_record::{BaseRecord, BaseVersion};
+use super::registered_base::RegisteredBase;
+
+/// Who uses a base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BaseUse {
+    /// How many published images were made from it.
+    pub images: usize,
+    /// How many answers with bytes of these images are under way.
+    pub transfers: usize,
+}
+
+impl Store {
+    /// Who uses the bases of this identity.
+    pub fn base_use(&self, identity: &BaseIdentity) -> BaseUse {
+        let mut counted = BaseUse::default();
+        for image in self.images.all().iter().filter(|image| image.recipe().base == *identity) {
+            counted.images += 1;
+            counted.transfers += image.transfers();
+        }
+        counted
+    }
+
+    /// The bases of this name that a later one has replaced and that are still there, in the order of their versions.
+    pub fn replaced_by(&self, name: &str) -> Vec<Arc<RegisteredBase>> {
+        let mut replaced = self.bases.replaced();
+        replaced.retain(|base| base.name().as_str() == name);
+        replaced.sort_by_key(|base| base.version());
+        replaced
+    }
+
+    /// The bases that were added while the server ran, also those whose files are not there, in the order of their versions.
+    pub fn added_bases(&self) -> Vec<(BaseVersion, BaseRecord)> {
+        self.added.all()
+    }
+
+    /// The record of an added base.
+    pub fn added_base(&self, version: BaseVersion) -> Option<BaseRecord> {
+        self.added.get(version)
+    }
+}

@@ -1,17 +1,16 @@
 //! A settings file: checks its names and values, each with its position.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::path::Path;
 
 use clap::Command;
-use clap::error::{ContextKind, ContextValue};
 use vocabulary::report::LineColumn;
 
 use super::bases;
 use super::definition::Setting;
 use super::problem::{Place, Problem};
 use super::similar::nearest;
+use super::value::{refused, without_environment};
 use super::yaml::{self, Content, Key, Node};
 use crate::arguments::Program;
 use crate::store::BaseDefinition;
@@ -35,8 +34,7 @@ pub(super) fn read(program: Program, path: &Path, text: &str) -> Result<FileValu
         program,
         path,
         settings: program.settings(),
-        // Values from the environment must not reach the check of the file's values.
-        command: program.command().mut_args(|arg| arg.env(None::<&'static str>)),
+        command: without_environment(program),
         found: FileValues::default(),
         seen: BTreeMap::new(),
         problems: Vec::new(),
@@ -99,7 +97,7 @@ impl Reader<'_> {
         }
         let before = self.problems.len();
         for (text, at) in &texts {
-            if let Some(reason) = self.refused(&setting, text) {
+            if let Some(reason) = refused(&self.command, &setting, text) {
                 let message = format!("{name}: {text:?} is not valid: {reason}");
                 self.complain("wrong-value", *at, message, format!("write {} there", setting.value));
             }
@@ -115,19 +113,6 @@ impl Reader<'_> {
         let form = if setting.is_list { "a list of values" } else { "one value" };
         let message = format!("{} needs {form}", setting.key);
         self.complain("wrong-type", at, message, format!("write {}: {}", setting.key, setting.value));
-    }
-
-    /// Why a value is not valid, as the command line's parser says it.
-    fn refused(&self, setting: &Setting, text: &str) -> Option<String> {
-        let words = [self.program.name().to_owned(), format!("{}={text}", setting.flag)];
-        let error = self.command.clone().try_get_matches_from(words).err()?;
-        if let Some(source) = error.source() {
-            return Some(source.to_string());
-        }
-        Some(match error.get(ContextKind::ValidValue) {
-            Some(ContextValue::Strings(words)) => format!("it must be one of {}", words.join(", ")),
-            _ => "the value is missing".to_owned(),
-        })
     }
 
     fn bases(&mut self, node: &Node) {

@@ -13,8 +13,10 @@ mod problem;
 pub mod reference;
 mod reload;
 mod similar;
+mod value;
 mod yaml;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -66,7 +68,16 @@ pub struct Loaded {
 pub fn load(line: &CommandLine) -> Result<Loaded, LoadError> {
     let CommandLine { program, words, overrides_itself } = line;
     let command = program.command().args_override_self(*overrides_itself);
-    let matches = command.clone().try_get_matches_from(words)?;
+    let matches = command.clone().try_get_matches_from(words).map_err(|error| {
+        let problems = value::in_environment(*program);
+        // Options that are wrong, or a request for help, are the command line's own.
+        let is_about_values = command_line_alone(*program, words, *overrides_itself);
+        if problems.is_empty() || !is_about_values {
+            LoadError::Arguments(error)
+        } else {
+            LoadError::Problems(problems)
+        }
+    })?;
     let Some(path) = path(*program, &matches, *overrides_itself) else {
         return Ok(Loaded { program: *program, path: None, matches, file: FileValues::default() });
     };
@@ -78,6 +89,12 @@ pub fn load(line: &CommandLine) -> Result<Loaded, LoadError> {
     });
     let matches = command.try_get_matches_from(words)?;
     Ok(Loaded { program: *program, path: Some(path), matches, file })
+}
+
+/// Whether the words are valid without the environment.
+fn command_line_alone(program: Program, words: &[OsString], overrides_itself: bool) -> bool {
+    let command = value::without_environment(program).args_override_self(overrides_itself);
+    command.try_get_matches_from(words).is_ok()
 }
 
 /// The settings file. An empty name means none.

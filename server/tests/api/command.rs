@@ -187,6 +187,8 @@ fn sighup_does_not_end_the_static_server() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
     command.args(["static-server", "--nmstate-dir", "nmstate", "--images-bind-addr", "127.0.0.1:0"]);
     command.args(["--images-publish-addr", "http://127.0.0.1:1"]).current_dir(place.path(""));
+    fs::write(place.path("static.yaml"), "").unwrap();
+    command.args(["--config", "static.yaml"]);
     command.env("DEPLOY_ISO", place.path("coreos.iso")).env("DEPLOY_INITRD", place.path("initrd"));
     command.env("IRONIC_BASE_URL", "http://192.0.2.10").env("IRONIC_AGENT_IMAGE", "registry.example.com/agent:1");
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -205,6 +207,16 @@ fn sighup_does_not_end_the_static_server() {
             break;
         }
     }
+    until("were read again");
+    fs::write(place.path("static.yaml"), "log: debug\ncache-dir: elsewhere\n").unwrap();
+    signal(&child, "-HUP");
+    let read = until("were read again");
+    assert!(read.contains("changed=\"log\""), "{read}");
+    let restart = until("need a restart");
+    assert!(restart.contains("cache-dir"), "{restart}");
+    fs::write(place.path("static.yaml"), "logg: debug\n").unwrap();
+    signal(&child, "-HUP");
+    assert!(until("read again and are wrong").contains("did you mean log?"));
     signal(&child, "-TERM");
     until("stopped");
     assert_eq!(wait(child).code(), Some(0));

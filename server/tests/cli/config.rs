@@ -172,6 +172,12 @@ fn mistakes_in_the_file_have_positions() {
             served.err
         );
     }
+    let environment = [("DAYONE_DRAIN_SECONDS", "soon"), ("DAYONE_MEDIA_URL", "ftp://192.0.2.1")];
+    let checked = site.check_with(GOOD, &[], &environment);
+    assert_eq!(checked.code, 1, "{}", checked.err);
+    for sign in ["variable DAYONE_DRAIN_SECONDS: error: ", "variable DAYONE_MEDIA_URL: error: "] {
+        assert!(checked.out.contains(sign), "{sign} is not in {}", checked.out);
+    }
     let two = site.check("media-ulr: a\ndrain-seconds: soon\n", &[]);
     assert!(two.out.ends_with("dayone.yaml: 2 errors, no warnings\n"), "{}", two.out);
     assert_eq!(run(&["config", "check", "/nowhere/dayone.yaml"]).code, 2);

@@ -113,7 +113,7 @@ fn systemd_learns_when_the_server_is_ready_and_when_it_stops() {
     let manager = UnixDatagram::bind(&socket).unwrap();
     let receive = |within: Duration| {
         manager.set_read_timeout(Some(within)).unwrap();
-        let mut buffer = [0; 64];
+        let mut buffer = [0; 256];
         manager.recv(&mut buffer).map(|length| String::from_utf8_lossy(&buffer[..length]).into_owned())
     };
     let (api, media) = (free_address(), free_address());
@@ -126,6 +126,13 @@ fn systemd_learns_when_the_server_is_ready_and_when_it_stops() {
     assert!(reqwest::blocking::get(format!("http://{api}/healthz")).unwrap().status().is_success());
     let nothing = receive(Duration::from_millis(50)).unwrap_err();
     assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
+    // A reload begins and ends, and says how it ended.
+    run(Command::new("kill").args(["-HUP", &server.id().to_string()]));
+    let begun = receive(Duration::from_secs(60)).unwrap();
+    let since = begun.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap_or_else(|| panic!("{begun}"));
+    assert!(since.parse::<u64>().is_ok(), "{begun}");
+    let ended = receive(Duration::from_secs(60)).unwrap();
+    assert_eq!(ended, "READY=1\nSTATUS=The settings were read again.", "{}", server.log());
     run(Command::new("kill").arg(server.id().to_string()));
     assert_eq!(receive(Duration::from_secs(60)).unwrap(), "STOPPING=1", "{}", server.log());
     let (code, log) = server.end();

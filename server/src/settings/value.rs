@@ -1,0 +1,41 @@
+//! Checks single values, as the command line's parser does.
+
+use std::error::Error as _;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue};
+
+use super::definition::Setting;
+use super::problem::{Place, Problem};
+use crate::arguments::Program;
+
+/// The command line of a program that reads no variables, so that a value is checked alone.
+pub(super) fn without_environment(program: Program) -> Command {
+    program.command().mut_args(|arg| arg.env(None::<&'static str>))
+}
+
+/// Why a value is not valid. `command` is that of [`without_environment`].
+pub(super) fn refused(command: &Command, setting: &Setting, text: &str) -> Option<String> {
+    let words = [command.get_name().to_owned(), format!("{}={text}", setting.flag)];
+    let error = command.clone().try_get_matches_from(words).err()?;
+    if let Some(source) = error.source() {
+        return Some(source.to_string());
+    }
+    Some(match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(words)) => format!("it must be one of {}", words.join(", ")),
+        _ => "the value is missing".to_owned(),
+    })
+}
+
+/// The problems of values in the environment. The command line's parser says what is wrong with them, but not where they are.
+pub(super) fn in_environment(program: Program) -> Vec<Problem> {
+    let command = without_environment(program);
+    let problem = |setting: Setting| {
+        let text = std::env::var_os(&setting.variable)?.to_string_lossy().into_owned();
+        let reason = refused(&command, &setting, &text)?;
+        let message = format!("{}: {text:?} is not valid: {reason}", setting.key);
+        let place = Place::Environment(setting.variable);
+        Some(Problem::error("wrong-value", place, message, format!("write {} there", setting.value)))
+    };
+    program.settings().into_iter().filter_map(problem).collect()
+}

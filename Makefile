@@ -14,12 +14,16 @@ TIMED := scripts/timed.sh
 # What `make build` makes and `make install` installs.
 BINARY ?= $(or $(CARGO_TARGET_DIR),target)/release/dayone
 
-.PHONY: demo test unit peers vms matrix lint fuzz book bench manifest setup setup-demo build install uninstall release check-release \
+.PHONY: demo rack test unit peers vms matrix lint fuzz pictures book bench manifest setup setup-demo setup-rack build install uninstall release check-release \
         reproducible
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
 	scripts/demo.sh
+
+rack: setup-rack        ## A virtual rack: three machines without DHCP boot through their BMCs and call home
+	cargo build --locked -p dayone
+	scripts/rack.sh
 
 test:                   ## Everything that CI checks
 	$(TIMED) set-up scripts/setup-peers.sh
@@ -49,6 +53,10 @@ lint:                   ## Formatting, clippy, circles of modules, licences
 
 fuzz:                   ## Every fuzz target for FUZZ_SECONDS
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+pictures:               ## The pictures in docs/pictures, made anew
+	scripts/setup-peers.sh pictures
+	scripts/pictures.sh
 
 book:                   ## The documentation as a book: target/book/index.html
 	mdbook build
@@ -88,3 +96,6 @@ setup:
 
 setup-demo:
 	scripts/setup-peers.sh demo
+
+setup-rack:
+	scripts/setup-peers.sh rack

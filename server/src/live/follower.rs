@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::update::Update;
+use super::update::{Content, Update};
 
 /// How often to check, without an event, whether the client is still admitted.
 const CHECK: Duration = Duration::from_secs(1);
@@ -22,14 +22,31 @@ const CHECK: Duration = Duration::from_secs(1);
 /// that a client has gone: the end of what a client sends does not mean that it does not read any more.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// The newest update of a subject; none before the first.
-pub(super) type Newest = Option<Arc<Update>>;
+/// A subject as it was rendered last.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    update: Option<Arc<Update>>,
+    /// The round in which it was rendered.
+    round: u64,
+}
+
+impl Newest {
+    /// Takes over what was rendered in a round.
+    pub(super) fn take(&mut self, content: Content, round: u64) {
+        self.round = round;
+        if let Some(update) = Update::after(self.update.as_deref(), content) {
+            self.update = Some(Arc::new(update));
+        }
+    }
+}
 
 /// A client that follows a subject.
 pub(super) struct Follower {
     newest: watch::Receiver<Newest>,
     /// The event of an update for those who have seen a version.
     event: fn(&Update, u64) -> Bytes,
+    /// The round that had begun when the client began to follow. The client gets what later rounds render.
+    joined: u64,
     /// The version that the client has.
     seen: u64,
     last_sent: Instant,
@@ -41,12 +58,13 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(
         newest: watch::Receiver<Newest>,
+        joined: u64,
         event: fn(&Update, u64) -> Bytes,
         is_admitted: Box<dyn Fn() -> bool + Send>,
         stopping: CancellationToken,
         place: OwnedSemaphorePermit,
     ) -> Self {
-        Self { newest, event, seen: 0, last_sent: Instant::now(), is_admitted, stopping, _place: place }
+        Self { newest, joined, event, seen: 0, last_sent: Instant::now(), is_admitted, stopping, _place: place }
     }
 
     /// The stream of events. The connection asks for the next one when it has taken the last one: a slow client skips updates.
@@ -66,11 +84,9 @@ impl Follower {
             if !(self.is_admitted)() {
                 return None;
             }
-            if let Some(newest) =
-                self.newest.borrow_and_update().as_ref().filter(|update| update.version() != self.seen)
-            {
-                let event = (self.event)(newest, self.seen);
-                self.seen = newest.version();
+            if let Some(update) = self.unseen() {
+                let event = (self.event)(&update, self.seen);
+                self.seen = update.version();
                 return Some(event);
             }
             if self.last_sent.elapsed() >= HEARTBEAT {
@@ -82,5 +98,12 @@ impl Follower {
                 () = self.stopping.cancelled() => return None,
             }
         }
+    }
+
+    /// The newest update, if the client has not seen it.
+    fn unseen(&mut self) -> Option<Arc<Update>> {
+        let newest = self.newest.borrow_and_update();
+        let update = newest.update.as_ref().filter(|_| newest.round > self.joined)?;
+        (update.version() != self.seen).then(|| Arc::clone(update))
     }
 }

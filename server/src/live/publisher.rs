@@ -41,22 +41,32 @@ pub(crate) struct Publisher<S: Subject>(Arc<Shared<S>>);
 struct Shared<S: Subject> {
     places: Arc<Semaphore>,
     feeds: Mutex<Feeds<S>>,
-    /// Somebody follows a subject that nobody has followed before.
-    new_subject: Notify,
+    /// Somebody begins to follow a subject.
+    joined: Notify,
 }
 
 struct Feeds<S: Subject> {
-    newest: BTreeMap<S, watch::Sender<Newest>>,
+    by_subject: BTreeMap<S, Feed>,
+    /// How many times the task has begun to render.
+    round: u64,
     /// Whether the task runs.
     is_running: bool,
+}
+
+/// A subject that clients follow.
+#[derive(Default)]
+struct Feed {
+    newest: watch::Sender<Newest>,
+    /// Whether a client waits for what is rendered after it has begun to follow. What was rendered before may already be wrong.
+    is_awaited: bool,
 }
 
 /// Which subjects to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
-    /// Those that were never rendered.
-    New,
+    /// Those that somebody has begun to follow.
+    Awaited,
 }
 
 impl<S: Subject> Clone for Publisher<S> {
@@ -69,8 +79,8 @@ impl<S: Subject> Publisher<S> {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Shared {
             places: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
-            feeds: Mutex::new(Feeds { newest: BTreeMap::new(), is_running: false }),
-            new_subject: Notify::new(),
+            feeds: Mutex::new(Feeds { by_subject: BTreeMap::new(), round: 0, is_running: false }),
+            joined: Notify::new(),
         }))
     }
 
@@ -84,20 +94,20 @@ impl<S: Subject> Publisher<S> {
         is_admitted: impl Fn() -> bool + Send + 'static,
     ) -> Option<Response> {
         let place = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
-        let newest = {
+        let (newest, round) = {
             let mut feeds = self.0.feeds.lock();
-            let newest = feeds.newest.entry(subject).or_default().subscribe();
             if !feeds.is_running {
                 feeds.is_running = true;
                 tokio::spawn(publish(Arc::clone(&self.0), Arc::clone(server), stopping.clone()));
             }
-            newest
+            let round = feeds.round;
+            let feed = feeds.by_subject.entry(subject).or_default();
+            feed.is_awaited = true;
+            (feed.newest.subscribe(), round)
         };
-        if newest.borrow().is_none() {
-            self.0.new_subject.notify_one();
-        }
-        let encode = |newest: &Update, seen| newest.event(seen, S::EVENT, S::encode);
-        Some(Follower::new(newest, encode, Box::new(is_admitted), stopping.clone(), place).into_response())
+        self.0.joined.notify_one();
+        let event = |newest: &Update, seen| newest.event(seen, S::EVENT, S::encode);
+        Some(Follower::new(newest, round, event, Box::new(is_admitted), stopping.clone(), place).into_response())
     }
 }
 
@@ -109,7 +119,7 @@ async fn publish<S: Subject>(shared: Arc<Shared<S>>, server: Arc<S::Server>, sto
     loop {
         let which = tokio::select! {
             _ = pace.tick() => Which::All,
-            () = shared.new_subject.notified() => Which::New,
+            () = shared.joined.notified() => Which::Awaited,
             () = stopping.cancelled() => return shared.end(),
         };
         let (rendering, rendered) = (Arc::clone(&shared), Arc::clone(&server));
@@ -129,27 +139,34 @@ async fn publish<S: Subject>(shared: Arc<Shared<S>>, server: Arc<S::Server>, sto
 impl<S: Subject> Shared<S> {
     /// Renders subjects, and shows what has changed. Returns whether the task goes on.
     fn update(&self, server: &S::Server, cache: &mut S::Cache, which: Which) -> bool {
-        let (subjects, last): (Vec<S>, Vec<Newest>) = {
+        let (round, subjects) = {
             let mut feeds = self.feeds.lock();
-            feeds.newest.retain(|_, newest| newest.receiver_count() > 0);
-            feeds.is_running = !feeds.newest.is_empty();
+            feeds.by_subject.retain(|_, feed| feed.newest.receiver_count() > 0);
+            feeds.is_running = !feeds.by_subject.is_empty();
             if !feeds.is_running {
                 return false;
             }
-            let feeds = feeds.newest.iter().map(|(subject, newest)| (subject.clone(), newest.borrow().clone()));
-            feeds.filter(|(_, newest)| which == Which::All || newest.is_none()).unzip()
+            feeds.round += 1;
+            let chosen = feeds.by_subject.iter_mut().filter(|(_, feed)| which == Which::All || feed.is_awaited);
+            let subjects: Vec<S> = chosen
+                .map(|(subject, feed)| {
+                    feed.is_awaited = false;
+                    subject.clone()
+                })
+                .collect();
+            (feeds.round, subjects)
         };
+        if subjects.is_empty() {
+            return true;
+        }
         let contents = S::render(server, cache, &subjects);
         let mut feeds = self.feeds.lock();
-        for ((subject, last), content) in subjects.iter().zip(last).zip(contents) {
-            let Some(content) = content else {
+        for (subject, content) in subjects.iter().zip(contents) {
+            match (content, feeds.by_subject.get(subject)) {
+                (Some(content), Some(feed)) => feed.newest.send_modify(|newest| newest.take(content, round)),
                 // The end of the channel is the end of the streams.
-                feeds.newest.remove(subject);
-                continue;
-            };
-            let update = Update::after(last.as_deref(), content);
-            if let (Some(update), Some(newest)) = (update, feeds.newest.get(subject)) {
-                newest.send_replace(Some(Arc::new(update)));
+                (None, _) => drop(feeds.by_subject.remove(subject)),
+                (Some(_), None) => {}
             }
         }
         true
@@ -158,7 +175,7 @@ impl<S: Subject> Shared<S> {
     /// Ends all streams.
     fn end(&self) {
         let mut feeds = self.feeds.lock();
-        feeds.newest.clear();
+        feeds.by_subject.clear();
         feeds.is_running = false;
     }
 }

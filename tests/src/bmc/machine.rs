@@ -106,6 +106,8 @@ async fn start(bmc: &Weak<Shared>, number: usize, image: &str) -> Result<(), Str
         offset = last + 1;
         let shared = bmc.upgrade().ok_or("the BMC is gone")?;
         shared.state().boots[number].read = offset;
+        drop(shared);
+        tokio::time::sleep(machine.pause).await;
     }
     if let Some(shared) = bmc.upgrade() {
         shared.state().progress("OSBootStarted");

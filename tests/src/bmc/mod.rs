@@ -55,6 +55,8 @@ pub struct Machine {
     pub reads: u64,
     /// How much it asks for at once.
     pub chunk: u64,
+    /// How long it waits before it asks for more.
+    pub pause: Duration,
     /// How long it takes from the last byte to the running system.
     pub starts_in: Duration,
     /// For how long a server of images that does not answer is tried again.
@@ -63,7 +65,8 @@ pub struct Machine {
 
 impl Default for Machine {
     fn default() -> Self {
-        Self { reads: 1 << 20, chunk: 64 << 10, starts_in: Duration::ZERO, patience: Duration::ZERO }
+        let (pause, starts_in, patience) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        Self { reads: 1 << 20, chunk: 64 << 10, pause, starts_in, patience }
     }
 }
 

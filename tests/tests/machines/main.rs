@@ -8,3 +8,4 @@ mod coreos_boot;
 mod live_boot;
 mod network_manager;
 mod network_manager_gateways;
+mod rack;

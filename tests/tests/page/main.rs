@@ -1,5 +1,7 @@
 //! The page in a real browser, while hosts boot behind emulated BMCs.
 
+mod recording;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;

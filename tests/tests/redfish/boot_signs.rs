@@ -168,11 +168,11 @@ fn a_server_tells_the_program_so() {
         assert_unknown(&output, &scene);
         // It ends with the command that undoes it, which does.
         let errors = text(&output.stderr);
-        let undo = errors.lines().map(str::trim).find(|line| line.starts_with("curl -X DELETE ")).unwrap();
-        assert!(errors.contains("curl --no-buffer ") && errors.contains("/events"), "{errors}");
-        let url = undo.rsplit(' ').next().unwrap();
-        assert_eq!(reqwest::blocking::Client::new().delete(url).send().unwrap().status(), 202);
-        until_state(&server, url.rsplit('/').next().unwrap(), "ejected");
+        let undo = errors.lines().find_map(|line| line.strip_prefix("  dayone boots rm ")).unwrap();
+        assert!(errors.contains(&format!("  dayone boots watch --server {}", server.api)), "{errors}");
+        let words: Vec<&str> = undo.split(' ').collect();
+        assert!(dayone().args(["boots", "rm"]).args(&words).status().unwrap().success(), "{undo}");
+        until_state(&server, words[0], "ejected");
         assert_eq!(scene.bmc.media()["Inserted"], false);
     }
 }

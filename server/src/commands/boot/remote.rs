@@ -26,30 +26,20 @@ pub(super) fn api(arguments: &BootArguments, url: Url) -> Result<Api, Failure> {
     Client::of(url, &arguments.server.access).map(Api)
 }
 
-/// Returns the shell commands to follow and to delete boots on a server.
+/// Returns the commands to follow and to delete boots on a server.
 pub(super) fn next_commands(arguments: &BootArguments, url: &Url, boots: &[Boot]) -> String {
-    let mut curl = "curl".to_owned();
-    if let Some(path) = &arguments.server.access.server_ca {
-        curl.extend([" --cacert ", &quoted(&path.display().to_string())]);
-    }
-    match &arguments.server.access.token_file {
-        Some(path) => {
-            curl.extend([" -H \"Authorization: Bearer $(cat ", &quoted(&path.display().to_string()), ")\""]);
-        }
-        None if std::env::var_os("DAYONE_API_TOKEN").is_some() => {
-            curl += " -H \"Authorization: Bearer $DAYONE_API_TOKEN\"";
-        }
-        None => {}
-    }
-    let boots_url = format!("{}/v1/boots", url.as_str().trim_end_matches('/'));
-    let mut lines = Vec::new();
-    for (title, command, suffix) in [("follow", "--no-buffer", "/events"), ("eject and restore", "-X DELETE", "")] {
-        lines.push(format!("to {title}:\n"));
-        for boot in boots {
-            lines.push(format!("  {curl} {command} {}\n", quoted(&format!("{boots_url}/{}{suffix}", boot.id))));
+    let mut server = format!("--server {}", quoted(url.as_str().trim_end_matches('/')));
+    let access = &arguments.server.access;
+    for (option, path) in [("--token-file", &access.token_file), ("--server-ca", &access.server_ca)] {
+        if let Some(path) = path {
+            server.extend([" ", option, " ", &quoted(&path.display().to_string())]);
         }
     }
-    lines.concat()
+    let ids: Vec<String> = boots.iter().map(|boot| quoted(&boot.id)).collect();
+    format!(
+        "to follow:\n  dayone boots watch {server}\nto eject and restore:\n  dayone boots rm {} {server}\n",
+        ids.join(" ")
+    )
 }
 
 /// Quotes a word for a shell.

@@ -100,3 +100,15 @@ async fn places_are_limited_and_the_task_ends_when_nobody_follows() {
     }
     assert_eq!(event(&mut fixture.follow("b").unwrap()).await.unwrap(), "event: number\ndata: 0\n\n");
 }
+
+#[tokio::test]
+async fn a_client_gets_nothing_that_was_rendered_before_it_came() {
+    let fixture = Fixture::new();
+    let mut first = fixture.follow("a").unwrap();
+    event(&mut first).await.unwrap();
+    for value in 1..20 {
+        fixture.server.value.store(value, Ordering::SeqCst);
+        let mut stream = fixture.follow("a").unwrap();
+        assert_eq!(event(&mut stream).await.unwrap(), format!("event: number\ndata: {value}\n\n"));
+    }
+}

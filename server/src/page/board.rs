@@ -97,10 +97,8 @@ impl Board {
         let headline = Headline::of(&boots);
         let groups = groups(&boots, filter);
         let chosen = filter.group.as_deref().and_then(|name| Group::ALL.iter().find(|(_, known)| *known == name));
-        let search = filter.search.to_lowercase();
         let found = boots.into_iter().filter(|(group, view)| {
-            chosen.is_none_or(|(chosen, _)| chosen == group)
-                && (search.is_empty() || name(&view.record).to_lowercase().contains(&search))
+            chosen.is_none_or(|(chosen, _)| chosen == group) && filter.finds(&name(&view.record))
         });
         let page = filter.select(found.collect());
         Self { headline, groups, rows: page.map(|(group, view)| Row::new(api, &view, group)) }

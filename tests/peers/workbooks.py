@@ -55,6 +55,9 @@ def xlsxwriter(path, sheets, options):
         sheet = workbook.add_worksheet(description["name"])
         if description["hidden"]:
             sheet.hide()
+        else:
+            # The first sheet is active unless another one is, and an active sheet is not hidden.
+            sheet.activate()
         for row, column, kind, value in sorted(description["cells"], key=lambda cell: cell[:2]):
             if kind == "text":
                 sheet.write_string(row, column, value)

@@ -33,6 +33,11 @@ impl Filter {
         filter
     }
 
+    /// Whether the list has a host with this name, in any case of letters.
+    pub(super) fn finds(&self, name: &str) -> bool {
+        self.search.is_empty() || name.to_lowercase().contains(&self.search.to_lowercase())
+    }
+
     /// The query for a page of the same list.
     pub(super) fn query(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());

@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 
-use super::filter::{Filter, Page, Pager};
+use super::filter::{Filter, Page};
 use super::shell::{Shell, html};
 use super::units::Moment;
 use crate::api::images::show::{SummaryBody, summary};
@@ -23,7 +23,6 @@ struct ImageList<'a> {
     current: &'static str,
     filter: &'a Filter,
     images: &'a Page<Line>,
-    pager: &'a Pager,
 }
 
 struct Line {
@@ -45,14 +44,11 @@ pub(super) async fn images(
 ) -> Result<Response, Problem> {
     blocking(move || {
         let filter = Filter::of(query.as_deref());
-        let search = filter.search.to_lowercase();
         let mut images = api.store.images();
-        images.retain(|image| {
-            search.is_empty() || image.label().is_some_and(|label| label.to_lowercase().contains(&search))
-        });
+        images.retain(|image| filter.finds(image.label().unwrap_or_default()));
         images.sort_by_key(|image| Reverse(image.created()));
         let page = filter.select(images).map(|image| line(summary(&image)));
-        html(&ImageList { shell: &shell, current: "images", filter: &filter, images: &page, pager: &page.pager() })
+        html(&ImageList { shell: &shell, current: "images", filter: &filter, images: &page })
     })
     .await
 }

@@ -8,7 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 
 use super::board::{Board, Groups, Headline};
-use super::filter::{Filter, Page, Pager};
+use super::filter::{Filter, Page};
 use super::piece::piece;
 use super::row::Row;
 use super::shell::{Shell, html};
@@ -25,7 +25,6 @@ struct Overview<'a> {
     headline: &'a Headline,
     groups: &'a Groups,
     rows: &'a Page<Row>,
-    pager: &'a Pager,
     /// The query of the events.
     query: String,
     filter: &'a Filter,
@@ -49,7 +48,6 @@ pub(super) async fn overview(
             current: "boots",
             headline: &headline,
             groups: &groups,
-            pager: &rows.pager(),
             rows: &rows,
             query: filter.query(filter.page),
             filter: &filter,

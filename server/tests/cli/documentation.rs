@@ -87,7 +87,8 @@ fn the_fleet_is_as_its_page_says() {
         let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
         place.write(name, rest.split("```").next().unwrap());
     }
-    run_all("fleet.md", &place, 0);
+    fs::copy(fixture("inputs/fleet/xlsx-own-document/fleet.xlsx"), place.file("rack.xlsx")).unwrap();
+    run_all("fleet.md", &place, 2);
 }
 
 /// Runs the examples of a page, of which there are more than `least`, where the place is.

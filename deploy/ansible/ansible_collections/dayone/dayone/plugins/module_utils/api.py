@@ -60,6 +60,14 @@ class ApiUnreachable(Exception):
     """No answer."""
 
 
+class Failure(Exception):
+    """What was asked for has not come about. The result of the module says how far it came."""
+
+    def __init__(self, message: str, result: dict[str, t.Any]) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class Answer(t.NamedTuple):
     """What the server has answered, without an error."""
 
@@ -130,6 +138,20 @@ class Api:
             raise ApiProblem(error.code, _problem(error)) from None
         except (URLError, UrlsConnectionError, OSError, ValueError) as error:
             raise ApiUnreachable(f"{method} {self._origin}{path}: {to_text(error)}") from None
+
+
+def run(module: t.Any, work: t.Callable[[t.Any, Api], dict[str, t.Any]]) -> None:
+    """Ends the module with the result of C(work), or with the reason why there is none."""
+    try:
+        result = work(module, Api(module))
+    except ApiProblem as problem:
+        module.fail_json(msg=problem.message(), problem=problem.body)
+    except ApiUnreachable as error:
+        module.fail_json(msg=str(error))
+    except Failure as failure:
+        module.fail_json(msg=str(failure), **failure.result)
+    else:
+        module.exit_json(**result)
 
 
 def segment(text: str) -> str:

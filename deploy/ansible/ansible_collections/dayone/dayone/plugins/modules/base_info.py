@@ -70,31 +70,22 @@ bases:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dayone.dayone.plugins.module_utils.api import (
-    Api,
-    ApiProblem,
-    ApiUnreachable,
-    argument_spec,
-    segment,
-)
+from ansible_collections.dayone.dayone.plugins.module_utils import api as server
+
+
+def bases(module, api):
+    name = module.params["name"]
+    if name is None:
+        found = api.get("/v1/bases")["bases"]
+    else:
+        base = api.find(f"/v1/bases/{server.segment(name)}")
+        found = [] if base is None else [base]
+    return {"changed": False, "bases": found}
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={"name": {"type": "str"}, **argument_spec()}, supports_check_mode=True)
-    api = Api(module)
-    name = module.params["name"]
-    try:
-        if name is None:
-            bases = api.get("/v1/bases")["bases"]
-        else:
-            base = api.find(f"/v1/bases/{segment(name)}")
-            bases = [] if base is None else [base]
-    except ApiProblem as problem:
-        module.fail_json(msg=problem.message(), problem=problem.body)
-    except ApiUnreachable as error:
-        module.fail_json(msg=str(error))
-    else:
-        module.exit_json(changed=False, bases=bases)
+    spec = {"name": {"type": "str"}, **server.argument_spec()}
+    server.run(AnsibleModule(argument_spec=spec, supports_check_mode=True), bases)
 
 
 if __name__ == "__main__":

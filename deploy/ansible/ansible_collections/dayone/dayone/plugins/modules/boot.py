@@ -156,14 +156,6 @@ SETTINGS = ["image", "bmc", "wait_for", "booted_within", "shutdown_within", "eje
 UNDER_WAY = ["queued", "running", "ejecting"]
 
 
-class BootFailed(Exception):
-    """A boot has not come to the end that was asked for."""
-
-    def __init__(self, message, result):
-        super().__init__(message)
-        self.result = result
-
-
 def hosts(api, order):
     """The names of the hosts that the request boots; None for a host that has no name."""
     documents = order.get("documents")
@@ -221,7 +213,7 @@ def start(module, api):
 
 def fail_if_any(result, bad):
     if bad:
-        raise BootFailed("\n".join(map(describe, bad)), result)
+        raise server.Failure("\n".join(map(describe, bad)), result)
 
 
 def has_booted(boot):
@@ -279,7 +271,7 @@ def wait(module, api, result, is_over):
             return boots
         if time.monotonic() > deadline:
             names = ", ".join(boot.get("host") or boot["id"] for boot in waiting)
-            raise BootFailed(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", {**result, "boots": boots})
+            raise server.Failure(f"not over after {module.params['wait_timeout']} s: {names}. The server goes on", {**result, "boots": boots})
         time.sleep(module.params["poll_interval"])
 
 
@@ -321,17 +313,7 @@ def main() -> None:
         ],
         supports_check_mode=True,
     )
-    api = server.Api(module)
-    try:
-        result = (stop if module.params["state"] == "absent" else start)(module, api)
-    except server.ApiProblem as problem:
-        module.fail_json(msg=problem.message(), problem=problem.body)
-    except server.ApiUnreachable as error:
-        module.fail_json(msg=str(error))
-    except BootFailed as failure:
-        module.fail_json(msg=str(failure), **failure.result)
-    else:
-        module.exit_json(**result)
+    server.run(module, stop if module.params["state"] == "absent" else start)
 
 
 if __name__ == "__main__":

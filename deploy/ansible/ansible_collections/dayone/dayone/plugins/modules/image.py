@@ -205,15 +205,7 @@ def main() -> None:
         ],
         supports_check_mode=True,
     )
-    api = server.Api(module)
-    try:
-        result = (present if module.params["state"] == "present" else absent)(module, api)
-    except server.ApiProblem as problem:
-        module.fail_json(msg=problem.message(), problem=problem.body)
-    except server.ApiUnreachable as error:
-        module.fail_json(msg=str(error))
-    else:
-        module.exit_json(**result)
+    server.run(module, present if module.params["state"] == "present" else absent)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ packages=(
   nbdkit curl jq
   # a file system that can be made to hang
   bindfs fuse
+  # signatures of bases
+  gnupg
   # certificates and versions of TLS as BMCs have them
   openssl
 )

@@ -170,7 +170,7 @@ impl Bases {
         let identity = image.recipe().base;
         let Some(name) = image.base_name() else { return format!("it was published over the base {identity}") };
         let why = match self.get(name.as_str()).map(|base| base.state()) {
-            None => "which is neither configured nor added".to_owned(),
+            None => "which is not configured, and was not added".to_owned(),
             Some(Err(reason)) => format!("which is not available: {reason}"),
             Some(Ok(other)) => format!(
                 "which was replaced and is another image now (identity {}); register the old file under any name, or \

@@ -1,4 +1,4 @@
-//! The modules `base_info` and `image`, and what Ansible's own tools say of the collection.
+//! The modules `base`, `base_info` and `image`, and what Ansible's own tools say of the collection.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,22 +7,29 @@ use std::process::Command;
 
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::boots::documents;
+use acceptance::nginx::Nginx;
 use acceptance::peers::{cache, run, run_text};
 use acceptance::server::{Server, free_address};
+use imagelib::digest::Digest;
 use serde_json::{Value, json};
 
 use crate::playbook::Ansible;
 
-const MODULES: [&str; 3] = ["base_info", "boot", "image"];
+const MODULES: [&str; 4] = ["base", "base_info", "boot", "image"];
 const TOKEN: &str = "a-token-that-nobody-sees";
 
 /// A server that needs a token.
 fn server() -> Server {
+    server_with(&[])
+}
+
+/// A server that needs a token, with more arguments.
+fn server_with(arguments: &[&str]) -> Server {
     let directory = tempfile::tempdir().unwrap();
     let tokens = directory.path().join("tokens");
     fs::write(&tokens, format!("{TOKEN}\n")).unwrap();
     fs::set_permissions(&tokens, fs::Permissions::from_mode(0o600)).unwrap();
-    let more = ["--api-token-file", tokens.to_str().unwrap()];
+    let more = [&["--api-token-file", tokens.to_str().unwrap()], arguments].concat();
     Server::start_at(&free_address(), &free_address(), "coreos", &coreos_iso(&[]), &more)
 }
 
@@ -45,6 +52,56 @@ fn bases_are_listed() {
     assert_eq!(one["bases"], all["bases"]);
     let none = ansible.task("base_info", &json!({"name": "a/b"}), &[]).changed(false);
     assert_eq!(none["bases"], json!([]));
+}
+
+#[test]
+fn a_base_is_added_replaced_and_removed() {
+    let nginx = Nginx::start(None);
+    let iso = fs::read(coreos_iso(&[])).unwrap();
+    let put = |name: &str, bytes: &[u8]| {
+        fs::write(nginx.root().join(name), bytes).unwrap();
+        json!({"url": nginx.url(name), "sha256": Digest::of(bytes).to_string()})
+    };
+    let source = nginx.url("");
+    let server = server_with(&["--base-source", &source]);
+    let ansible = Ansible::new(&server.api, Some(TOKEN));
+    let base = |arguments: &Value, more: &[&str]| ansible.task("base", arguments, more);
+    let first = json!({"name": "fcos", "files": {"iso": put("first.iso", &iso)}});
+
+    base(&first, &["--check"]).changed(true);
+    let added = base(&first, &[]).changed(true);
+    assert_eq!((&added["base"]["state"], &added["base"]["version"]), (&json!("available"), &json!(1)));
+    assert_eq!(base(&first, &[]).changed(false)["base"]["version"], 1);
+    base(&first, &["--check"]).changed(false);
+
+    // The next release: the volume's application identifier is another.
+    let mut next = iso.clone();
+    next[16 * 2048 + 574] ^= 1;
+    let second = json!({"name": "fcos", "files": {"iso": put("second.iso", &next)}});
+    base(&second, &["--check"]).changed(true);
+    assert_ne!(base(&second, &[]).changed(true)["base"]["identity"], added["base"]["identity"]);
+
+    let mut wrong = put("third.iso", &iso);
+    wrong["sha256"] = json!(Digest::of(b"x").to_string());
+    base(&json!({"name": "third", "files": {"iso": wrong}}), &[]).failed("SHA-256");
+    let elsewhere = json!({"url": "http://127.0.0.1:1/x.iso", "sha256": Digest::of(b"x").to_string()});
+    let refused = base(&json!({"name": "other", "files": {"iso": elsewhere}}), &[]).failed("--base-source");
+    assert_eq!(refused["problem"]["type"], "/v1/problems/source-refused");
+
+    let absent = json!({"name": "fcos", "state": "absent"});
+    let order = json!({"base": "fcos", "nmstate": nmstate("192.0.2.20")});
+    let image = ansible.task("image", &order, &[]).changed(true);
+    assert_eq!(base(&absent, &[]).failed("use the base")["problem"]["type"], "/v1/problems/base-in-use");
+    server_release(&server, image["image"]["id"].as_str().unwrap());
+    base(&absent, &["--check"]).changed(true);
+    base(&absent, &[]).changed(true);
+    base(&absent, &[]).changed(false);
+}
+
+fn server_release(server: &Server, id: &str) {
+    let path = format!("{}/v1/images/{id}", server.api);
+    let answer = reqwest::blocking::Client::new().delete(path).bearer_auth(TOKEN).send().unwrap();
+    assert_eq!(answer.status(), 204);
 }
 
 #[test]

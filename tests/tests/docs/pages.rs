@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use acceptance::bases::fixtures;
 use acceptance::boots::Callers;
+use acceptance::nginx::Nginx;
 use acceptance::peers::run_text;
 use acceptance::server::{dayone, free_address, wait_for};
 use acceptance::sushy::{Emulator, Options};
+use imagelib::digest::Digest;
 use tempfile::TempDir;
 
 /// A code block of a page.
@@ -206,6 +208,27 @@ fn my_bmc_does_not_mount_it() {
 fn a_bmc_at_50_kilobytes_per_second() {
     follow("how-to/slow-bmc.md", |reader| {
         fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
+fn rolling_out_a_new_base() {
+    let mirror = Nginx::start(None);
+    follow("how-to/replace-a-base.md", |reader| {
+        let old = fs::read(reader.directory.path().join("live.iso")).unwrap();
+        let mut new = old.clone();
+        // The volume's application identifier.
+        new[16 * 2048 + 574] ^= 1;
+        let of_page = [
+            ("44.20261101", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", old),
+            ("44.20261115", "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752", new),
+        ];
+        for (release, digest, iso) in of_page {
+            fs::create_dir(mirror.root().join(release)).unwrap();
+            fs::write(mirror.root().join(release).join("live.iso"), &iso).unwrap();
+            reader.places.push((digest.to_owned(), Digest::of(&iso).to_string()));
+        }
+        reader.places.push(("https://mirror.example/coreos/".to_owned(), mirror.url("")));
     });
 }
 

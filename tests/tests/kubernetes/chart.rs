@@ -5,9 +5,13 @@ use std::fs;
 use acceptance::bases::fixtures;
 use acceptance::helm::{Helm, RELEASE};
 use acceptance::kustomize::{directory, kustomization};
-use acceptance::peers::run_text;
+use acceptance::nginx::Nginx;
+use acceptance::peers::{run, run_text};
+use acceptance::server::dayone;
+use imagelib::digest::Digest;
 use serde_json::{Map, Value, json};
 
+use crate::deploy::restricted::violations;
 use crate::deploy::sites::{EVERYTHING, ONE_NAMESPACE};
 
 /// What Helm adds to the labels of every object.
@@ -156,12 +160,55 @@ fn wrong_values_are_refused_with_their_names() {
         (json!({"publishUrl": "192.0.2.20"}), "publishUrl"),
         (json!({"networkPolicy": {"apiServerPorts": [0]}}), "apiServerPorts"),
         (json!({"settings": {"IRONIC-BASE-URL": "x"}}), "IRONIC-BASE-URL"),
+        (json!({"bases": {"fetch": [fetched("a.iso", "https://example.com/a.iso")]}}), "bases.fetch needs bases.claim"),
+        (json!({"bases": {"claim": "a", "fetch": [{"file": "a.iso", "url": "https://example.com/"}]}}), "sha256"),
+        (json!({"bases": {"claim": "a", "fetch": [fetched("../a.iso", "https://example.com/")]}}), "file"),
         (both, "bases.claim and bases.machineOsImages.image exclude each other"),
     ] {
         let output = helm.try_template("one", &values);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.contains(named), "{values}: {errors}");
     }
+}
+
+fn fetched(file: &str, url: &str) -> Value {
+    json!({"file": file, "url": url, "sha256": Digest::of(b"a base").to_string()})
+}
+
+/// The Job that fills the claim with these files.
+fn job(files: &[Value]) -> Value {
+    let values = json!({"bases": {"claim": "dayone-bases", "fetch": files}});
+    let objects = Helm::new().template("one", &values);
+    objects.into_iter().find(|object| object["kind"] == "Job").expect("a Job")
+}
+
+#[test]
+fn a_job_fills_the_claim() {
+    let nginx = Nginx::start(None);
+    fs::write(nginx.root().join("live.iso"), "a base").unwrap();
+    let files = [fetched("ironic-python-agent.iso", &nginx.url("live.iso")), fetched("b.iso", &nginx.url("live.iso"))];
+    let job = job(&files);
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(violations(pod), [""; 0]);
+    assert_eq!(pod["volumes"][0]["persistentVolumeClaim"], json!({"claimName": "dayone-bases"}));
+
+    // What the containers run, with a directory in place of the claim.
+    let claim = tempfile::tempdir().unwrap();
+    for container in pod["containers"].as_array().unwrap() {
+        let [program, words @ ..] = container["command"].as_array().unwrap().as_slice() else { panic!("{container}") };
+        assert_eq!(program, "/dayone");
+        let mount = container["volumeMounts"][0]["mountPath"].as_str().unwrap();
+        let arguments = words.iter().chain(container["args"].as_array().unwrap());
+        let arguments = arguments.map(|word| word.as_str().unwrap().replace(mount, claim.path().to_str().unwrap()));
+        run(dayone().args(arguments));
+    }
+    for file in ["ironic-python-agent.iso", "b.iso"] {
+        assert_eq!(fs::read(claim.path().join(file)).unwrap(), b"a base");
+    }
+    // A Job cannot change: other files are another Job.
+    let name = |job: &Value| job["metadata"]["name"].clone();
+    assert_eq!(name(&job), name(&self::job(&files)));
+    assert_ne!(name(&job), name(&self::job(&files[..1])));
 }
 
 #[test]

@@ -21,7 +21,7 @@ const CLUSTER_ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles/dayo
 fn values(url: &str) -> Value {
     json!({
         "clusterWide": true,
-        "bases": {"claim": "dayone-bases"},
+        "bases": {"claim": "dayone-bases", "fetch": [{"file": "a.iso", "url": "https://example.com/", "sha256": "0".repeat(64)}]},
         "settings": {"IRONIC_BASE_URL": url},
         "podDisruptionBudget": {"enabled": false},
     })

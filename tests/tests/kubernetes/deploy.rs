@@ -8,7 +8,7 @@ use acceptance::helm::Helm;
 use acceptance::kustomize::{directory, each, kustomization, named, object, of_kind};
 use serde_json::{Value, json};
 
-mod restricted;
+pub(crate) mod restricted;
 pub(crate) mod sites;
 
 use restricted::violations;

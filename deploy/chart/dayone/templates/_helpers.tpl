@@ -27,4 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.bases.claim .Values.bases.machineOsImages.image -}}
 {{- fail "bases.claim and bases.machineOsImages.image exclude each other: set only one of them" -}}
 {{- end -}}
+{{- if and .Values.bases.fetch (not .Values.bases.claim) -}}
+{{- fail "bases.fetch needs bases.claim: the volume that the Job fills" -}}
+{{- end -}}
 {{- end }}

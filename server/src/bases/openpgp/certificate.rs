@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
 use pgp::packet::{self, KeyFlags, Signature, SignatureType};
-use pgp::types::{Fingerprint, KeyDetails, Tag};
+use pgp::types::{Duration, Fingerprint, KeyDetails, Tag, Timestamp};
 
-use super::{SignatureError, end, time};
+use super::error::SignatureError;
 
 /// A publisher's key, with its subkeys.
 #[derive(Clone)]
@@ -155,4 +155,15 @@ fn names(signature: &Signature, key: &impl KeyDetails) -> bool {
 
 fn shown(fingerprint: &Fingerprint) -> String {
     fingerprint.to_string().to_uppercase()
+}
+
+/// When something that was made at a time ends. A lifetime of zero has no end.
+pub(super) fn end(created: SystemTime, lifetime: Duration) -> Option<SystemTime> {
+    let lifetime: std::time::Duration = lifetime.into();
+    (!lifetime.is_zero()).then(|| created + lifetime)
+}
+
+/// A time of a packet.
+pub(super) fn time(timestamp: Timestamp) -> SystemTime {
+    timestamp.into()
 }

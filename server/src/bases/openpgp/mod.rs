@@ -1,6 +1,7 @@
 //! Detached GPG signatures of bases, and the keys that may make them.
 
 mod certificate;
+mod error;
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,9 +12,9 @@ use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::errors::Error as PgpError;
 use pgp::packet::{Signature, SignatureType};
-use pgp::types::Timestamp;
 
-use certificate::Certificate;
+use certificate::{Certificate, end, time};
+pub use error::SignatureError;
 
 /// The keys with which Fedora and Red Hat sign releases of CoreOS.
 const BUNDLED: &str = include_str!("coreos-keys.asc");
@@ -36,44 +37,6 @@ pub enum KeyringError {
     /// The file is damaged, or something else.
     #[error("it does not hold OpenPGP public keys: {0}")]
     Parse(String),
-}
-
-/// Why a signature does not show that a file is the one that its publisher has signed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SignatureError {
-    /// The file with the signature has none.
-    #[error("the signature is not an OpenPGP signature: {0}")]
-    Parse(String),
-    /// It is of another kind.
-    #[error("the signature is not a signature of a file's bytes")]
-    Kind,
-    /// Nobody trusts its digest any more.
-    #[error("the signature uses the digest {0}, which can be forged")]
-    Weak(String),
-    /// The key is unknown.
-    #[error("the key that made the signature, {0}, is none of the trusted keys ({1})")]
-    UnknownKey(String, String),
-    /// The bytes are not the signed ones.
-    #[error("the signature does not fit the file: it is another file, or a forged one (key {0})")]
-    Forged(String),
-    /// The signature is from the future.
-    #[error("the signature was made in the future: check this machine's clock")]
-    Future,
-    /// The signature has an end, which is past.
-    #[error("the signature has expired")]
-    Expired,
-    /// The key has an end, which is past.
-    #[error("the key that made the signature has expired: {0}")]
-    KeyExpired(String),
-    /// The owner of the key has revoked it.
-    #[error("the key that made the signature was revoked: {0}")]
-    KeyRevoked(String),
-    /// The key is not for signatures, or its owner has not confirmed it.
-    #[error("the key that made the signature is not a signing key: {0}")]
-    NotForSigning(String),
-    /// The file cannot be read.
-    #[error("cannot read the file: {0}")]
-    Read(String),
 }
 
 /// The keys that may sign bases. Clones share them.
@@ -160,16 +123,6 @@ fn check(signature: &Signature, now: SystemTime) -> Result<(), SignatureError> {
     }
     let expires = signature.signature_expiration_time().and_then(|lifetime| end(created, lifetime));
     if expires.is_some_and(|end| end < now) { Err(SignatureError::Expired) } else { Ok(()) }
-}
-
-/// When something that was made at a time ends. A lifetime of zero has no end.
-fn end(created: SystemTime, lifetime: pgp::types::Duration) -> Option<SystemTime> {
-    let lifetime: Duration = lifetime.into();
-    (!lifetime.is_zero()).then(|| created + lifetime)
-}
-
-fn time(timestamp: Timestamp) -> SystemTime {
-    timestamp.into()
 }
 
 /// The key that a signature names.

@@ -1,0 +1,39 @@
+//! Why a signature is refused.
+
+/// Why a signature does not show that a file is the one that its publisher has signed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// The file with the signature has none.
+    #[error("the signature is not an OpenPGP signature: {0}")]
+    Parse(String),
+    /// It is of another kind.
+    #[error("the signature is not a signature of a file's bytes")]
+    Kind,
+    /// Nobody trusts its digest any more.
+    #[error("the signature uses the digest {0}, which can be forged")]
+    Weak(String),
+    /// The key is unknown.
+    #[error("the key that made the signature, {0}, is none of the trusted keys ({1})")]
+    UnknownKey(String, String),
+    /// The bytes are not the signed ones.
+    #[error("the signature does not fit the file: it is another file, or a forged one (key {0})")]
+    Forged(String),
+    /// The signature is from the future.
+    #[error("the signature was made in the future: check this machine's clock")]
+    Future,
+    /// The signature has an end, which is past.
+    #[error("the signature has expired")]
+    Expired,
+    /// The key has an end, which is past.
+    #[error("the key that made the signature has expired: {0}")]
+    KeyExpired(String),
+    /// The owner of the key has revoked it.
+    #[error("the key that made the signature was revoked: {0}")]
+    KeyRevoked(String),
+    /// The key is not for signatures, or its owner has not confirmed it.
+    #[error("the key that made the signature is not a signing key: {0}")]
+    NotForSigning(String),
+    /// The file cannot be read.
+    #[error("cannot read the file: {0}")]
+    Read(String),
+}

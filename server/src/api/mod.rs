@@ -76,7 +76,18 @@ impl Api {
     ) -> Self {
         let digests = Arc::new(Semaphore::new(DIGESTS_AT_ONCE));
         let followed_boots = Publisher::new();
-        Self { store, media, media_url, boots, fetches, metrics, stopping, queues: Queues::new(), digests, followed_boots }
+        Self {
+            store,
+            media,
+            media_url,
+            boots,
+            fetches,
+            metrics,
+            stopping,
+            queues: Queues::new(),
+            digests,
+            followed_boots,
+        }
     }
 
     /// The router of the plane, for [`media::listen::Listener::serve`].

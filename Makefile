@@ -33,8 +33,8 @@ test:                   ## Everything that CI checks
 	$(TIMED) "examples in doc comments" cargo test --locked --workspace --doc
 	$(TIMED) fuzzing scripts/fuzz.sh $(FUZZ_SECONDS)
 
-unit:                   ## The tests that need nothing but this repository
-	$(NEXTEST) --exclude acceptance
+unit:                   ## The tests that need nothing but this repository, or those of CRATE
+	$(NEXTEST) --exclude acceptance $(if $(CRATE),-E 'package($(CRATE))')
 
 peers:                  ## The tests with real parts at the other end, but for virtual machines
 	$(NEXTEST) -E 'package(acceptance) and not binary(machines)'

@@ -1,7 +1,7 @@
 //! What is answered, rule by rule.
 
 use super::client::Answer;
-use super::server::{DATE, ISO, SIZE, Server, TOKEN, start};
+use super::server::{DATE, INSTANCE, ISO, SIZE, Server, TOKEN, start};
 
 async fn get(server: &Server, lines: &[&str]) -> Answer {
     server.connect().await.ask("GET", ISO, lines).await
@@ -217,4 +217,17 @@ async fn requests_and_transfers_are_counted() {
     client.head().await.unwrap();
     drop(client);
     server.metric_becomes("media_aborted_transfers_total", "1").await;
+}
+
+#[tokio::test]
+async fn the_probe_is_served_like_a_file_of_an_image() {
+    let server = start().await;
+    let content = media::probe_content(INSTANCE);
+    let whole = server.connect().await.ask("GET", "/i/probe/probe.img", &[]).await;
+    assert!(whole.status == 200 && whole.body == content && whole.header("accept-ranges") == "bytes");
+    let part = server.connect().await.ask("GET", "/i/probe/probe.img", &["Range: bytes=1000-1999"]).await;
+    assert_eq!((part.status, part.body.as_slice()), (206, &content[1000..2000]));
+    for other in ["/i/probe/boot.iso", "/i/probe", "/h/probe"] {
+        assert_eq!(server.connect().await.ask("GET", other, &[]).await.status, 404, "{other}");
+    }
 }

@@ -185,6 +185,24 @@ async fn connections_beyond_the_limit_wait() {
 }
 
 #[tokio::test]
+async fn changed_limits_apply_to_new_connections() {
+    let server = start_with(Options { max_per_address: 1, drain: Duration::from_mins(5), ..Options::default() }).await;
+    let first = stalled(&server).await;
+    let mut second = server.connect().await;
+    assert!(timeout(SOON, second.ended()).await.unwrap(), "one connection from an address");
+    server.options.change(|options| {
+        options.max_per_address = 2;
+        options.drain = Duration::from_millis(200);
+    });
+    let mut second = server.connect().await;
+    second.send(&format!("HEAD {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
+    assert_eq!(timeout(SOON, second.head()).await.unwrap().unwrap().status, 200);
+    server.shutdown.cancel();
+    timeout(SOON, server.serving).await.unwrap().unwrap();
+    drop(first);
+}
+
+#[tokio::test]
 async fn shutdown_lets_a_download_end() {
     let server = start().await;
     let mut running = stalled(&server).await;

@@ -12,7 +12,7 @@ use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
 use imagelib::source::Role;
 use media::base_file::{BaseFile, BaseFiles};
-use media::listen::{Listener, Options};
+use media::listen::{Listener, LiveOptions, Options};
 use media::reading::{FileSnapshot, ImageReading};
 use media::served::{ETag, Lookup, Published, ServedFile};
 use media::{CallHomes, MediaMetrics};
@@ -55,9 +55,13 @@ impl Files {
     }
 }
 
+/// The name of the instance, which its probe has.
+pub(crate) const INSTANCE: &str = "an-instance";
+
 /// A server, and the image that `ISO` is to give.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) options: LiveOptions,
     pub(crate) image: Vec<u8>,
     pub(crate) etag: String,
     pub(crate) base: PathBuf,
@@ -115,12 +119,25 @@ pub(crate) async fn start_with(options: Options) -> Server {
     metrics.register(&mut registry);
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), options).await.unwrap();
     let address = listener.local_addr().unwrap();
+    let options = listener.options();
     let shutdown = CancellationToken::new();
-    let service = media::service(Arc::new(files), metrics);
+    let service = media::service_with_probe(Arc::new(files), metrics, INSTANCE);
     let call_homes = service.call_homes().clone();
     let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
     let (base, etag) = (path, etag.to_string());
-    Server { address, image, etag, base, shutdown, call_homes, serving, reading, registry, _directory: directory }
+    Server {
+        address,
+        options,
+        image,
+        etag,
+        base,
+        shutdown,
+        call_homes,
+        serving,
+        reading,
+        registry,
+        _directory: directory,
+    }
 }
 
 impl Server {

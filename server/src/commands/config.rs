@@ -146,8 +146,10 @@ struct Checked<'a> {
 #[derive(Serialize)]
 struct SettingBody {
     name: String,
-    /// Null if it has none, or is a secret.
+    /// Null if nobody has set it, or if it is a secret.
     value: Option<serde_yaml::Value>,
+    /// What the server does without a value.
+    default: Option<String>,
     /// Whether it is a secret that is set.
     secret: bool,
     from: String,
@@ -168,6 +170,10 @@ impl<'a> Checked<'a> {
             value: match &setting.value {
                 Value::One(_) | Value::List(_) => yaml_value(&hidden(&setting.value)),
                 other => yaml_value(other),
+            },
+            default: match &setting.value {
+                Value::Unset(default) => default.clone(),
+                _ => None,
             },
             secret: setting.value == Value::Secret,
             from: setting.origin.to_string(),

@@ -302,4 +302,23 @@ mod tests {
         let settings = Settings { api_tls_cert: Some("cert.pem".into()), ..Settings::default() };
         assert!(config(settings).unwrap_err().contains("--api-tls-cert and --api-tls-key"));
     }
+
+    /// The help text and the reference of settings have these defaults as text.
+    #[test]
+    fn the_defaults_are_those_that_the_reference_has() {
+        let settings = crate::arguments::Program::Serve.settings();
+        let default = |key: &str| settings.iter().find(|setting| setting.key == key).unwrap().default.clone().unwrap();
+        let url = Some("http://192.0.2.1:8081".parse().unwrap());
+        let config = config(Settings { media_url: url, ..Settings::default() }).unwrap();
+        for (key, used) in [
+            ("data-dir", config.data_dir.display().to_string()),
+            ("api-listen", config.api_listen.to_string()),
+            ("media-idle-seconds", config.media_idle.as_secs().to_string()),
+            ("drain-seconds", config.drain.as_secs().to_string()),
+            ("boots-at-once", config.boots.at_once.to_string()),
+        ] {
+            assert_eq!(default(key), used, "{key}");
+        }
+        assert!(default("media-listen").starts_with(&format!("[::]:{}", super::super::MEDIA_PORT)));
+    }
 }

@@ -96,6 +96,7 @@ fn good_settings_are_shown_with_where_they_come_from() {
     is("log", "warn".into(), "command line (--log)");
     is("bmc-network", serde_json::json!(["192.0.2.0/24", "198.51.100.0/24"]), "dayone.yaml:10");
     is("api-listen", Value::Null, "default");
+    assert_eq!(setting("api-listen")["default"], "127.0.0.1:8080");
     assert_eq!(setting("DAYONE_API_TOKEN")["secret"], true);
     let names: Vec<&str> =
         setting("bases")["value"].as_array().unwrap().iter().map(|base| base["name"].as_str().unwrap()).collect();

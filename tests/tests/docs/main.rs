@@ -1,5 +1,6 @@
 //! The documentation: its commands work, its links lead somewhere, and the book is built from it.
 
 mod book;
+mod install;
 mod links;
 mod pages;

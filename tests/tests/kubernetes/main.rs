@@ -14,6 +14,7 @@ mod metal3_ironic;
 mod metal3_network_data;
 mod metal3_outages;
 mod metal3_reconcile;
+mod metal3_reload;
 mod metal3_replicas;
 mod metal3_static_server;
 mod monitoring;

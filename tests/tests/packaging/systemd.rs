@@ -137,3 +137,48 @@ systemctl show -p ActiveState -p NRestarts -p ExecMainStatus dayone.service
         assert!(shown.lines().any(|shown| shown == line), "{line} is not in\n{shown}");
     }
 }
+
+/// What `docs/install.md` says to do after a change: the unit reloads, or tells why not, and serves all the while.
+#[test]
+fn a_reload_takes_over_the_settings_or_none_of_them() {
+    let settings = "media-url: http://127.0.0.1:8081\nbases:\n- name: coreos\n  iso: /srv/coreos.iso\n";
+    let shown = in_a_system(
+        settings,
+        "",
+        r#"PATH=/opt/dayone/bin:$PATH
+status() { sleep 2; echo "$1: $(systemctl show --value -p ActiveState dayone.service) $(systemctl show --value -p StatusText dayone.service)"; }
+systemctl daemon-reload
+systemctl enable --now dayone
+echo "ready: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz)"
+echo 'log: debug' >> /etc/dayone/dayone.yaml
+dayone config check && systemctl reload dayone && echo "reload: asked"
+status good
+echo 'drain-secs: 1' >> /etc/dayone/dayone.yaml
+dayone config check || echo "check: $?"
+systemctl reload dayone
+status bad
+echo "still: $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz)"
+sed -i '/drain-secs/d' /etc/dayone/dayone.yaml
+dayone doctor --self --slow 1 > /srv/doctor || echo "doctor: $?"
+echo "fails: $(grep -c '^fails' /srv/doctor)"
+cat /srv/doctor
+"#,
+    );
+    let lines: Vec<&str> = shown.lines().collect();
+    for line in [
+        "ready: 200",
+        "/etc/dayone/dayone.yaml: no errors, 1 warning",
+        "reload: asked",
+        "good: active The settings were read again.",
+        "    fix: did you mean drain-seconds?",
+        "check: 1",
+        "bad: active The settings were read again and are wrong; the old ones stay in use.",
+        "still: 200",
+        // Nothing tells whether a time service keeps the clock right: there is no bus.
+        "doctor: 3",
+        "fails: 0",
+        "ok       which server answers",
+    ] {
+        assert!(lines.contains(&line), "{line} is not in\n{shown}");
+    }
+}

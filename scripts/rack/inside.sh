@@ -210,9 +210,9 @@ for number in 0 1 2; do
   echo "   ${names[$number]}: BMC ${bmcs[$number]}, NICs$(for nic in ${nics[$number]}; do printf ' %s' "$(mac_of "$nic")"; done)"
 done
 if [ "$kind" = kvm ]; then
-  echo "   The machines run with KVM: a boot takes half a minute."
+  echo "   The machines run with KVM."
 else
-  echo "   The machines run without KVM, in software: a boot takes some minutes."
+  echo "   The machines run without KVM, in software: the boots take some minutes."
 fi
 
 step "3. dayone, with its page"

@@ -140,7 +140,7 @@ def draw(path, target):
     )
     with open(target, "w", encoding="utf-8") as svg:
         svg.write(
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n'
             f"<style>{style}</style>\n<defs>\n" + "\n".join(symbols) + "\n</defs>\n"
             f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>\n'
             f'<g id="film" transform="translate(0 {-still:g})">\n' + "\n".join(screens) + "\n</g>\n</svg>\n"

@@ -3,9 +3,12 @@
 # environment with sushy-tools, cargo-installed peers, a kernel. Idempotent: a second run takes a second. What is slow
 # to build is kept in ${DAYONE_CACHE:-~/.cache/dayone}, outside the clone.
 #
-#   setup-peers.sh [demo|bench|release]    demo: only what the demo needs, nothing that has to be compiled
+#   setup-peers.sh [demo|rack|bench|release|pictures]
+#                                          demo: only what the demo needs, nothing that has to be compiled
+#                                          rack: also the machines of `make rack`, and what makes their ISO
 #                                          bench: the programs that `make bench` measures, optimised
 #                                          release: what makes a release, and what checks it
+#                                          pictures: also what draws the pictures of the documentation
 set -euo pipefail
 
 mode="${1:-test}"
@@ -526,6 +529,14 @@ if [ "$mode" = release ]; then
 fi
 sushy_venv
 [ "$mode" = demo ] && exit 0
+if [ "$mode" = rack ]; then
+  install_packages ovmf seabios grub-efi-amd64-bin grub-common mmdebstrap squashfs-tools
+  know_packages
+  install_qemu
+  install_packages libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients python3-libvirt
+  echo "setup: complete"
+  exit 0
+fi
 
 # The firmware and the boot loaders of UEFI machines.
 install_packages ovmf grub-efi-amd64-bin grub-efi-amd64-signed shim-signed systemd-boot-efi grub-pc-bin grub-common grub-emu
@@ -539,6 +550,8 @@ install_packages binutils systemd-boot-efi
 install_qemu
 # Units: the reference reader.
 install_packages systemd
+# Pictures: WebP, and a terminal emulator.
+[ "$mode" != pictures ] || install_packages webp python3-pyte
 # Packages, completions and manual pages: what reads them.
 install_packages rpm zsh fish man-db groff
 # The machine behind the Redfish emulator, and its network. Nothing is started: the tests do that by hand.

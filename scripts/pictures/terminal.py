@@ -107,7 +107,8 @@ def row(screen, line):
             runs[-1] = (runs[-1][0], runs[-1][1] + cell.data, *style)
         else:
             runs.append((column, cell.data, *style))
-    return tuple((column, text.rstrip(), *style) for column, text, *style in runs if text.strip())
+    shown = ((column + len(text) - len(text.lstrip()), text.strip(), *style) for column, text, *style in runs)
+    return tuple(run for run in shown if run[1])
 
 
 def draw(path, target):
@@ -128,7 +129,9 @@ def draw(path, target):
                 symbols.append(f'<g id="{ids[runs]}">{"".join(text(*run) for run in runs)}</g>')
             y = top + MARGIN + (line + 0.75) * HEIGHT
             screens.append(f'<use href="#{ids[runs]}" x="{MARGIN}" y="{y:g}"/>')
-    last = (len(shown) - 1) * height
+    # Where nothing moves, the screen with the most of the bars is shown.
+    bars = [sum(run[1].count("█") for runs in rows for run in runs) for rows, _ in shown]
+    still = bars.index(max(bars)) * height
     style = (
         f"text{{font:14px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;white-space:pre}}"
         f"#film{{animation:play {total:.2f}s step-end infinite}}"
@@ -137,10 +140,10 @@ def draw(path, target):
     )
     with open(target, "w", encoding="utf-8") as svg:
         svg.write(
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n'
             f"<style>{style}</style>\n<defs>\n" + "\n".join(symbols) + "\n</defs>\n"
             f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>\n'
-            f'<g id="film" transform="translate(0 {-last:g})">\n' + "\n".join(screens) + "\n</g>\n</svg>\n"
+            f'<g id="film" transform="translate(0 {-still:g})">\n' + "\n".join(screens) + "\n</g>\n</svg>\n"
         )
 
 

@@ -22,6 +22,12 @@ impl Document {
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     document.links.push(dest_url.to_string());
                 }
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    for attribute in [" src=\"", " srcset=\""] {
+                        let values = html.split(attribute).skip(1).filter_map(|rest| rest.split('"').next());
+                        document.links.extend(values.map(str::to_owned));
+                    }
+                }
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::Text(text) | Event::Code(text) => {
                     if let Some(heading) = &mut heading {

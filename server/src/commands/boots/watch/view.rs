@@ -33,8 +33,15 @@ pub(super) fn lines(board: &Board, is_disconnected: bool, width: usize, height: 
     });
     let name = |boot: &Watched| short(boot.name());
     let names = rows.iter().map(|(_, boot)| measure_text_width(&name(boot))).max().unwrap_or(0).min(width / 3);
+    let heads: Vec<String> =
+        rows.iter().map(|(counted, boot)| head(*counted, boot, &name(boot), names, width)).collect();
+    let behind = |head: &str| width.saturating_sub(measure_text_width(head));
+    let read =
+        rows.iter().zip(&heads).filter_map(|((counted, boot), head)| Some((shown_reading(*counted, boot)?, head)));
+    // The bars of all hosts are in line.
+    let bars = read.map(|(reading, head)| widest_bars(reading, behind(head))).min().unwrap_or_default();
     let mut lines: Vec<String> =
-        rows.iter().map(|(counted, boot)| row(*counted, boot, &name(boot), names, width)).collect();
+        rows.iter().zip(&heads).map(|((counted, boot), head)| row(*counted, boot, head, bars, width)).collect();
     if !hidden.is_empty() && room > 0 {
         let failed = hidden.iter().filter(|(counted, _)| *counted == Counted::Failed).count();
         let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
@@ -45,16 +52,28 @@ pub(super) fn lines(board: &Board, is_disconnected: bool, width: usize, height: 
     lines
 }
 
-fn row(counted: Counted, boot: &Watched, name: &str, names: usize, width: usize) -> String {
+/// The beginning of a row: a sign, the name, and the marks of the steps.
+fn head(counted: Counted, boot: &Watched, name: &str, names: usize, width: usize) -> String {
     let name = truncate_str(name, names, "…");
     let padding = " ".repeat(names.saturating_sub(measure_text_width(&name)));
     let marks = if width >= WITH_MARKS { format!("  {}", marks(boot)) } else { String::new() };
-    let head = format!("{} {name}{padding}{marks}  ", sign(counted));
-    let room = width.saturating_sub(measure_text_width(&head));
-    let read = boot.reading.as_ref().filter(|reading| counted == Counted::Running && reading.last_read.is_some());
-    let rest = match read {
-        Some(reading) if !reading.files.is_empty() => bars(reading, room),
-        _ => plain(&boot.reason),
+    format!("{} {name}{padding}{marks}  ", sign(counted))
+}
+
+/// What was read of the image of a host that reads.
+fn shown_reading(counted: Counted, boot: &Watched) -> Option<&Reading> {
+    let reading = boot.reading.as_ref().filter(|_| counted == Counted::Running);
+    reading.filter(|reading| reading.last_read.is_some() && !reading.files.is_empty())
+}
+
+fn row(counted: Counted, boot: &Watched, head: &str, bars: usize, width: usize) -> String {
+    let rest = match shown_reading(counted, boot) {
+        Some(reading) => {
+            let whole = read_text(reading, bars, &pace(reading));
+            let fits = measure_text_width(head) + measure_text_width(&whole) <= width;
+            if fits { whole } else { read_text(reading, 0, "") }
+        }
+        None => plain(&boot.reason),
     };
     let line = truncate_str(&format!("{head}{rest}"), width, "…").trim_end().to_owned();
     let stalled = boot.reading.as_ref().is_some_and(|reading| reading.stalled_seconds.is_some());
@@ -67,17 +86,18 @@ fn row(counted: Counted, boot: &Watched, name: &str, names: usize, width: usize)
     }
 }
 
-/// A bar for each file, as wide as there is room for, with the pace of the reads behind them.
-fn bars(reading: &Reading, room: usize) -> String {
+/// A bar of so many columns for each file, with the pace of the reads behind them.
+fn read_text(reading: &Reading, columns: usize, pace: &str) -> String {
+    let files = reading.files.iter().map(|file| file.line(columns));
+    files.chain([pace.to_owned()]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// The widest bars that there is room for; 0 for none.
+fn widest_bars(reading: &Reading, room: usize) -> usize {
     let [least, greatest] = BARS;
     let pace = pace(reading);
-    let widths = (least..=greatest).rev().chain([0]);
-    let with = |columns: usize, pace: &str| {
-        let files = reading.files.iter().map(|file| file.line(columns));
-        files.chain([pace.to_owned()]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
-    };
-    let fitting = widths.map(|columns| with(columns, &pace)).find(|text| measure_text_width(text) <= room);
-    fitting.unwrap_or_else(|| with(0, ""))
+    let fits = |columns: &usize| measure_text_width(&read_text(reading, *columns, &pace)) <= room;
+    (least..=greatest).rev().find(fits).unwrap_or_default()
 }
 
 /// How fast the image is read, for how long a read has stalled, or when the last byte was read.

@@ -52,6 +52,15 @@ fn each_host_has_its_steps_and_a_bar_for_each_file() {
 }
 
 #[test]
+fn the_bars_of_all_hosts_are_in_line() {
+    let lines = lines(&[reading("w8", &json!({"seconds_left": null})), reading("w9", &json!({}))], 108, 24);
+    let begins = |line: &str, what: &str| line.find(what).map(|at| line[..at].chars().count());
+    for what in ["initrd", "rootfs", "206 kB/s"] {
+        assert_eq!(begins(&lines[0], what), begins(&lines[1], what), "{lines:#?}");
+    }
+}
+
+#[test]
 fn bars_shrink_and_go_where_the_terminal_is_narrow() {
     let boots = [reading("w9", &json!({}))];
     let row = |width| lines(&boots, width, 24).remove(0);

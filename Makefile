@@ -14,7 +14,7 @@ TIMED := scripts/timed.sh
 # What `make build` makes and `make install` installs.
 BINARY ?= $(or $(CARGO_TARGET_DIR),target)/release/dayone
 
-.PHONY: demo test unit peers vms matrix lint fuzz book bench manifest setup setup-demo build install uninstall release check-release \
+.PHONY: demo test unit peers vms matrix lint fuzz book bench upgrade manifest setup setup-demo build install uninstall release check-release \
         reproducible
 
 demo: setup-demo        ## The main job against a real Redfish emulator
@@ -57,6 +57,10 @@ bench:                  ## Ratios against peers, written to docs/benchmarks.md
 	scripts/setup-peers.sh bench
 	cargo build --locked --release -p dayone
 	scripts/bench.sh
+
+upgrade:                ## A server of an earlier commit, this one, and the earlier one again, on one data directory
+	scripts/setup-peers.sh demo
+	scripts/upgrade-test.sh
 
 manifest:               ## One file for `kubectl apply`, as MANIFEST, with MANIFEST_IMAGE
 	scripts/manifest.sh '$(MANIFEST)' '$(MANIFEST_IMAGE)'

@@ -14,8 +14,8 @@ TIMED := scripts/timed.sh
 # What `make build` makes and `make install` installs.
 BINARY ?= $(or $(CARGO_TARGET_DIR),target)/release/dayone
 
-.PHONY: demo rack test unit peers vms matrix lint fuzz pictures book bench manifest setup setup-demo setup-rack build install uninstall release check-release \
-        reproducible
+.PHONY: demo rack test unit peers vms matrix lint fuzz pictures book bench upgrade manifest setup setup-demo setup-rack build install \
+        uninstall release check-release reproducible
 
 demo: setup-demo        ## The main job against a real Redfish emulator
 	cargo build --locked -p dayone
@@ -65,6 +65,10 @@ bench:                  ## Ratios against peers, written to docs/benchmarks.md
 	scripts/setup-peers.sh bench
 	cargo build --locked --release -p dayone
 	scripts/bench.sh
+
+upgrade:                ## A server of an earlier commit, this one, and the earlier one again, on one data directory
+	scripts/setup-peers.sh demo
+	scripts/upgrade-test.sh
 
 manifest:               ## One file for `kubectl apply`, as MANIFEST, with MANIFEST_IMAGE
 	scripts/manifest.sh '$(MANIFEST)' '$(MANIFEST_IMAGE)'

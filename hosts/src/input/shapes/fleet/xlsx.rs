@@ -6,6 +6,7 @@
 mod cell;
 mod package;
 mod place;
+mod problem;
 mod sheet;
 mod strings;
 mod styles;
@@ -16,14 +17,12 @@ use std::collections::BTreeMap;
 
 use self::cell::Value;
 use self::place::Place;
+use self::problem::Problem;
 use self::workbook::Workbook;
 use super::table::{Cell, MAX_ROWS, Row, Table};
 use crate::input::listing::quoted;
 use crate::input::yaml::Budget;
 use vocabulary::report::{DocumentPath, Report, Reported};
-
-/// An error in a workbook: a sentence whose subject is the file.
-pub(super) type Problem = String;
 
 /// After how many errors the reader stops.
 const MAX_ERRORS: usize = 20;

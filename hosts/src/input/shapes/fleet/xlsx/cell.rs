@@ -1,6 +1,6 @@
 //! The values of cells.
 
-use super::Problem;
+use super::problem::Problem;
 use super::strings::{rich_text, unescaped};
 use super::styles::{Format, Styles};
 use super::xml::{Element, Event, Events};

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
-use super::Problem;
+use super::problem::Problem;
 use super::xml::Events;
 use crate::input::yaml::Budget;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Problem;
 use super::cell::{self, Context, Value};
 use super::package::Package;
 use super::place::{MAX_COLUMNS, Place, Range};
+use super::problem::Problem;
 use super::xml::Events;
 
 /// A row that has values.

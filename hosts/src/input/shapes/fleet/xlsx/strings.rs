@@ -1,7 +1,7 @@
 //! The texts of a workbook, which cells refer to by their numbers.
 
-use super::Problem;
 use super::package::Package;
+use super::problem::Problem;
 use super::xml::{Event, Events};
 
 /// Reads the texts that cells share.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Problem;
 use super::package::Package;
+use super::problem::Problem;
 use super::xml::Events;
 
 /// How many styles a workbook may have. Excel allows fewer.

@@ -1,8 +1,8 @@
 //! The sheets of a workbook.
 
-use super::Problem;
 use super::cell::Context;
 use super::package::{Package, Relationships};
+use super::problem::Problem;
 use super::sheet::{self, Row};
 use super::strings;
 use super::styles::Styles;

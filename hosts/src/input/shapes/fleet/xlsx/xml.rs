@@ -6,7 +6,7 @@ use quick_xml::Reader;
 use quick_xml::escape;
 use quick_xml::events::{BytesEnd, BytesStart, Event as Raw};
 
-use super::Problem;
+use super::problem::Problem;
 
 /// The events of an XML text. An empty element opens and closes.
 pub(super) struct Events<'t> {

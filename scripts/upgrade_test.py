@@ -1,0 +1,288 @@
+"""Runs an earlier dayone, this one, and the earlier one again, on one data directory. scripts/upgrade-test.sh starts it.
+
+usage: upgrade_test.py EARLIER_PROGRAM THIS_PROGRAM
+
+All images keep their URLs, their bytes and their entity tags, also those that this dayone has published. A reader that is in the
+middle of an image when a server stops continues behind the same byte at the next server (Range, If-Range). A boot keeps its record,
+and its BMC is brought back to what it was by whichever server is asked to.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("DAYONE_CACHE") or Path.home() / ".cache/dayone")
+DRAIN_SECONDS = 2
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def request(url, body=None, media_type="application/yaml", method=None):
+    """Returns the status, the headers and the content."""
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    if isinstance(body, (dict, list)):
+        media_type = "application/json"
+    sent = urllib.request.Request(url, data, {"Content-Type": media_type} if data else {}, method=method)
+    try:
+        with urllib.request.urlopen(sent, timeout=60) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def json_of(url, body=None, expected=(200, 201, 202, 204, 207), **options):
+    status, _, content = request(url, body, **options)
+    assert status in expected, f"{url}: {status} {content[:500]!r}"
+    return json.loads(content) if content else None
+
+
+def wait_for(what, condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"{what}: not after {seconds} s"
+        time.sleep(0.1)
+    return result
+
+
+class Server:
+    """dayone serve, always with the same directory and the same addresses, as a service is."""
+
+    def __init__(self, work):
+        self.work = work
+        self.api, self.media = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        self.process = None
+
+    def url(self, path):
+        return f"http://{self.api}{path}"
+
+    def is_ready(self):
+        try:
+            return request(self.url("/readyz"))[0] == 200
+        except (OSError, http.client.HTTPException):
+            assert self.process.poll() is None, f"the server has ended: {self.work / 'dayone.log'}"
+            return False
+
+    def start(self, program):
+        log = open(self.work / "dayone.log", "ab")
+        command = [program, "serve", "--data-dir", self.work / "data", "--base", f"coreos={self.work / 'base.iso'}"]
+        command += ["--api-listen", self.api, "--media-listen", self.media, "--media-url", f"http://{self.media}"]
+        command += ["--drain-seconds", str(DRAIN_SECONDS)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        wait_for("the server answers", self.is_ready)
+
+    def stop(self):
+        """As systemd does: SIGTERM, and then waits until the process has ended."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=DRAIN_SECONDS + 30)
+        assert code in (0, -signal.SIGTERM), f"the server ended with {code}"
+
+
+class Reader(threading.Thread):
+    """A BMC that reads an image slowly, and reads on where it was cut off."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        host, self.path = url.removeprefix("http://").split("/", 1)
+        self.host = host
+        self.content, self.cuts, self.error = bytearray(), 0, None
+        self.hurry = threading.Event()
+        self.size = None
+
+    def run(self):
+        try:
+            tag = None
+            while self.size is None or len(self.content) < self.size:
+                try:
+                    tag = self.read_on(tag)
+                except (OSError, http.client.HTTPException):
+                    time.sleep(0.1)
+        except Exception as error:  # the main thread reports it
+            self.error = error
+
+    def read_on(self, tag):
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        headers = {"Range": f"bytes={len(self.content)}-", "If-Range": tag} if self.content else {}
+        connection.request("GET", f"/{self.path}", headers=headers)
+        answer = connection.getresponse()
+        if self.content:
+            expected = f"bytes {len(self.content)}-{self.size - 1}/{self.size}"
+            found = (answer.status, answer.headers["Content-Range"], answer.headers["ETag"])
+            if found != (206, expected, tag):
+                raise AssertionError(f"the reader cannot read on: {found}, not {(206, expected, tag)}")
+            self.cuts += 1
+        else:
+            if answer.status != 200:
+                raise AssertionError(f"the reader got {answer.status}")
+            self.size, tag = int(answer.headers["Content-Length"]), answer.headers["ETag"]
+        while piece := answer.read1(65536):
+            self.content += piece
+            if not self.hurry.is_set():
+                time.sleep(0.1)
+        return tag
+
+
+def emulated_bmc(work):
+    """sushy-tools with a machine that is made up. It reads an image when the image is inserted."""
+    port = free_port()
+    directory = work / "bmc"
+    directory.mkdir()
+    configuration = directory / "conf.py"
+    configuration.write_text(f"SUSHY_EMULATOR_STATE_DIR = {str(directory)!r}\nSUSHY_EMULATOR_FEATURE_SET = 'full'\n")
+    command = [CACHE / "bin/sushy-emulator", "--fake", "-i", "127.0.0.1", "-p", str(port), "--config", configuration]
+    process = subprocess.Popen(
+        command, env=os.environ | {"TMPDIR": str(directory)}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=open(directory / "log", "wb"),
+    )
+    origin = f"http://127.0.0.1:{port}"
+
+    def system():
+        try:
+            return json_of(f"{origin}/redfish/v1/Systems")["Members"][0]["@odata.id"]
+        except OSError:
+            return None
+
+    return process, origin, wait_for("sushy-emulator", system)
+
+
+def inserted(origin, system):
+    return json_of(f"{origin}{system}/VirtualMedia/Cd")["Image"]
+
+
+class Images:
+    """The published images: their URLs, with the entity tag and the digest of what is there."""
+
+    def __init__(self):
+        self.known = {}
+
+    def add(self, image):
+        url = image["url"]
+        status, headers, content = request(url)
+        assert (status, headers["ETag"]) == (200, image["etag"]), f"{url}: {status} {headers['ETag']}"
+        self.known[url] = (headers["ETag"], headers["Last-Modified"], hashlib.sha256(content).hexdigest())
+
+    def check(self, server, when):
+        for url, expected in self.known.items():
+            status, headers, content = request(url)
+            found = (headers["ETag"], headers["Last-Modified"], hashlib.sha256(content).hexdigest())
+            assert (status, found) == (200, expected), f"{when}: {url}: {status} {found}, not {expected}"
+            not_modified = urllib.request.Request(url, headers={"If-None-Match": expected[0]})
+            try:
+                raise AssertionError(f"{url}: {urllib.request.urlopen(not_modified).status}, not 304")
+            except urllib.error.HTTPError as error:
+                assert error.code == 304, f"{url}: {error.code}"
+        listed = json_of(server.url("/v1/images"))
+        count = len(listed["images"] if isinstance(listed, dict) else listed)
+        print(f"   {when}: {count} images, {len(self.known)} URLs: bytes, ETag and Last-Modified as before")
+
+
+def record_of_a_later_version(server, earlier, images):
+    """The earlier dayone neither serves nor touches a record whose version it does not know."""
+    record = sorted((server.work / "data/images").glob("*.json"))[0]
+    original = record.read_bytes()
+    later = original.replace(b'{"version":1,', b'{"version":99,', 1)
+    assert later != original
+    record.write_bytes(later)
+    server.start(earlier)
+    gone = [url for url in images.known if request(url)[0] != 200]
+    assert gone, "an image whose record has another version is served"
+    server.stop()
+    assert record.read_bytes() == later, "a record of another version was changed"
+    record.write_bytes(original)
+    print(f"   a record of a later version: left as it is, and {len(gone)} URL of its image is not served")
+
+
+def main(earlier, this):
+    work = Path(tempfile.mkdtemp(prefix="dayone-upgrade-"))
+    server, bmc = Server(work), None
+    try:
+        subprocess.run([ROOT / "fixtures/bases/make-coreos-iso.sh", work / "base.iso", "--size-mib", "16"], check=True, stdout=subprocess.DEVNULL)
+        document = (ROOT / "fixtures/scenarios/static-ipv4-baremetalhost.yaml").read_bytes()
+        nmstate = b"interfaces:\n- {name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}\n"
+        by_mac = nmstate.replace(b"state: up", b"state: up, identifier: mac-address, mac-address: '52:54:00:00:00:01'")
+        bmc, origin, system = emulated_bmc(work)
+        images = Images()
+
+        print("1. the earlier dayone makes images and a boot")
+        server.start(earlier)
+        first = json_of(server.url("/v1/images?base=coreos&format=iso"), document)
+        for path, body in [
+            ("/v1/images?base=coreos&format=usb", document),
+            ("/v1/images?base=coreos&format=iso&hostname=worker-7&karg_append=a%3Db", nmstate),
+            ("/v1/images?data=config-2&hostname=worker-9", by_mac),
+        ]:
+            images.add(json_of(server.url(path), body))
+        images.add(first)
+        boot = {"image": first["id"], "bmc": {"address": f"redfish-virtualmedia+{origin}{system}"}}
+        boot = json_of(server.url("/v1/boots"), boot)
+        boot = (boot.get("boots") or [boot])[0] if isinstance(boot, dict) else boot[0]
+        boot_url = server.url(f"/v1/boots/{boot['id']}")
+        wait_for("the BMC has the image", lambda: inserted(origin, system) == first["url"])
+        images.check(server, "earlier")
+        reader = Reader(first["url"])
+        reader.start()
+        wait_for("the reader reads", lambda: len(reader.content) > 200_000)
+
+        print("2. this dayone takes over")
+        server.stop()
+        server.start(this)
+        images.check(server, "this one")
+        again = json_of(server.url("/v1/images?base=coreos&format=iso"), document)
+        assert (again["id"], again["url"], again["etag"]) == (first["id"], first["url"], first["etag"]), again
+        kept = json_of(boot_url)
+        assert (kept["id"], kept["state"]) == (boot["id"], "running"), kept
+        wait_for("the reader reads on", lambda: reader.cuts == 1 or reader.error)
+        images.add(json_of(server.url("/v1/images?base=coreos&format=iso&hostname=worker-8"), nmstate))
+        two = (ROOT / "fixtures/inputs/bare-metal-host/two-hosts.yaml").read_bytes()
+        for host in json_of(server.url("/v1/images?base=coreos&format=iso&hosts=all"), two)["hosts"]:
+            images.add(host["image"])
+        cut_at = len(reader.content)
+        wait_for("the reader reads", lambda: len(reader.content) > cut_at + 200_000 or reader.error)
+
+        print("3. the earlier dayone is installed again")
+        server.stop()
+        server.start(earlier)
+        images.check(server, "earlier")
+        kept = json_of(boot_url)
+        assert (kept["id"], kept["state"]) == (boot["id"], "running"), kept
+        wait_for("the reader reads on", lambda: reader.cuts == 2 or reader.error)
+        reader.hurry.set()
+        reader.join(timeout=120)
+        assert reader.error is None, reader.error
+        digest = hashlib.sha256(reader.content).hexdigest()
+        assert digest == images.known[first["url"]][2], "the reader has other bytes"
+        print(f"   the reader was cut off {reader.cuts} times, and has the whole image: {reader.size} bytes")
+        request(boot_url, method="DELETE")
+        wait_for("the BMC is empty", lambda: not inserted(origin, system))
+        print("   the boot is ended by the earlier dayone: the BMC has no image")
+        server.stop()
+        record_of_a_later_version(server, earlier, images)
+        server.start(this)
+        images.check(server, "this one")
+        server.stop()
+        shutil.rmtree(work)
+    finally:
+        for process in (server.process, bmc):
+            if process and process.poll() is None:
+                process.kill()
+        if work.exists():
+            print(f"upgrade: failed; logs and data are in {work}", file=sys.stderr)
+
+
+main(*sys.argv[1:])

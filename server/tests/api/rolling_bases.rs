@@ -25,6 +25,8 @@ impl Rolling {
         let mut config = place.config();
         let sources = [source.url("/"), place.path("").display().to_string()];
         config.fetches.allowed = AllowedSources::only(sources.iter().map(|source| source.parse().unwrap()).collect());
+        // A reader that waits for the next version reads nothing meanwhile.
+        config.media_idle = Duration::from_mins(5);
         let rolling = Self { dayone: Dayone::start_with(place, config).await, source };
         rolling.roll(&kernel(1)).await;
         rolling

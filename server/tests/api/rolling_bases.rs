@@ -89,7 +89,7 @@ impl Rolling {
 
 /// A kernel of 32 MiB: more than the buffers between a server and a client hold.
 fn kernel(release: u8) -> Vec<u8> {
-    (0..32_u32 << 20).map(|at| (at >> 12) as u8 ^ release).collect()
+    (0..32_u32 << 20).map(|at| (at >> 12).to_le_bytes()[0] ^ release).collect()
 }
 
 #[tokio::test]

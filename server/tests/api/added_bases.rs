@@ -262,7 +262,7 @@ async fn what_is_not_what_was_ordered_never_becomes_a_base() {
     assert_eq!(files(&dayone), [""; 0]);
     Answer::of(dayone.post("/v1/images?base=fcos", NMSTATE)).await.problem("unknown-base");
 
-    let page = String::from_utf8(Answer::of(dayone.get("/bases")).await.body).unwrap();
+    let page = String::from_utf8(Answer::of(dayone.get("/bases").header("accept", "text/html")).await.body).unwrap();
     assert!(page.contains("The base is not fetched") && page.contains(&sha256), "{page}");
 
     // A failure survives a restart, and the same request tries again.

@@ -62,7 +62,7 @@ async fn wrong_paths_and_methods_are_problems_too() {
     }
     for (method, path, allow) in [
         (Method::PUT, "/v1/images", "GET,HEAD,POST"),
-        (Method::DELETE, "/v1/bases/coreos", "GET,HEAD"),
+        (Method::PUT, "/v1/bases/coreos", "GET,HEAD,DELETE"),
         (Method::GET, "/v1/keyfiles", "POST"),
         (Method::POST, "/healthz", "GET,HEAD"),
         (Method::PATCH, "/v1/images/x", "GET,HEAD,DELETE"),

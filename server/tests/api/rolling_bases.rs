@@ -25,6 +25,8 @@ impl Rolling {
         let mut config = place.config();
         let sources = [source.url("/"), place.path("").display().to_string()];
         config.fetches.allowed = AllowedSources::only(sources.iter().map(|source| source.parse().unwrap()).collect());
+        // A reader that waits for the next version reads nothing meanwhile.
+        config.media_idle = Duration::from_mins(5);
         let rolling = Self { dayone: Dayone::start_with(place, config).await, source };
         rolling.roll(&kernel(1)).await;
         rolling
@@ -87,7 +89,7 @@ impl Rolling {
 
 /// A kernel of 32 MiB: more than the buffers between a server and a client hold.
 fn kernel(release: u8) -> Vec<u8> {
-    (0..32_u32 << 20).map(|at| (at >> 12) as u8 ^ release).collect()
+    (0..32_u32 << 20).map(|at| (at >> 12).to_le_bytes()[0] ^ release).collect()
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ impl Fetched {
         assert!(!self.path.exists(), "a file that was refused is there");
     }
 
-    fn is_there(self, bytes: &[u8]) {
+    fn succeeded(self, bytes: &[u8]) {
         assert_eq!(self.code, Some(0), "{}", self.said);
         assert!(fs::read(&self.path).unwrap() == bytes, "other bytes");
     }
@@ -108,9 +108,9 @@ fn a_signed_and_a_forged_base() {
     // GnuPG itself agrees about the good one.
     run_text(gpg.command(&["--verify"]).arg(iso.with_extension("good.sig")).arg(&iso));
     for signature in [&good, &armored, &by_subkey] {
-        with(&known, signature).is_there(&bytes);
+        with(&known, signature).succeeded(&bytes);
     }
-    with(&binary, &good).is_there(&bytes);
+    with(&binary, &good).succeeded(&bytes);
     with(&known, &revoked).refused("was revoked");
     with(&known, &expired).refused("has expired");
     with(&known, &unknown).refused(&format!("{}, is none of the trusted keys", gpg.fingerprint("unknown")));
@@ -133,7 +133,7 @@ fn a_signed_and_a_forged_base() {
     let keys = known.display().to_string();
     let (wrong, right) = (Digest::of(&forged).to_string(), Digest::of(&bytes).to_string());
     fetch(&directory, &url, &["--keys", &keys, "--signature", &good, "--sha256", &wrong]).refused("SHA-256");
-    fetch(&directory, &url, &["--keys", &keys, "--signature", &good, "--sha256", &right]).is_there(&bytes);
+    fetch(&directory, &url, &["--keys", &keys, "--signature", &good, "--sha256", &right]).succeeded(&bytes);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_download_survives_the_death_of_the_server_and_of_dayone() {
     nginx.kill();
     nginx.start_again("");
     let output = command.output().unwrap();
-    Fetched::of(&output, path.clone()).is_there(&bytes);
+    Fetched::of(&output, path.clone()).succeeded(&bytes);
     let requests = nginx.requests("large");
     let [.., last] = requests.as_slice() else { panic!("no request") };
     assert_eq!(*last, format!("206 {} bytes={there}-", bytes.len() as u64 - there), "{requests:?}");
@@ -235,7 +235,7 @@ fn a_download_survives_the_death_of_the_server_and_of_dayone() {
     let refused = command.output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
-    Fetched::of(&command.arg("--force").output().unwrap(), path).is_there(&bytes);
+    Fetched::of(&command.arg("--force").output().unwrap(), path).succeeded(&bytes);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn https_is_verified_by_the_given_authority() {
     let nginx = Nginx::start(Some([certificate.clone(), key]));
     fs::write(nginx.root().join("small"), b"small").unwrap();
     let sum = Digest::of(b"small").to_string();
-    fetch(&directory, &nginx.url("small"), &["--sha256", &sum, "--ca", &certificate]).is_there(b"small");
+    fetch(&directory, &nginx.url("small"), &["--sha256", &sum, "--ca", &certificate]).succeeded(b"small");
 
     // Metadata of a stream leads to the file.
     let stream = format!(
@@ -262,7 +262,7 @@ fn https_is_verified_by_the_given_authority() {
     command
         .args(["base", "fetch", "--stream-metadata", &nginx.url("stream.json"), "--ca", &certificate, "-o"])
         .arg(&path);
-    Fetched::of(&command.output().unwrap(), path).is_there(b"small");
+    Fetched::of(&command.output().unwrap(), path).succeeded(b"small");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::store::{BaseRecord, BaseSource, BaseUse, BaseVersion, Location, Regis
 /// Where a base comes from, who uses it, and how far the server is with fetching it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BaseOrigin {
-    /// Whether the base is in the server's configuration, or was added with this API.
+    // Without a comment for the description: utoipa would describe an object.
     #[schema(inline)]
     origin: Origin,
     /// How many published images were made from it.
@@ -32,7 +32,7 @@ pub(crate) struct BaseOrigin {
     pub(crate) fetch: Option<FetchBody>,
 }
 
-/// Where a base comes from.
+/// Whether the base is in the server's configuration, or was added with this API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Origin {

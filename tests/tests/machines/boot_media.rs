@@ -64,7 +64,8 @@ impl Parts {
     /// As on Debian's own media, shim and GRUB behind it: what `docs/bases.md` says.
     fn debian_esp(&self) -> PathBuf {
         let page = fs::read_to_string(fixtures("../docs/bases.md")).unwrap();
-        let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+        let mut scripts = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let script = scripts.find(|script| script.starts_with("mkfs.fat")).expect("commands that make an ESP");
         run(Command::new("bash").args(["-euc", script]).current_dir(self.directory.path()));
         self.path("esp.img")
     }

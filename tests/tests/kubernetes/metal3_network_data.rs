@@ -154,8 +154,9 @@ fn what_is_wrong_in_the_nmstate_is_told_by_its_path_and_without_any_value() {
     for part in ["Secret/network", "nmstate", "interfaces[0]"] {
         assert!(first.contains(part), "{part}: {first}");
     }
-    let events = site.events("host");
-    assert!(events.iter().any(|(kind, reason, _)| kind == "Warning" && reason == "ImageBuildInvalid"), "{events:?}");
+    replica.wait("an Event", Duration::from_secs(10), || {
+        site.events("host").iter().any(|(kind, reason, _)| kind == "Warning" && reason == "ImageBuildInvalid")
+    });
 
     let no_yaml = "interfaces: [{name: hunter2-eno1";
     site.patch_secret("network", &json!({"stringData": {"nmstate": no_yaml}}));

@@ -76,8 +76,9 @@ fn an_image_is_made_of_what_is_accepted_first() {
     assert!(initrd.starts_with(&site.bases.read("ironic-python-agent_aarch64.initramfs")));
     assert!(is_acceptable(&ready, None));
 
-    let events = site.events("arm");
-    assert!(events.iter().any(|(kind, reason, _)| kind == "Normal" && reason == "ImageReady"), "{events:?}");
+    replica.wait("an Event", Duration::from_secs(10), || {
+        site.events("arm").iter().any(|(kind, reason, _)| kind == "Normal" && reason == "ImageReady")
+    });
 }
 
 #[test]
@@ -112,9 +113,9 @@ fn what_cannot_be_made_is_said_until_it_can() {
     site.patch_image("s390x", &json!({"spec": {"architecture": "x86_64"}}));
     assert_eq!(image_url(&site.wait_until_ready("s390x")), url, "the same image has the same URL");
 
-    let events = site.events("no-spec");
+    replica.wait("an Event", Duration::from_secs(10), || !site.events("no-spec").is_empty());
     let expected = ("Warning".to_owned(), "ConfigurationError".to_owned(), nothing.to_owned());
-    assert_eq!(events, [expected]);
+    assert_eq!(site.events("no-spec"), [expected]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The compressions of initramfs members: recognised by their first bytes, written deterministically, read with limits.
 
+mod gzip;
 mod lz4;
 
 use std::io::{self, BufRead, Read, Write};
@@ -83,10 +84,7 @@ impl Compression {
     /// stream: gzip has no time and no name, and xz has CRC32, the only check that the kernel supports.
     pub fn compress(self, bytes: &[u8]) -> Result<Vec<u8>, CompressionError> {
         let compressed = match self {
-            Self::Gzip => {
-                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-                encoder.write_all(bytes).and_then(|()| encoder.finish())
-            }
+            Self::Gzip => Ok(gzip::compress(bytes)),
             Self::Xz => with_liblzma(Stream::new_easy_encoder(6, Check::Crc32), bytes),
             Self::Zstd => zstd::bulk::compress(bytes, 19),
             Self::Lzma => {

@@ -19,8 +19,7 @@ Examples:
   dayone base add fcos https://images.example.com/live.iso --sha256 9f86d0…
   dayone base add rhcos https://images.example.com/live.iso --signature https://images.example.com/live.iso.sig
   dayone base add local /srv/images/live.iso
-  dayone base add ipa kernel:https://images.example.com/ipa.kernel,initrd:https://images.example.com/ipa.initramfs \\
-      --sha256 kernel:9f86d0… --sha256 initrd:60303a…";
+  dayone base add ipa kernel:https://images.example.com/ipa.kernel,initrd:https://images.example.com/ipa.initramfs --sha256 kernel:9f86d0… --sha256 initrd:60303a…";
 
 /// The examples in the help text of `dayone base fetch`.
 const FETCH_EXAMPLES: &str = "\
@@ -217,7 +216,8 @@ Exit codes: 0 success, 1 the server refuses the request, 2 wrong arguments, or n
 
 Examples:
   dayone base list
-  dayone base list --format json")]
+  dayone base list --format json
+  dayone base list --server https://dayone.example:8080 --token-file token")]
 pub struct BaseListArguments {
     /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -241,6 +241,7 @@ Exit codes: 0 the base is removed, 1 the server refuses that, or has no such bas
 
 Examples:
   dayone base rm fcos
+  dayone base rm fcos --server https://dayone.example:8080 --token-file token
   dayone base rm fcos --fetch-only")]
 pub struct BaseRmArguments {
     /// Name of the base

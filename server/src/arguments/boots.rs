@@ -42,6 +42,7 @@ failed, and dayone cannot tell whether a host has booted, 130 interrupted.
 
 Examples:
   dayone boots watch
+  dayone boots watch --format json
   dayone boots watch --host worker-0 --server https://dayone.example:8080 --token-file token")]
 pub struct BootsWatchArguments {
     /// Only the boots of the host with this name
@@ -63,6 +64,7 @@ pub struct BootsWatchArguments {
 Exit codes: 0 success, 1 the server refuses the request, 2 wrong arguments, or no server.
 
 Examples:
+  dayone boots list
   dayone boots list --state failed --state unknown
   dayone boots list --ended false --format csv > boots.csv")]
 pub struct BootsListArguments {
@@ -95,6 +97,7 @@ Exit codes: 0 success, 1 there is no such boot, 2 wrong arguments, or no server.
 
 Examples:
   dayone boots show worker-0
+  dayone boots show worker-0 --server https://dayone.example:8080 --token-file token
   dayone boots show 06gq1k2m5v8t3n4p --format json")]
 pub struct BootsShowArguments {
     /// Id of the boot, or the name of a host, for the host's last boot
@@ -121,6 +124,7 @@ Exit codes: 0 success, 1 there is no such boot, or with --wait, the BMC did not 
 
 Examples:
   dayone boots rm worker-0 --wait
+  dayone boots rm worker-0 worker-1 --forget
   dayone boots rm 06gq1k2m5v8t3n4p --power-off")]
 pub struct BootsRemoveArguments {
     /// Ids of boots, or names of hosts, for the last boot of each

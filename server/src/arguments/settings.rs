@@ -32,7 +32,7 @@ pub struct Settings {
     pub base_source: Vec<AllowedSource>,
 
     /// File with GPG keys that may sign bases, in place of Fedora's and Red Hat's; repeatable
-    #[arg(long, env = "DAYONE_BASE_KEYS", value_name = "FILE")]
+    #[arg(long, env = "DAYONE_BASE_KEYS", value_name = "FILE", value_delimiter = '\n')]
     pub base_keys: Vec<PathBuf>,
 
     /// Certificates (PEM) that verify the servers of bases [default: this system's certificate authorities]

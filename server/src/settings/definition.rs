@@ -126,7 +126,7 @@ impl Setting {
 fn split_default(help: &str) -> (String, Option<String>) {
     let help = help.trim();
     match help.strip_suffix(']').and_then(|text| text.rsplit_once(" [default: ")) {
-        Some((meaning, default)) => (meaning.to_owned(), Some(default.to_owned())),
+        Some((meaning, default)) => (meaning.to_owned(), Some(default.replace('`', ""))),
         None => (help.to_owned(), None),
     }
 }

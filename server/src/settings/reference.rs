@@ -17,7 +17,7 @@ The settings of `dayone serve`, `dayone controller` and `dayone static-server`. 
 
 The environment overrides the file, and the command line overrides both. The option is the name in the file with two hyphens in front;
 only `bases` is different: its option is `--base`, and the bases of all three places are joined. A variable with several values has
-commas between networks, and ends of lines between everything else.
+commas between networks and between sources of bases, and ends of lines between everything else.
 
 `--config FILE` or `DAYONE_CONFIG` names the file. `dayone serve` reads `/etc/dayone/dayone.yaml` if it exists and nobody names
 another file; an empty name means no file. A file can have no secrets: it names files that have them. `dayone config check` finds

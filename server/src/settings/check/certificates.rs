@@ -23,19 +23,19 @@ impl Checking<'_> {
                 let (given, missing) =
                     if given.is_some() { (certificate_key, key_key) } else { (key_key, certificate_key) };
                 let message = format!("{certificate_key} and {key_key} go together, and {missing} is missing");
-                return self.error(given, "half-tls", message, format!("set {missing}, or remove {given}"));
+                return self.mistake(given, "half-tls", message, format!("set {missing}, or remove {given}"));
             }
         };
         if let Err(error) = Tls::from_files(certificate, key) {
             let fix = "name a certificate chain (PEM), the server's own first, and the key that belongs to it";
-            return self.error(certificate_key, "tls-unusable", error.to_string(), fix);
+            return self.mistake(certificate_key, "tls-unusable", error.to_string(), fix);
         }
         match Certificate::from_pem_file(certificate) {
             Ok(read) => self.validity(certificate_key, certificate, &read, host),
             // rustls has accepted it.
             Err(error) => {
                 let message = format!("{}: {error}; its dates and names are unknown", certificate.display());
-                self.warning(certificate_key, "certificate-unknown", message, "");
+                self.doubt(certificate_key, "certificate-unknown", message, "");
             }
         }
     }
@@ -45,19 +45,19 @@ impl Checking<'_> {
         let renew = "renew the certificate; the server takes it over by itself";
         if certificate.not_after < now {
             let message = format!("the certificate {shown} expired on {}", date(certificate.not_after));
-            self.error(key, "certificate-expired", message, renew);
+            self.mistake(key, "certificate-expired", message, renew);
         } else if certificate.not_before > now {
             let message = format!("the certificate {shown} is valid only from {}", date(certificate.not_before));
-            self.error(key, "certificate-expired", message, "check this machine's clock");
+            self.mistake(key, "certificate-expired", message, "check this machine's clock");
         } else if certificate.not_after < now + SOON {
             let message = format!("the certificate {shown} expires on {}", date(certificate.not_after));
-            self.warning(key, "certificate-expires", message, renew);
+            self.doubt(key, "certificate-expires", message, renew);
         }
         if let Some(host) = host.filter(|host| !certificate.is_for(host)) {
             let names = if certificate.names.is_empty() { "no name".to_owned() } else { certificate.names.join(", ") };
             let message = format!("the certificate {shown} is for {names}, and clients use {host}");
             let fix = "issue it for that host; an address must be a subject alternative name of the type IP address";
-            self.error(key, "certificate-wrong-name", message, fix);
+            self.mistake(key, "certificate-wrong-name", message, fix);
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let (images, contents, kubeconfig, nmstate_dir) = match arguments {
         Ok(arguments) => arguments,
         Err(error) => {
-            checking.error("config", "wrong-value", error.to_string(), "");
+            checking.mistake("config", "wrong-value", error.to_string(), "");
             return checking.problems;
         }
     };
@@ -38,14 +38,14 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.images(&images);
     checking.contents(&contents);
     if let Some(unusable) = given(kubeconfig.as_deref()).and_then(files::unreadable) {
-        checking.error("kubeconfig", "file", unusable.message, unusable.fix);
+        checking.mistake("kubeconfig", "file", unusable.message, unusable.fix);
     }
     if checking.loaded.program == Program::StaticServer {
         match given(nmstate_dir.as_deref()) {
-            None => checking.error("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it"),
+            None => checking.mistake("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it"),
             Some(path) if !path.is_dir() => {
                 let message = format!("{} is not a directory", path.display());
-                checking.error("nmstate-dir", "file", message, "name the directory of the documents");
+                checking.mistake("nmstate-dir", "file", message, "name the directory of the documents");
             }
             Some(_) => {}
         }
@@ -66,10 +66,10 @@ impl Checking<'_> {
         self.tls(["images-tls-cert-file", "images-tls-key-file"], tls, url.is_https().then_some(host.as_str()));
         if tls[0].is_some() && !url.is_https() {
             let message = "images are served over TLS, but their URL begins with http://";
-            self.warning("images-publish-addr", "doubtful", message, "write https://");
+            self.doubt("images-publish-addr", "doubtful", message, "write https://");
         }
         if let Some(unusable) = given(images.cache_dir.as_deref()).and_then(files::unwritable) {
-            self.error("cache-dir", "cache-directory", unusable.message, unusable.fix);
+            self.mistake("cache-dir", "cache-directory", unusable.message, unusable.fix);
         }
     }
 
@@ -77,22 +77,22 @@ impl Checking<'_> {
         let setting = |name: &str| contents.variable(name).map(str::to_owned);
         let given = |name: &str| setting(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
         if let Err(error) = Environment::read(setting, false) {
-            self.error("ironic-ramdisk-ssh-key", "wrong-value", error.to_string(), "write public keys, one a line");
+            self.mistake("ironic-ramdisk-ssh-key", "wrong-value", error.to_string(), "write public keys, one a line");
         }
         for (key, variable) in FILES {
             if let Some(unusable) = given(variable).as_deref().and_then(files::unreadable) {
-                self.error(key, "file", unusable.message, unusable.fix);
+                self.mistake(key, "file", unusable.message, unusable.fix);
             }
         }
         for (key, variable) in BASES {
             // They may arrive later: an init container copies them.
             if let Some(unusable) = given(variable).as_deref().and_then(files::unreadable) {
-                self.warning(key, "base-file", unusable.message, unusable.fix);
+                self.doubt(key, "base-file", unusable.message, unusable.fix);
             }
         }
         if let Some(directory) = given("IMAGE_SHARED_DIR").filter(|path| !path.is_dir()) {
             let message = format!("{} is not a directory", directory.display());
-            self.warning("image-shared-dir", "base-file", message, "name the directory of base images");
+            self.doubt("image-shared-dir", "base-file", message, "name the directory of base images");
         }
     }
 }

@@ -29,13 +29,13 @@ struct Checking<'a> {
 
 impl Checking<'_> {
     /// An error about the setting `key`.
-    fn error(&mut self, key: &str, code: &'static str, message: impl Into<String>, fix: impl Into<String>) {
+    fn mistake(&mut self, key: &str, code: &'static str, message: impl Into<String>, fix: impl Into<String>) {
         let place = Place::of(key, &self.loaded.origin(key));
         self.problems.push(Problem::error(code, place, message, fix));
     }
 
     /// A warning about the setting `key`.
-    fn warning(&mut self, key: &str, code: &'static str, message: impl Into<String>, fix: impl Into<String>) {
+    fn doubt(&mut self, key: &str, code: &'static str, message: impl Into<String>, fix: impl Into<String>) {
         let place = Place::of(key, &self.loaded.origin(key));
         self.problems.push(Problem::warning(code, place, message, fix));
     }

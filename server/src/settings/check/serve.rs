@@ -21,7 +21,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     let settings = match checking.loaded.serve() {
         Ok(arguments) => arguments.settings,
         Err(error) => {
-            checking.error("config", "wrong-value", error.to_string(), "");
+            checking.mistake("config", "wrong-value", error.to_string(), "");
             return checking.problems;
         }
     };
@@ -39,7 +39,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     checking.bmcs(&settings);
     let data_dir = settings.data_dir.clone().unwrap_or_else(|| crate::services::DATA_DIR.into());
     if let Some(unusable) = files::unwritable(&data_dir) {
-        checking.error("data-dir", "data-directory", unusable.message, unusable.fix);
+        checking.mistake("data-dir", "data-directory", unusable.message, unusable.fix);
     }
     checking.together(settings);
     checking.problems
@@ -49,14 +49,14 @@ impl Checking<'_> {
     /// The filter of the log.
     pub(super) fn log(&mut self, filter: Option<&str>) {
         if let Some(Err(error)) = filter.map(str::parse::<LogFilter>) {
-            self.error("log", "wrong-value", error.to_string(), "write a level such as info, or info,media=debug");
+            self.mistake("log", "wrong-value", error.to_string(), "write a level such as info, or info,media=debug");
         }
     }
 
     fn tokens(&mut self, settings: &Settings) {
         for path in &settings.api_token_file {
             if let Err(error) = ApiTokens::default().add_file(path) {
-                self.error("api-token-file", "token-file", error.to_string(), "");
+                self.mistake("api-token-file", "token-file", error.to_string(), "");
             }
         }
         let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
@@ -80,7 +80,7 @@ impl Checking<'_> {
             && let Err(error) = Certificates::from_file(path)
         {
             let message = format!("{}: {error}", path.display());
-            self.error("bmc-ca", "bmc-ca", message, "name a file with certificates (PEM)");
+            self.mistake("bmc-ca", "bmc-ca", message, "name a file with certificates (PEM)");
         }
         let Some(directory) = &settings.bmc_credentials else { return };
         let form = "it must hold, for each name, a directory with the files username and password";
@@ -88,7 +88,7 @@ impl Checking<'_> {
             Ok(entries) => entries,
             Err(error) => {
                 let message = format!("cannot read the directory {}: {error}", directory.display());
-                return self.error("bmc-credentials", "bmc-credentials", message, form);
+                return self.mistake("bmc-credentials", "bmc-credentials", message, form);
             }
         };
         // A mounted Secret has hidden directories, too.
@@ -99,7 +99,7 @@ impl Checking<'_> {
         for path in paths {
             if let Err(error) = Credentials::from_directory(&path) {
                 let message = format!("{}: {error}", path.display());
-                self.warning("bmc-credentials", "bmc-credentials", message, form);
+                self.doubt("bmc-credentials", "bmc-credentials", message, form);
             }
         }
     }
@@ -112,12 +112,12 @@ impl Checking<'_> {
         let url = settings.media_url.clone();
         let token = std::env::var("DAYONE_API_TOKEN").ok().filter(|token| !token.is_empty());
         match Config::new(settings, token.as_deref()) {
-            Err(error) => self.error(error.setting(), error.code(), error.to_string(), ""),
+            Err(error) => self.mistake(error.setting(), error.code(), error.to_string(), ""),
             Ok(config) => {
                 let url =
                     url.or_else(|| media::MediaUrl::of_listener(config.media_listen?, config.media_tls.is_some()).ok());
                 for (key, message) in url.map(|url| config.warnings(&url)).into_iter().flatten() {
-                    self.warning(key, "doubtful", message, "");
+                    self.doubt(key, "doubtful", message, "");
                 }
             }
         }

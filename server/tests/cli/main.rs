@@ -132,6 +132,8 @@ fn the_short_help_of_every_command_has_three_examples_that_it_understands() {
         let examples: Vec<&str> = examples.lines().filter_map(|line| line.strip_prefix("  ")).collect();
         assert!(examples.len() >= 3, "{names:?}: {examples:?}");
         for example in examples {
+            // Digests are cut off.
+            let example = example.replace('…', &"0".repeat(58));
             let (_, words) = example.split_once("dayone ").unwrap_or_else(|| panic!("{example}"));
             let words = words.split(" > ").next().unwrap().split(' ');
             assert!(words.clone().take(names.len()).eq(names.iter().map(String::as_str)), "{names:?}: {example}");

@@ -78,7 +78,8 @@ fn the_sample_has_every_setting_and_each_is_valid() {
     let keys: BTreeSet<String> = keys.keys().map(|key| key.as_str().unwrap().to_owned()).collect();
     let help = run_text(dayone().args(["serve", "--help"]));
     let options = help.lines().filter_map(|line| line.strip_prefix("      --")?.split(' ').next());
-    let options = options.filter(|option| *option != "config").map(|option| if option == "base" { "bases" } else { option });
+    let options =
+        options.filter(|option| *option != "config").map(|option| if option == "base" { "bases" } else { option });
     assert_eq!(keys, options.map(str::to_owned).collect());
     // As installed, nothing is set.
     let sample = repository().join("packaging/dayone.yaml");

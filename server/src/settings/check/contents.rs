@@ -42,7 +42,9 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     }
     if checking.loaded.program == Program::StaticServer {
         match given(nmstate_dir.as_deref()) {
-            None => checking.mistake("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it"),
+            None => {
+                checking.mistake("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it")
+            }
             Some(path) if !path.is_dir() => {
                 let message = format!("{} is not a directory", path.display());
                 checking.mistake("nmstate-dir", "file", message, "name the directory of the documents");

@@ -43,7 +43,7 @@ pub(super) fn check(mut checking: Checking<'_>) -> Vec<Problem> {
     if checking.loaded.program == Program::StaticServer {
         match given(nmstate_dir.as_deref()) {
             None => {
-                checking.mistake("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it")
+                checking.mistake("nmstate-dir", "missing", "the directory of NMState documents is missing", "set it");
             }
             Some(path) if !path.is_dir() => {
                 let message = format!("{} is not a directory", path.display());

@@ -306,16 +306,17 @@ networkmanager_root() {
   rm -rf "$cache/networkmanager" && mv "$cache/networkmanager.part" "$cache/networkmanager"
 }
 
-# A web server, not installed: that would start it.
-nginx_binary() {
-  local root="$cache/nginx"
-  if [ ! -x "$root/usr/sbin/nginx" ]; then
-    echo "setup: unpacking nginx"
+# A program of a Debian package, not installed: that would start a server.
+#   unpacked_program PACKAGE PATH
+unpacked_program() {
+  local package="$1" path="$2" root="$cache/$1"
+  if [ ! -x "$root/$path" ]; then
+    echo "setup: unpacking $package"
     rm -rf "$root" "$root.part" && mkdir -p "$root.part"
-    unpack_package "$root.part" nginx
+    unpack_package "$root.part" "$package"
     mv "$root.part" "$root"
   fi
-  ln -sfn "$root/usr/sbin/nginx" "$cache/bin/nginx"
+  ln -sfn "$root/$path" "$cache/bin/"
 }
 
 # A browser and what drives it: the page is read as its users read it.
@@ -457,18 +458,6 @@ typescript_client() {
   mv "$root.part" "$root"
 }
 
-# Prometheus' tool for rules, unpacked and not installed: that would start the server.
-promtool_binary() {
-  local root="$cache/prometheus"
-  if [ ! -x "$root/usr/bin/promtool" ]; then
-    echo "setup: unpacking promtool"
-    rm -rf "$root" "$root.part" && mkdir -p "$root.part"
-    unpack_package "$root.part" prometheus
-    mv "$root.part" "$root"
-  fi
-  ln -sfn "$root/usr/bin/promtool" "$cache/bin/promtool"
-}
-
 # libnm as three releases of Debian have it, unpacked and not installed, whichever Debian this is: what a release of
 # NetworkManager lacks, its library is asked.
 libnm_releases() {
@@ -581,9 +570,9 @@ unpacked_packages() {
   networkd_root
   networkmanager_root
   debian_installer
-  nginx_binary
+  unpacked_program nginx usr/sbin/nginx
   kustomize_binary
-  promtool_binary
+  unpacked_program prometheus usr/bin/promtool
   libnm_releases
 }
 

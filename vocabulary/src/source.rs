@@ -98,6 +98,23 @@ pub enum Role {
 }
 
 impl Role {
+    /// All roles.
+    pub const ALL: [Self; 8] = [
+        Self::Iso,
+        Self::Kernel,
+        Self::Initrd,
+        Self::Rootfs,
+        Self::Esp,
+        Self::BiosLoader,
+        Self::BiosLoaderCore,
+        Self::BiosBootCode,
+    ];
+
+    /// Returns the role that a word means.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.word() == word)
+    }
+
     /// Returns the role as configurations and API responses spell it.
     pub fn word(self) -> &'static str {
         match self {

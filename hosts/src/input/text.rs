@@ -150,7 +150,7 @@ fn is_plain_inventory(name: &str) -> bool {
     name.rsplit('/').next().is_some_and(|file| PLAIN_INVENTORIES.contains(&file))
 }
 
-/// Whether a file with this name is an inventory in INI form, if it is none in YAML.
+/// Whether a file with this name may be an inventory in INI form: it is one if it is not YAML.
 pub(super) fn is_ini(name: &str) -> bool {
     is_plain_inventory(name) || INVENTORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
 }

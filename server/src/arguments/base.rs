@@ -134,29 +134,12 @@ impl<T: FromStr> FromStr for OfRole<T> {
     type Err = T::Err;
 
     fn from_str(text: &str) -> Result<Self, T::Err> {
-        let of_role = text.split_once(':').and_then(|(word, rest)| Some((role(word)?, rest)));
+        let of_role = text.split_once(':').and_then(|(word, rest)| Some((Role::of_word(word)?, rest)));
         match of_role {
             Some((role, rest)) => Ok(Self { role: Some(role), value: rest.parse()? }),
             None => Ok(Self { role: None, value: text.parse()? }),
         }
     }
-}
-
-/// The roles that files of a base have.
-const ROLES: [Role; 8] = [
-    Role::Iso,
-    Role::Kernel,
-    Role::Initrd,
-    Role::Rootfs,
-    Role::Esp,
-    Role::BiosLoader,
-    Role::BiosLoaderCore,
-    Role::BiosBootCode,
-];
-
-/// The role that a word means.
-pub fn role(word: &str) -> Option<Role> {
-    ROLES.into_iter().find(|role| role.word() == word)
 }
 
 /// The arguments of `dayone base fetch`.

@@ -32,7 +32,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use base::{
     BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
-    StreamArguments, role,
+    StreamArguments,
 };
 pub use bmc::{BmcAccess, BmcArguments, BmcCommand, EjectArguments, MediumArgument, ProbeArguments};
 pub use boot::{BootArguments, ServerArguments, ServingArguments};

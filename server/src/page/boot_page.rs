@@ -8,11 +8,11 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
+use super::moment::Moment;
 use super::piece::single;
 use super::reading::ReadView;
 use super::row::{sign, tone};
 use super::shell::{Shell, html, missing};
-use super::units::Moment;
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};
 use crate::boots::{Remark, StepRecord, View};

@@ -9,8 +9,8 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 
 use super::filter::{Filter, Page};
+use super::moment::Moment;
 use super::shell::{Shell, html};
-use super::units::Moment;
 use crate::api::images::show::{SummaryBody, summary};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};

@@ -11,10 +11,10 @@ use imagelib::image::{Change, EmbeddedFile};
 use vocabulary::report::Report;
 
 use super::image_list::name;
+use super::moment::Moment;
 use super::piece::single;
 use super::reading::ReadView;
 use super::shell::{Shell, html, missing};
-use super::units::Moment;
 use crate::api::images::show::{self, ImageBody};
 use crate::api::problem::Problem;
 use crate::api::{Api, blocking};

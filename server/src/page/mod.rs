@@ -13,6 +13,7 @@ mod headers;
 mod image_list;
 mod image_page;
 mod live;
+mod moment;
 mod overview;
 mod piece;
 mod reading;
@@ -20,7 +21,6 @@ mod row;
 mod session;
 mod shell;
 mod subject;
-mod units;
 mod visitor;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use media::reading::{FileProgress, FileSnapshot, Progress, ReadingSnapshot};
 
-use super::units::Moment;
+use super::moment::Moment;
 use crate::store::StoredImage;
 use crate::units::{bytes, count, duration};
 

@@ -3,8 +3,8 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
+use super::moment::Moment;
 use super::reading::ReadView;
-use super::units::Moment;
 use crate::api::Api;
 use crate::boots::{BootState, Listed, StepRecord, StepState};
 

@@ -24,7 +24,7 @@ const API_TOKEN: SecretVariable = SecretVariable {
 };
 const BMC_USERNAME: SecretVariable = SecretVariable {
     name: "DAYONE_BMC_USERNAME",
-    meaning: "the user name for BMCs whose credentials nobody names",
+    meaning: "the user name for BMCs whose credentials are not named",
     instead: "write it into a file NAME/username, and set bmc-credentials",
 };
 const BMC_PASSWORD: SecretVariable = SecretVariable {

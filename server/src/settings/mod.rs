@@ -32,7 +32,7 @@ use crate::arguments::{CommandLine, ControllerArguments, Program, ServeArguments
 use crate::store::{BaseDefinition, BaseName};
 use file::FileValues;
 
-/// The file with the settings of `dayone serve`, if nobody names another one.
+/// The file with the settings of `dayone serve`, unless another one is named.
 pub const DEFAULT_FILE: &str = "/etc/dayone/dayone.yaml";
 
 /// Why settings cannot be used.

@@ -19,8 +19,8 @@ The environment overrides the file, and the command line overrides both. The opt
 only `bases` is different: its option is `--base`, and the bases of all three places are joined. A variable with several values has
 commas between networks and between sources of bases, and ends of lines between everything else.
 
-`--config FILE` or `DAYONE_CONFIG` names the file. `dayone serve` reads `/etc/dayone/dayone.yaml` if it exists and nobody names
-another file; an empty name means no file. A file can have no secrets: it names files that have them. `dayone config check` finds
+`--config FILE` or `DAYONE_CONFIG` names the file. `dayone serve` reads `/etc/dayone/dayone.yaml` if it exists and neither
+of them names a file; an empty name means no file. A file can have no secrets: it names files that have them. `dayone config check` finds
 mistakes in settings and shows which value comes from where ([commands.md](../commands.md#config-check)).
 
 On SIGHUP (`systemctl reload dayone`), a server reads its settings again. It takes over those with *yes* under *reload*. If another

@@ -1,7 +1,7 @@
 //! The bases that were added while a server ran. Each has a record in the data directory, and copies of its files.
 //!
 //! A base is replaced by adding one of the same name. The store keeps the replaced one for as long as images use it, and removes
-//! its files when nobody reads them any more.
+//! its files after the last transfer of them.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -183,7 +183,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes an added base with all its versions, unless images use one of them. Its files go when nobody reads them any more.
+    /// Removes an added base with all its versions, unless images use one of them. Its files are deleted after the last transfer of them.
     pub fn remove_base(&self, name: &str) -> Result<(), RemoveBaseError> {
         let _alone = self.added.publishing.write();
         let present = self.base(name).ok_or(RemoveBaseError::Unknown)?;

@@ -169,18 +169,6 @@ pub fn is_url(path: &Path) -> bool {
 /// The name of the part with the delivery profile.
 const PROFILE: &str = "profile";
 
-/// The roles of files that the text can name.
-const PARTS: [Role; 8] = [
-    Role::Iso,
-    Role::Kernel,
-    Role::Initrd,
-    Role::Rootfs,
-    Role::Esp,
-    Role::BiosLoader,
-    Role::BiosLoaderCore,
-    Role::BiosBootCode,
-];
-
 /// The names of the fields in the configuration file.
 pub const BASE_FIELDS: [&str; 10] =
     ["name", "iso", "kernel", "initrd", "rootfs", "esp", "bios-loader", "bios-loader-core", "bios-boot-code", PROFILE];
@@ -227,7 +215,7 @@ impl FromStr for BaseDefinition {
         let (name, value) = text.split_once('=').ok_or_else(|| DefinitionError::Form(text.to_owned()))?;
         let name: BaseName = name.parse()?;
         let in_parts =
-            PARTS.iter().any(|role| value.strip_prefix(role.word()).is_some_and(|rest| rest.starts_with(':')));
+            Role::ALL.iter().any(|role| value.strip_prefix(role.word()).is_some_and(|rest| rest.starts_with(':')));
         let mut files = BTreeMap::new();
         if !in_parts {
             files.insert(Role::Iso, value.into());
@@ -241,10 +229,7 @@ impl FromStr for BaseDefinition {
                 }
                 continue;
             }
-            let known = part.split_once(':').and_then(|(word, path)| {
-                let role = PARTS.into_iter().find(|role| role.word() == word)?;
-                Some((role, path))
-            });
+            let known = part.split_once(':').and_then(|(word, path)| Some((Role::of_word(word)?, path)));
             let Some((role, path)) = known else {
                 return Err(DefinitionError::Part { name, part: part.to_owned() });
             };

@@ -59,7 +59,7 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
 #[utoipa::path(operation_id = "removeBase", delete, path = "/v1/bases/{name}", tag = "bases",
     params(("name" = String, Path, description = "The base's name")),
     responses(
-        (status = 204, description = "The base is removed. Its files go when nobody reads them any more"),
+        (status = 204, description = "The base is removed. The server deletes its files after the last transfer of them"),
         (status = 404, description = "No base has this name (`not-found`)"),
         (status = 409, description = "Images use the base (`base-in-use`), or it is in the server's configuration (`base-configured`)"),
         (status = 503, description = "The data directory is not usable (`storage-unavailable`)"),

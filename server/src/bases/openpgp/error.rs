@@ -9,7 +9,7 @@ pub enum SignatureError {
     /// It is of another kind.
     #[error("the signature is not a signature of a file's bytes")]
     Kind,
-    /// Nobody trusts its digest any more.
+    /// Its digest is no longer trusted.
     #[error("the signature uses the digest {0}, which can be forged")]
     Weak(String),
     /// The key is unknown.

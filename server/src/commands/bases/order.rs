@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use imagelib::base::Role;
 
-use crate::arguments::{OfRole, ProofArguments, role};
+use crate::arguments::{OfRole, ProofArguments};
 use crate::commands::failure::Failure;
 use crate::store::{BaseSource, Location};
 
@@ -31,12 +31,12 @@ pub(super) fn sources(text: &str, proof: &ProofArguments) -> Result<BTreeMap<Rol
 }
 
 fn locations(text: &str) -> Result<Vec<(Role, &str)>, Failure> {
-    let of_role = |part: &'_ str| part.split_once(':').and_then(|(word, _)| role(word)).is_some();
+    let of_role = |part: &'_ str| part.split_once(':').and_then(|(word, _)| Role::of_word(word)).is_some();
     if !of_role(text) {
         return Ok(vec![(Role::Iso, text)]);
     }
     let parts = text.split(',').map(|part| {
-        let known = part.split_once(':').and_then(|(word, location)| Some((role(word)?, location)));
+        let known = part.split_once(':').and_then(|(word, location)| Some((Role::of_word(word)?, location)));
         known.ok_or_else(|| {
             Failure::System(format!(
                 "{part:?} is not a file of a base: write kernel:SOURCE,initrd:SOURCE (URLs without commas)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes deploy/release as one YAML file for `kubectl apply`.
 #
-#   manifest.sh DESTINATION [IMAGE]      IMAGE: such as registry.example.com/dayone:0.1.0; deploy/components/container's
+#   manifest.sh DESTINATION [IMAGE]      IMAGE: such as registry.example.com/dayone:0.2.0; deploy/components/container's
 #                                        own if not given
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -3,8 +3,8 @@
 # bond. Their BMCs are sushy-tools with libvirt; dayone boots them, and they call home. They are on a network of their own, in
 # a network namespace: nothing on this machine or its networks changes, and everything is gone at the end.
 #
-#   rack.sh           with questions: you look at the page, and say when to go on
-#   rack.sh --batch   without
+#   rack.sh           with questions: you boot the machines from the page, or with one command
+#   rack.sh --batch   without: one command boots them, or a browser at the page if RACK_BROWSER names node's modules for it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

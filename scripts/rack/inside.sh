@@ -225,21 +225,33 @@ until_succeeds 60 curl -fsS http://127.0.0.1:8080/readyz
 pids+=($!)
 echo "   page:  http://$RACK_API/"
 echo "   token: $(cat "$work/token")"
-go_on "Open the page and log in. Press Enter to boot the rack:"
 
-step "4. One command boots the three hosts of the documents"
 (umask 077 && documents >"$work/hosts.yaml")
+[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID" "$work/hosts.yaml"
 access=(--server http://127.0.0.1:8080 --token-file "$work/token")
 "$dayone" check "$work/hosts.yaml"
 # The system of the tests stays on when it has booted.
-"$dayone" boot "$work/hosts.yaml" --base live --booted-within 1800 --karg-append boot-report=3600 \
-  --karg-append systemd.show_status=false "${access[@]}" 2>"$work/next.log"
+arguments=(boot-report=3600 systemd.show_status=false)
+
+all_boots() { "$dayone" boots list --format json "${access[@]}"; }
+three_boots() { [ "$(all_boots | jq length)" = 3 ]; }
+
+step "4. The three hosts of the documents boot"
+if [ -n "${RACK_BROWSER:-}" ]; then
+  node tests/peers/rack.mjs "$RACK_BROWSER" http://127.0.0.1:8080/ "$(cat "$work/token")" "$work/hosts.yaml" "${arguments[*]}"
+else
+  echo "   From the page: log in and drop the file $work/hosts.yaml there. Kernel arguments to add: ${arguments[*]}"
+  echo "   Then press Boot hosts, and when the boots have begun, Enter here."
+  go_on "Or press Enter to boot them with one command, dayone boot:"
+  three_boots || "$dayone" boot "$work/hosts.yaml" --base live --booted-within 1800 "${arguments[@]/#/--karg-append=}" "${access[@]}" \
+    2>"$work/next.log"
+fi
 
 step "5. dayone boots watch"
 booted=0
 "$dayone" boots watch "${access[@]}" || booted=$?
 
-"$dayone" boots list --format json "${access[@]}" >"$work/boots.json"
+all_boots >"$work/boots.json"
 step "$(jq -r '[.[].steps[] | select(.step == "booted" and .state == "done") | .detail | capture("called home from (?<address>[^, ]+)").address]
   | "\(length) of 3 booted: called home from \(join(", "))"' "$work/boots.json")"
 go_on "Press Enter to eject the media, and to remove the rack:"

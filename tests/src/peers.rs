@@ -11,6 +11,9 @@ pub fn cache() -> PathBuf {
     }
 }
 
+/// Playwright and axe-core, in the versions that `scripts/setup-peers.sh` installs: a directory below [`cache`].
+pub const PAGE_MODULES: &str = "page-playwright-core-1.65.1-axe-core-4.14.1";
+
 /// A peer built by `scripts/setup-peers.sh`, such as `coreos-installer`.
 pub fn peer(name: &str) -> Command {
     let path = cache().join("bin").join(name);

@@ -49,7 +49,7 @@ fn choices() -> Vec<(&'static str, Vec<Value>, &'static str, Value)> {
     let example = json!({
         "clusterWide": true,
         "bases": {"claim": "dayone-bases"},
-        "image": {"repository": "registry.example.com/dayone", "tag": "0.1.0"},
+        "image": {"repository": "registry.example.com/dayone", "tag": "0.2.0"},
         "settings": {
             "IRONIC_BASE_URL": "https://192.0.2.5:6385",
             "IRONIC_AGENT_IMAGE": "registry.example.com/ironic-agent:1",
@@ -220,7 +220,7 @@ fn helm_finds_no_fault_with_the_chart() {
     // What `helm package` packs is whole: the alerts are a link in the tree.
     let directory = tempfile::tempdir().unwrap();
     run_text(helm.command(&["package", "--destination"]).arg(directory.path()).arg(Helm::chart()));
-    let package = directory.path().join("dayone-0.1.0.tgz");
+    let package = directory.path().join("dayone-0.2.0.tgz");
     let values = helm.values(&json!({"monitoring": {"enabled": true}}));
     let mut template = helm.command(&["template", RELEASE, "--values"]);
     let packed = run_text(template.arg(values).arg(&package));

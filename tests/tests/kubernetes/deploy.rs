@@ -265,7 +265,7 @@ fn bases_come_from_where_a_site_says() {
 fn a_site_chooses_image_and_settings() {
     let objects = directory("deploy/example");
     let container = dayone(object(&objects, "Deployment", "dayone"));
-    assert_eq!(container["image"], "registry.example.com/dayone:0.1.0");
+    assert_eq!(container["image"], "registry.example.com/dayone:0.2.0");
     let settings = text(&container["envFrom"][0]["configMapRef"]["name"]);
     let settings = &object(&objects, "ConfigMap", settings)["data"];
     assert_eq!(settings["IRONIC_BASE_URL"], "https://192.0.2.5:6385");

@@ -32,7 +32,7 @@ fn one_file_holds_everything_with_the_image_that_was_asked_for() {
     let kustomized = directory("deploy/release");
     for (made, kustomized) in made.iter_mut().zip(&kustomized) {
         if made["kind"] == "Deployment" {
-            made["spec"]["template"]["spec"]["containers"][0]["image"] = "dayone:0.1.0".into();
+            made["spec"]["template"]["spec"]["containers"][0]["image"] = "dayone:0.2.0".into();
         }
         assert_eq!(made, kustomized);
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use acceptance::bases::coreos_iso;
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, Vendor};
 use acceptance::fleet::Fleet;
-use acceptance::peers::{cache, run_text};
+use acceptance::peers::{PAGE_MODULES, cache, run_text};
 use acceptance::server::{Server, free_address};
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -21,9 +21,6 @@ const BOOTED: usize = 31;
 const FAILED: usize = 2;
 /// Hosts that read and do not get further while the test looks.
 const RUNNING: usize = 7;
-
-/// The versions that `scripts/setup-peers.sh` installs.
-const MODULES: &str = "page-playwright-core-1.65.1-axe-core-4.14.1";
 
 async fn fleet() -> Fleet {
     let mut bmcs = Vec::new();
@@ -66,8 +63,8 @@ async fn settle(client: &Client, api: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_follows_forty_boots_and_builds_from_dropped_documents() {
-    let (server, _tokens) = tokio::task::spawn_blocking(server).await.unwrap();
+async fn a_browser_follows_forty_boots_and_builds_and_boots_from_dropped_documents() {
+    let (server, directory) = tokio::task::spawn_blocking(server).await.unwrap();
     let fleet = fleet().await;
     let client = Client::new();
     let url = format!("{}/v1/boots?base=coreos&wait_for=boot-progress", server.api);
@@ -76,9 +73,11 @@ async fn a_browser_follows_forty_boots_and_builds_from_dropped_documents() {
     assert_eq!(answer.status(), 201, "{}", answer.text().await.unwrap());
     settle(&client, &server.api).await;
 
+    let documents = directory.path().join("fleet.yaml");
+    std::fs::write(&documents, fleet.documents()).unwrap();
     let screenshots = std::env::var("DAYONE_SCREENSHOTS").ok();
     let settings = json!({
-        "api": server.api, "token": TOKEN, "modules": cache().join(MODULES), "screenshots": screenshots,
+        "api": server.api, "token": TOKEN, "modules": cache().join(PAGE_MODULES), "documents": documents, "screenshots": screenshots,
         "booted": BOOTED, "failed": FAILED, "running": RUNNING,
     });
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/page.mjs");

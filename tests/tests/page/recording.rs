@@ -8,11 +8,9 @@ use std::time::Duration;
 use acceptance::bases::dracut_live_iso;
 use acceptance::bmc::{EmulatedBmc, Failure, Fault, Machine, Options, Vendor};
 use acceptance::fleet::Fleet;
-use acceptance::peers::{cache, run_text};
+use acceptance::peers::{PAGE_MODULES, cache, run_text};
 use acceptance::server::{Server, dayone, free_address};
 use serde_json::{Value, json};
-
-use super::MODULES;
 
 const HOSTS: u64 = 10;
 /// The host whose BMC takes no image.
@@ -57,7 +55,7 @@ async fn pictures_are_taken_while_hosts_boot() {
     let recorded = tokio::task::spawn_blocking(move || {
         // The address that commands have by default.
         let server = Server::start_at("127.0.0.1:8080", &free_address(), "live", &dracut_live_iso(), &[]);
-        let settings = json!({"api": server.api, "modules": cache().join(MODULES), "pictures": pictures});
+        let settings = json!({"api": server.api, "modules": cache().join(PAGE_MODULES), "pictures": pictures});
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/pictures.mjs");
         let browse = thread::spawn(move || run_text(Command::new("node").arg(script).arg(settings.to_string())));
         record(&place, &cast);

@@ -1,4 +1,4 @@
-// Checks documents that are dropped or chosen, and builds images from them.
+// Checks documents that are dropped or chosen, builds images from them, and boots their hosts.
 "use strict";
 
 (() => {
@@ -6,8 +6,9 @@
   const panel = byId("documents");
   if (!panel) return;
   const [files, chosen, base, format, host, hosts] = ["files", "chosen", "base", "format", "host", "hosts"].map(byId);
-  const [result, findings, drop] = ["result", "findings", "drop"].map(byId);
-  const buttons = [byId("check"), byId("build")];
+  const [result, findings, drop, kernelArguments] = ["result", "findings", "drop", "kernel-arguments"].map(byId);
+  const [question, begin] = [byId("boot-question"), byId("boot-begin")];
+  const buttons = ["check", "build", "boot"].map(byId);
   let documents = [];
 
   const element = (name, text, attributes = {}) => {
@@ -87,20 +88,31 @@
     return true;
   };
 
+  const refused = ({ detail }, host) => element("li", host ? `${host}: ${detail}` : detail, { class: "bad" });
+
+  // The hosts of the documents, if the server can read them; shows what it has found.
+  const checked = async () => {
+    const request = { documents };
+    if (base.value) request.base = base.value;
+    if (host.value) request.host = host.value;
+    const { ok, body } = await send("/v1/check", request);
+    showFindings(body.findings ?? []);
+    if (!ok) return result.replaceChildren(element("p", body.detail, { class: "bad" }));
+    const names = body.hosts.map(({ name, hostname }) => name ?? hostname).filter(Boolean);
+    if (!host.value) hosts.replaceChildren(...names.map((name) => element("option", null, { value: name })));
+    const parts = [counted(body.hosts.length, "host"), counted(body.errors, "error"), counted(body.warnings, "warning")];
+    result.replaceChildren(element("p", `Checked: ${parts.join(", ")}.`, { class: body.errors ? "bad" : "good" }));
+    return { names, count: body.hosts.length, errors: body.errors };
+  };
+
   const check = async () => {
-    if (nothing()) return;
-    await working("Checking", async () => {
-      const request = { documents };
-      if (base.value) request.base = base.value;
-      if (host.value) request.host = host.value;
-      const { ok, body } = await send("/v1/check", request);
-      showFindings(body.findings ?? []);
-      if (!ok) return result.replaceChildren(element("p", body.detail, { class: "bad" }));
-      const names = body.hosts.map(({ name, hostname }) => name ?? hostname).filter(Boolean);
-      hosts.replaceChildren(...names.map((name) => element("option", null, { value: name })));
-      const parts = [counted(body.hosts.length, "host"), counted(body.errors, "error"), counted(body.warnings, "warning")];
-      result.replaceChildren(element("p", `Checked: ${parts.join(", ")}.`, { class: body.errors ? "bad" : "good" }));
-    });
+    if (!nothing()) await working("Checking", checked);
+  };
+
+  // What an image or a boot is ordered with. An argument may have spaces within double quotes.
+  const order = () => {
+    const append = kernelArguments.value.match(/(?:[^\s"]|"[^"]*"?)+/g);
+    return { documents, base: base.value, format: format.value, ...(append && { kernel_arguments: { append } }) };
   };
 
   const built = ({ id, label, url }) => {
@@ -113,30 +125,54 @@
   const build = async () => {
     if (nothing()) return;
     await working("Building", async () => {
-      const order = (name) => {
-        const request = { documents, base: base.value, format: format.value };
-        return send("/v1/images", name ? { ...request, host: name } : request);
-      };
+      const { ok, body } = await send("/v1/images", { ...order(), ...(host.value ? { host: host.value } : { hosts: "all" }) });
+      const answers = body.hosts ?? [ok ? { image: body } : { problem: body }];
       const list = element("ul", null, { class: "built" });
-      const all = [];
-      let failed = 0;
-      const add = ({ ok, body }, name) => {
-        all.push(...(body.findings ?? []));
-        if (!ok) failed += 1;
-        list.append(ok ? built(body) : element("li", `${name ? `${name}: ` : ""}${body.detail}`, { class: "bad" }));
-      };
-      const first = await order(host.value);
-      const names = !first.ok && !host.value && first.body.type?.endsWith("/several-hosts") ? first.body.known ?? [] : null;
-      if (names) for (const name of names) add(await order(name), name);
-      else add(first);
-      const images = counted(list.children.length - failed, "image");
+      list.append(...answers.map(({ host, image, problem }) => (image ? built(image) : refused(problem, host))));
+      const failed = answers.filter(({ problem }) => problem).length;
+      const images = counted(answers.length - failed, "image");
       const summary = failed ? `${images} built, ${failed} refused.` : `${images} built.`;
       result.replaceChildren(element("p", summary, { class: failed ? "bad" : "good" }), list);
       // A finding about all hosts comes with each image.
+      const all = [...(body.hosts ? body.findings ?? [] : []), ...answers.flatMap(({ image, problem }) => (image ?? problem).findings ?? [])];
       const seen = new Set();
       showFindings(all.filter(({ message }) => !seen.has(message) && seen.add(message)));
     });
   };
+
+  // A boot restarts machines: the page asks first, and says which.
+  const boot = async () => {
+    if (nothing()) return;
+    await working("Checking", async () => {
+      const found = await checked();
+      if (!found || found.errors) return;
+      const names = host.value ? [host.value] : found.names;
+      const count = host.value ? 1 : found.count;
+      byId("boot-title").textContent = `Boot ${counted(count, "host")}?`;
+      byId("boot-hosts").replaceChildren(...names.map((name) => element("li", name)));
+      begin.textContent = `Boot ${counted(count, "host")}`;
+      question.returnValue = "";
+      question.showModal();
+    });
+  };
+
+  const started = ({ id, host }) => {
+    const item = element("li");
+    item.append(element("a", host ?? id, { href: `/boots/${encodeURIComponent(id)}` }));
+    return item;
+  };
+
+  question.addEventListener("close", () => {
+    if (question.returnValue !== "boot") return;
+    working("Starting the boots", async () => {
+      const { ok, body } = await send("/v1/boots", host.value ? { ...order(), host: host.value } : order());
+      const list = element("ul", null, { class: "built" });
+      list.append(...(ok ? body.boots.map(started) : [refused(body)]));
+      const summary = ok ? `${counted(body.boots.length, "boot")} started.` : "No boot was started.";
+      result.replaceChildren(element("p", summary, { class: ok ? "good" : "bad" }), list);
+      if (!ok) showFindings(body.findings ?? []);
+    });
+  });
 
   const offer = () => {
     const formats = (base.selectedOptions[0]?.dataset.formats ?? "").split(" ").filter(Boolean);
@@ -147,6 +183,7 @@
   files.addEventListener("change", () => take(files.files));
   byId("check").addEventListener("click", check);
   byId("build").addEventListener("click", build);
+  byId("boot").addEventListener("click", boot);
   byId("documents-form").addEventListener("submit", (event) => {
     event.preventDefault();
     check();

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: base
 short_description: Add, replace and remove base images of dayone
-version_added: 0.1.0
+version_added: 0.2.0
 description:
   - Adds a base to a running C(dayone serve), replaces one, or removes one. The server fetches the files and verifies them.
   - If a base of the name was added before, the new one replaces it. Images that exist keep the old one, until nobody uses them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: base_info
 short_description: List the base images of dayone
-version_added: 0.1.0
+version_added: 0.2.0
 description:
   - Lists the bases of images of a C(dayone serve), and what dayone can make from each of them.
 author: The authors of dayone (@dayone)

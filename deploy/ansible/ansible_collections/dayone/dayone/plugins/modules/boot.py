@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: boot
 short_description: Boot hosts from images of dayone, through their BMCs
-version_added: 0.1.0
+version_added: 0.2.0
 description:
   - Boots the hosts that documents describe. The server makes each host's image, has the BMC insert it and boot from it once, and
     watches until the host's own system runs.

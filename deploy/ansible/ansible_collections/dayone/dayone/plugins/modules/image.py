@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: image
 short_description: Make and delete boot images of dayone
-version_added: 0.1.0
+version_added: 0.2.0
 description:
   - Makes the boot image of a host on a C(dayone serve), with the host's network, or deletes an image.
   - The same options always give the same image with the same URL, so that a task that runs again changes nothing.

@@ -1,0 +1,169 @@
+//! dayone and nginx, each on one processor and in a session of its own: in one session, the kernel shares the time of a processor
+//! between server and client by their loads (`sched_autogroup_enabled`).
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use acceptance::bases::{coreos_iso, fixtures};
+use acceptance::peers::cache;
+use acceptance::server::{Server, free_address, wait_for};
+use rustix::fs::{Advice, fadvise};
+use tempfile::TempDir;
+
+use crate::{MIB, Outcome};
+
+/// A server to read from.
+pub(crate) struct Peer {
+    pub(crate) is_dayone: bool,
+    pub(crate) process: u32,
+    pub(crate) address: String,
+    pub(crate) path: String,
+    /// The certificate, where it speaks TLS.
+    pub(crate) certificate: Option<String>,
+}
+
+/// All servers.
+pub(crate) struct Servers {
+    peers: [[Peer; 2]; 2],
+    files: [PathBuf; 2],
+    _dayone: [Server; 2],
+    _nginx: [Process; 2],
+    _directory: TempDir,
+}
+
+impl Servers {
+    /// Starts dayone by `DAYONE_BIN`, and nginx on a processor.
+    pub(crate) fn start(size: u64, processor: usize) -> Outcome<Self> {
+        let directory = tempfile::tempdir()?;
+        let place = directory.path();
+        let base = coreos_iso(&["--size-mib", &(size / MIB).to_string()]);
+        let key = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+        let [certificate_file, key_file] = ["certificate", "key"].map(|name| place.join(name));
+        fs::write(&certificate_file, key.cert.pem())?;
+        fs::write(&key_file, key.signing_key.serialize_pem())?;
+        fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600))?;
+
+        let start = |tls: bool| -> Outcome<(Server, Peer)> {
+            let media = free_address();
+            let (certificate, key) = (certificate_file.display().to_string(), key_file.display().to_string());
+            let mut more = vec!["--log", "warn"];
+            if tls {
+                more.extend(["--media-tls-cert", &certificate, "--media-tls-key", &key]);
+            }
+            let server = Server::start_at(&free_address(), &media, "coreos", &base, &more);
+            let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+            let url = image["url"].as_str().ok_or("a URL")?;
+            let path = url.splitn(4, '/').nth(3).ok_or("a path")?;
+            let peer = Peer {
+                is_dayone: true,
+                process: server.process_id(),
+                address: media,
+                path: format!("/{path}"),
+                certificate: tls.then(|| key_pem(&certificate_file)),
+            };
+            Ok((server, peer))
+        };
+        let (plain, plain_peer) = start(false)?;
+        let (secure, secure_peer) = start(true)?;
+
+        // nginx serves the same bytes.
+        let file = place.join("boot.iso");
+        let status = Command::new("curl")
+            .args(["-fsS", "-o"])
+            .arg(&file)
+            .arg(format!("http://{}{}", plain_peer.address, plain_peer.path))
+            .status()?;
+        assert!(status.success(), "curl: {status}");
+        let nginx = |tls: bool| -> Outcome<(Process, Peer)> {
+            let address = free_address();
+            let (listen, more) = if tls {
+                let (certificate, key) = (certificate_file.display(), key_file.display());
+                (format!("{address} ssl"), format!("ssl_certificate {certificate}; ssl_certificate_key {key};"))
+            } else {
+                (address.clone(), String::new())
+            };
+            let own = place.join(if tls { "nginx-tls" } else { "nginx" });
+            fs::create_dir(&own)?;
+            let user = if rustix::process::getuid().is_root() { "user root;\n" } else { "" };
+            let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+            let paths = paths.map(|name| format!("{name}_temp_path {}/{name};\n", own.display())).concat();
+            let config = format!(
+                "{user}daemon off; master_process off; pid {own}/pid; error_log {own}/errors;\nevents {{ worker_connections 4096; }}\n\
+                 http {{\nsendfile on; tcp_nopush off; access_log off; open_file_cache max=100; keepalive_requests 1000000;\n{paths}\
+                 server {{ listen {listen}; root {root}; {more} }}\n}}\n",
+                own = own.display(),
+                root = place.display(),
+            );
+            fs::write(own.join("nginx.conf"), config)?;
+            let program = pinned(&own, &cache().join("bin/nginx"), processor)?;
+            let mut command = Command::new(program);
+            command.arg("-e").arg(own.join("errors")).arg("-c").arg(own.join("nginx.conf"));
+            let process = Process(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+            while std::net::TcpStream::connect(&address).is_err() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            if !tls {
+                let errors = || fs::read_to_string(own.join("errors")).unwrap_or_default();
+                wait_for(&format!("http://{address}/boot.iso"), Duration::from_secs(60), errors);
+            }
+            let peer = Peer {
+                is_dayone: false,
+                process: process.0.id(),
+                address,
+                path: "/boot.iso".to_owned(),
+                certificate: tls.then(|| key_pem(&certificate_file)),
+            };
+            Ok((process, peer))
+        };
+        let (plain_nginx, plain_nginx_peer) = nginx(false)?;
+        let (secure_nginx, secure_nginx_peer) = nginx(true)?;
+        // What is still to be written to the disk would be measured, too.
+        rustix::fs::sync();
+        Ok(Self {
+            peers: [[plain_peer, plain_nginx_peer], [secure_peer, secure_nginx_peer]],
+            files: [base, file],
+            _dayone: [plain, secure],
+            _nginx: [plain_nginx, secure_nginx],
+            _directory: directory,
+        })
+    }
+
+    /// dayone and nginx.
+    pub(crate) fn pair(&self, tls: bool) -> [&Peer; 2] {
+        let [plain, secure] = &self.peers;
+        (if tls { secure } else { plain }).each_ref()
+    }
+
+    /// Takes the files out of the page cache.
+    pub(crate) fn forget_pages(&self) -> Outcome<()> {
+        for file in &self.files {
+            fadvise(File::open(file)?, 0, None, Advice::DontNeed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A program that is killed when dropped.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A script that starts a program on one processor, in a session of its own, and as the same process.
+pub(crate) fn pinned(directory: &Path, program: &Path, processor: usize) -> Outcome<PathBuf> {
+    let script = directory.join(format!("pinned-{}", program.file_name().ok_or("a name")?.display()));
+    fs::write(&script, format!("#!/bin/sh\nexec setsid taskset -c {processor} '{}' \"$@\"\n", program.display()))?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    Ok(script)
+}
+
+fn key_pem(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_default()
+}

@@ -19,14 +19,14 @@ use acceptance::usage;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use client::{Client, Requests};
-use servers::{Peer, Servers, pinned};
+use servers::{Over, Peer, Servers, pinned};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const MIB: u64 = 1 << 20;
 
-/// The size of the ISO.
-const SIZE: u64 = 1024 * MIB;
+/// The size of the ISO in MiB, about.
+const SIZE: u64 = 1024;
 
 /// The processors of the server and of the client.
 const SERVER: usize = 0;
@@ -37,16 +37,20 @@ struct Load {
     name: &'static str,
     connections: usize,
     requests: Requests,
-    tls: bool,
+    over: Over,
     /// Whether the page cache is empty at first.
     cold: bool,
 }
 
 const fn load(name: &'static str, connections: usize, requests: Requests) -> Load {
-    Load { name, connections, requests, tls: false, cold: false }
+    Load { name, connections, requests, over: Over::Base, cold: false }
 }
 
-const LOADS: [Load; 11] = [
+const fn own(name: &'static str, connections: usize, requests: Requests) -> Load {
+    Load { over: Over::OwnCopy, ..load(name, connections, requests) }
+}
+
+const LOADS: [Load; 16] = [
     load("full ×1", 1, Requests::Whole { each: 2 }),
     load("full ×4", 4, Requests::Whole { each: 1 }),
     load("full ×50", 50, Requests::Ranges { length: 80 * MIB, each: 1 }),
@@ -54,10 +58,15 @@ const LOADS: [Load; 11] = [
     load("range 64 KiB", 8, Requests::Ranges { length: 64 << 10, each: 4000 }),
     load("range 2 KiB", 8, Requests::Ranges { length: 2 << 10, each: 8000 }),
     load("head", 8, Requests::Heads { each: 8000 }),
+    own("own copy, full ×1", 1, Requests::Whole { each: 2 }),
+    own("own copy, full ×4", 4, Requests::Whole { each: 1 }),
+    own("own copy, full ×50", 50, Requests::Ranges { length: 80 * MIB, each: 1 }),
+    own("own copy, range 64 KiB", 8, Requests::Ranges { length: 64 << 10, each: 4000 }),
+    own("own copy, range 2 KiB", 8, Requests::Ranges { length: 2 << 10, each: 8000 }),
     Load { cold: true, ..load("full ×1, cold", 1, Requests::Whole { each: 1 }) },
-    Load { tls: true, ..load("TLS full ×1", 1, Requests::Whole { each: 1 }) },
-    Load { tls: true, ..load("TLS range 64 KiB", 8, Requests::Ranges { length: 64 << 10, each: 2000 }) },
-    Load { tls: true, ..load("TLS range 2 KiB", 8, Requests::Ranges { length: 2 << 10, each: 4000 }) },
+    Load { over: Over::Tls, ..load("TLS full ×1", 1, Requests::Whole { each: 1 }) },
+    Load { over: Over::Tls, ..load("TLS range 64 KiB", 8, Requests::Ranges { length: 64 << 10, each: 2000 }) },
+    Load { over: Over::Tls, ..load("TLS range 2 KiB", 8, Requests::Ranges { length: 2 << 10, each: 4000 }) },
 ];
 
 /// What one run took.
@@ -92,7 +101,7 @@ fn measure() -> Outcome<()> {
     println!("## The media plane beside nginx\n");
     println!(
         "An ISO of {} MiB with a host's files, by dayone (`dayone serve`) and as a file by nginx with sendfile. Each server has one",
-        SIZE / MIB
+        servers.size / MIB
     );
     println!(
         "processor, the client another; loopback. Medians of {rounds} alternating pairs; dayone's value, and its ratio to nginx's.\n"
@@ -102,7 +111,7 @@ fn measure() -> Outcome<()> {
     for load in LOADS.iter().filter(|load| chosen(load.name)) {
         let mut pairs = Vec::new();
         for round in 0..=rounds {
-            let mut runs = servers.pair(load.tls).map(|peer| (peer.is_dayone, peer));
+            let mut runs = servers.pair(load.over).map(|peer| (peer.is_dayone, peer));
             if round % 2 == 1 {
                 runs.reverse();
             }
@@ -111,14 +120,14 @@ fn measure() -> Outcome<()> {
                 if load.cold {
                     servers.forget_pages()?;
                 }
-                pair[usize::from(!is_dayone)] = Some(run(load, peer)?);
+                pair[usize::from(!is_dayone)] = Some(run(load, peer, servers.size)?);
             }
             // The first pair fills caches.
             if let ([Some(dayone), Some(nginx)], true) = (pair, round > 0) {
                 pairs.push((dayone, nginx));
             }
         }
-        show(load, &pairs);
+        show(load, &pairs, servers.size);
     }
     if chosen("HEAD beside 8 downloads") {
         heads_beside_downloads(&servers, rounds)?;
@@ -127,8 +136,8 @@ fn measure() -> Outcome<()> {
     Ok(())
 }
 
-fn run(load: &Load, peer: &Peer) -> Outcome<Run> {
-    let client = Client::new(peer, SIZE)?;
+fn run(load: &Load, peer: &Peer, size: u64) -> Outcome<Run> {
+    let client = Client::new(peer, size)?;
     let before = usage::processor_time(peer.process);
     let begun = Instant::now();
     client.run(load.connections, load.requests)?;
@@ -136,8 +145,8 @@ fn run(load: &Load, peer: &Peer) -> Outcome<Run> {
     Ok(Run { processor: usage::processor_time(peer.process).saturating_sub(before), time })
 }
 
-fn show(load: &Load, pairs: &[(Run, Run)]) {
-    let (bytes, requests) = load.requests.amount(load.connections, SIZE);
+fn show(load: &Load, pairs: &[(Run, Run)], size: u64) {
+    let (bytes, requests) = load.requests.amount(load.connections, size);
     let of = |value: &dyn Fn(&(Run, Run)) -> f64| median(pairs.iter().map(value));
     let processor = of(&|(dayone, _)| dayone.processor.as_secs_f64());
     let time = of(&|(dayone, _)| dayone.time.as_secs_f64());
@@ -159,13 +168,14 @@ fn show(load: &Load, pairs: &[(Run, Run)]) {
 fn heads_beside_downloads(servers: &Servers, rounds: usize) -> Outcome<()> {
     let mut pairs = Vec::new();
     for round in 0..rounds {
-        let mut peers = servers.pair(false);
+        let mut peers = servers.pair(Over::Base);
         if round % 2 == 1 {
             peers.reverse();
         }
         let mut pair = [0.0; 2];
         for peer in peers {
-            pair[usize::from(!peer.is_dayone)] = Client::new(peer, SIZE)?.head_beside_downloads(8)?.as_secs_f64() * 1e3;
+            pair[usize::from(!peer.is_dayone)] =
+                Client::new(peer, servers.size)?.head_beside_downloads(8)?.as_secs_f64() * 1e3;
         }
         pairs.push(pair);
     }

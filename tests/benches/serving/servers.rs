@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use acceptance::bases::{coreos_iso, fixtures};
 use acceptance::peers::cache;
-use acceptance::server::{Server, free_address, wait_for};
+use acceptance::server::{Server, dayone, free_address, wait_for};
 use rustix::fs::{Advice, fadvise};
 use tempfile::TempDir;
 
-use crate::{MIB, Outcome};
+use crate::Outcome;
 
 /// A server to read from.
 pub(crate) struct Peer {
@@ -25,49 +25,71 @@ pub(crate) struct Peer {
     pub(crate) certificate: Option<String>,
 }
 
+/// What is between a client and the bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum Over {
+    /// HTTP, and a base in its place.
+    Base,
+    /// HTTP, and a base that dayone has copied.
+    OwnCopy,
+    /// HTTPS.
+    Tls,
+}
+
 /// All servers.
 pub(crate) struct Servers {
-    peers: [[Peer; 2]; 2],
+    plain: [Peer; 2],
+    /// dayone over a copy of the base that is its own.
+    own: Peer,
+    secure: [Peer; 2],
     files: [PathBuf; 2],
-    _dayone: [Server; 2],
+    /// The size of the image in bytes.
+    pub(crate) size: u64,
+    _dayone: [Server; 3],
     _nginx: [Process; 2],
     _directory: TempDir,
 }
 
 impl Servers {
     /// Starts dayone by `DAYONE_BIN`, and nginx on a processor.
-    pub(crate) fn start(size: u64, processor: usize) -> Outcome<Self> {
+    pub(crate) fn start(mebibytes: u64, processor: usize) -> Outcome<Self> {
         let directory = tempfile::tempdir()?;
         let place = directory.path();
-        let base = coreos_iso(&["--size-mib", &(size / MIB).to_string()]);
+        let [base, other] = [mebibytes, 8].map(|size| coreos_iso(&["--size-mib", &size.to_string()]));
         let key = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
         let [certificate_file, key_file] = ["certificate", "key"].map(|name| place.join(name));
         fs::write(&certificate_file, key.cert.pem())?;
         fs::write(&key_file, key.signing_key.serialize_pem())?;
         fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600))?;
 
-        let start = |tls: bool| -> Outcome<(Server, Peer)> {
+        let bases = base.parent().ok_or("a directory")?.display().to_string();
+        let start = |tls: bool, own: bool| -> Outcome<(Server, Peer)> {
             let media = free_address();
             let (certificate, key) = (certificate_file.display().to_string(), key_file.display().to_string());
-            let mut more = vec!["--log", "warn"];
+            let mut more = vec!["--log", "warn", "--base-source", &bases];
             if tls {
                 more.extend(["--media-tls-cert", &certificate, "--media-tls-key", &key]);
             }
-            let server = Server::start_at(&free_address(), &media, "coreos", &base, &more);
-            let image = server.image("coreos", &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
-            let url = image["url"].as_str().ok_or("a URL")?;
-            let path = url.splitn(4, '/').nth(3).ok_or("a path")?;
+            // A copy's images are those of the base in its place, so they need a server without it.
+            let first = if own { &other } else { &base };
+            let server = Server::start_at(&free_address(), &media, "coreos", first, &more);
+            if own {
+                let mut add = dayone();
+                let status = add.args(["base", "add", "own"]).arg(&base).args(["--server", &server.api]).status()?;
+                assert!(status.success(), "dayone base add: {status}");
+            }
             let peer = Peer {
                 is_dayone: true,
                 process: server.process_id(),
                 address: media,
-                path: format!("/{path}"),
-                certificate: tls.then(|| key_pem(&certificate_file)),
+                path: image(&server, if own { "own" } else { "coreos" })?,
+                certificate: tls.then(|| pem(&certificate_file)),
             };
             Ok((server, peer))
         };
-        let (plain, plain_peer) = start(false)?;
-        let (secure, secure_peer) = start(true)?;
+        let (plain, plain_peer) = start(false, false)?;
+        let (copying, own) = start(false, true)?;
+        let (secure, secure_peer) = start(true, false)?;
 
         // nginx serves the same bytes.
         let file = place.join("boot.iso");
@@ -114,7 +136,7 @@ impl Servers {
                 process: process.0.id(),
                 address,
                 path: "/boot.iso".to_owned(),
-                certificate: tls.then(|| key_pem(&certificate_file)),
+                certificate: tls.then(|| pem(&certificate_file)),
             };
             Ok((process, peer))
         };
@@ -123,18 +145,24 @@ impl Servers {
         // What is still to be written to the disk would be measured, too.
         rustix::fs::sync();
         Ok(Self {
-            peers: [[plain_peer, plain_nginx_peer], [secure_peer, secure_nginx_peer]],
+            plain: [plain_peer, plain_nginx_peer],
+            own,
+            secure: [secure_peer, secure_nginx_peer],
+            size: fs::metadata(&file)?.len(),
             files: [base, file],
-            _dayone: [plain, secure],
+            _dayone: [plain, copying, secure],
             _nginx: [plain_nginx, secure_nginx],
             _directory: directory,
         })
     }
 
     /// dayone and nginx.
-    pub(crate) fn pair(&self, tls: bool) -> [&Peer; 2] {
-        let [plain, secure] = &self.peers;
-        (if tls { secure } else { plain }).each_ref()
+    pub(crate) fn pair(&self, over: Over) -> [&Peer; 2] {
+        match over {
+            Over::Base => self.plain.each_ref(),
+            Over::OwnCopy => [&self.own, &self.plain[1]],
+            Over::Tls => self.secure.each_ref(),
+        }
     }
 
     /// Takes the files out of the page cache.
@@ -164,6 +192,13 @@ pub(crate) fn pinned(directory: &Path, program: &Path, processor: usize) -> Outc
     Ok(script)
 }
 
-fn key_pem(file: &Path) -> String {
+/// The path of an image over a base.
+fn image(server: &Server, base: &str) -> Outcome<String> {
+    let image = server.image(base, &fixtures("scenarios").join("static-ipv4-baremetalhost.yaml"));
+    let url = image["url"].as_str().ok_or("a URL")?;
+    Ok(format!("/{}", url.splitn(4, '/').nth(3).ok_or("a path")?))
+}
+
+fn pem(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -43,6 +43,9 @@ const TICK: Duration = Duration::from_secs(2);
 /// `f_type` of file systems in memory, where reading never waits (`linux/magic.h`).
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
+
+/// How far apart the bytes are by which a range is found to be cached.
+const CACHED_STEP: usize = 64 << 10;
 
 /// How a base's file has changed since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -154,6 +157,8 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     in_memory: bool,
+    /// Whether nobody but this server writes to the file, which it does not.
+    private: bool,
     /// Whether reading the open file's attributes never waits.
     local: bool,
     operations: Operations,
@@ -162,6 +167,9 @@ pub struct BaseFile {
     nowait_unsupported: AtomicBool,
     settled: Instant,
     change: OnceLock<Change>,
+    opened: Instant,
+    /// When the path was last seen to lead to the file, in milliseconds after `opened`.
+    path_seen: AtomicU64,
 }
 
 impl BaseFile {
@@ -187,13 +195,26 @@ impl BaseFile {
             path: path.to_owned(),
             block_device,
             in_memory,
+            private: false,
             local: block_device || stat::is_local(kind),
             operations: Operations::default(),
             checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
             settled: Instant::now() + unsettled(&metadata),
             change: OnceLock::new(),
+            opened: Instant::now(),
+            path_seen: AtomicU64::new(0),
         })
+    }
+
+    /// [`open`](Self::open) for a copy of a file that this server made for itself, and to which it never writes again.
+    pub fn open_private(path: &Path) -> Result<Self, BaseError> {
+        Self::open(path).map(|file| Self { private: true, ..file })
+    }
+
+    /// Whether the kernel may send the file's pages by itself: nobody writes to them.
+    pub(crate) fn is_private(&self) -> bool {
+        self.private && self.local
     }
 
     /// The path at which the file was opened.
@@ -240,6 +261,14 @@ impl BaseFile {
         if self.in_memory {
             return self.read_at(offset, buffer).map(CachedRead::Read);
         }
+        match self.peek(offset, buffer)? {
+            CachedRead::Read(count) if count > 0 => self.verify().map(|()| CachedRead::Read(count)).map_err(Into::into),
+            nothing => Ok(nothing),
+        }
+    }
+
+    /// [`read_cached`](Self::read_cached) of bytes that nobody gets: the file may have changed.
+    fn peek(&self, offset: u64, buffer: &mut [u8]) -> io::Result<CachedRead> {
         let buffer = self.within(offset, buffer);
         if buffer.is_empty() {
             return Ok(CachedRead::Read(0));
@@ -251,7 +280,7 @@ impl BaseFile {
         let read =
             rustix::io::retry_on_intr(|| rustix::io::preadv2(&self.file, &mut buffers, offset, ReadWriteFlags::NOWAIT));
         match read {
-            Ok(count) => self.verify().map(|()| CachedRead::Read(count)).map_err(Into::into),
+            Ok(count) => Ok(CachedRead::Read(count)),
             Err(Errno::AGAIN) => Ok(CachedRead::WouldBlock),
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 self.nowait_unsupported.store(true, Ordering::Relaxed);
@@ -259,6 +288,15 @@ impl BaseFile {
             }
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Whether a range is probably in the page cache: whether its parts begin there.
+    pub(crate) fn is_cached(&self, offset: u64, length: usize) -> bool {
+        let mut byte = [0];
+        self.in_memory
+            || (0..length).step_by(CACHED_STEP).all(|at| {
+                matches!(self.peek(offset.saturating_add(at as u64), &mut byte), Ok(CachedRead::Read(1)))
+            })
     }
 
     /// Tells the kernel that these bytes will be read soon. It may ignore that, so errors do not matter.
@@ -275,7 +313,8 @@ impl BaseFile {
         buffer.split_at_mut(count).0
     }
 
-    fn verify(&self) -> Result<(), BaseError> {
+    /// Checks that the open file is unchanged.
+    pub(crate) fn verify(&self) -> Result<(), BaseError> {
         if let Some(change) = self.change.get() {
             return Err(BaseError::Changed { path: self.path.clone(), change: *change });
         }

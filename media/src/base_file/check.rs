@@ -2,26 +2,45 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{BaseError, BaseFile, stat};
 use crate::WAIT_LIMIT;
 
+/// How long a look at the path is good for, in milliseconds. Whatever is at the path, the open file has the right bytes: only
+/// the operator learns later that it was moved away.
+const PATH_INTERVAL: u64 = 250;
+
 impl BaseFile {
-    /// Does the same as [`check`](Self::check). Returns `None` if that would have to wait for the file system.
+    /// Does the same as [`check`](Self::check), but looks at the path only every [`PATH_INTERVAL`]. Returns `None` if that
+    /// would have to wait for the file system.
     pub fn check_now(&self) -> Option<Result<(), BaseError>> {
+        let checked = self.check_path_now()?;
+        Some(checked.and_then(|()| self.verify()))
+    }
+
+    /// The part of [`check_now`](Self::check_now) that a read does not do: a read finds out whether the open file has changed.
+    pub fn check_path_now(&self) -> Option<Result<(), BaseError>> {
         if let Some(error) = self.hung() {
             return Some(Err(error));
         }
         if !self.local {
             return None;
         }
-        if let Err(error) = self.verify() {
-            return Some(Err(error));
+        if let Some(change) = self.change.get() {
+            return Some(Err(self.changed(*change)));
+        }
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let seen = self.path_seen.load(Ordering::Relaxed);
+        if seen > 0 && now.saturating_sub(seen) < PATH_INTERVAL {
+            return Some(Ok(()));
         }
         let opened = (self.fingerprint.device, self.fingerprint.inode);
         // If another file is at the path, `check` must find that out, because it is final.
-        stat::cached_inode(&self.path).filter(|found| *found == opened).map(|_| Ok(()))
+        stat::cached_inode(&self.path).filter(|found| *found == opened)?;
+        self.path_seen.store(now, Ordering::Relaxed);
+        Some(Ok(()))
     }
 
     /// Does the same as [`check`](Self::check), and fails if the file system does not answer within

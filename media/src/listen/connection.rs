@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
+use super::file_ranges::FileRanges;
 use super::idle::Activity;
 use super::message::Fault;
 use super::metrics::Closed;
@@ -117,11 +118,16 @@ async fn serve_http<T, S, B>(
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
 {
     let activity = Activity::new();
-    let io = TokioIo::new(YieldingStream::new(stream, activity.clone(), admission.queue()));
+    let files = (options.sendfile && peer.tls.is_none()).then(FileRanges::default);
+    let stream = YieldingStream::new(stream, activity.clone(), admission.queue()).with_files(files.clone());
+    let io = TokioIo::new(stream);
     let standing = admission.standing();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let in_progress = standing.begin_request();
         request.extensions_mut().insert(peer);
+        if let Some(files) = &files {
+            request.extensions_mut().insert(files.clone());
+        }
         let service = service.clone();
         async move {
             if let Some(fault) = Fault::of(request.headers()) {

@@ -3,6 +3,7 @@
 //! `axum::serve` does not limit connections, and lets a fast download delay all others (see [`yielding`]).
 
 mod connection;
+pub(crate) mod file_ranges;
 mod idle;
 mod message;
 mod metrics;
@@ -10,6 +11,7 @@ mod options;
 mod queue;
 mod table;
 mod tls;
+mod workers;
 mod yielding;
 
 use std::error::Error;
@@ -35,6 +37,7 @@ pub use metrics::ListenMetrics;
 pub use options::{LiveOptions, Options};
 use table::ConnectionTable;
 pub use tls::{Tls, TlsError};
+use workers::Workers;
 
 /// How long to wait after an error of `accept(2)` that would return at once, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -82,6 +85,9 @@ impl Listener {
         let slots = Arc::new(Semaphore::new(usize::try_from(all).unwrap_or(Semaphore::MAX_PERMITS)));
         let (phase, watched) = watch::channel(Phase::Serving);
         let table = ConnectionTable::new();
+        let workers = live.get().threads.and_then(|count| {
+            Workers::start(count).inspect_err(|error| tracing::error!(%error, "cannot start threads for connections")).ok()
+        });
         let accept = async {
             let (mut warned, mut refused) = (None, None);
             loop {
@@ -114,10 +120,14 @@ impl Listener {
                 };
                 let (service, watched) = (service.clone(), watched.clone());
                 let counted = options.metrics.open();
-                tokio::spawn(async move {
+                let serve = async move |stream| {
                     connection::serve(stream, address, &admission, service, &options, watched).await;
                     drop((admission, slot, counted));
-                });
+                };
+                match &workers {
+                    Some(workers) => workers.serve(stream, serve),
+                    None => drop(tokio::spawn(serve(stream))),
+                }
             }
         };
         tokio::select! {

@@ -1,5 +1,6 @@
 //! The limits of a listener.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,11 @@ pub struct Options {
     pub handshake_timeout: Duration,
     /// How long transfers may continue after a shutdown has begun. Default: 30 seconds.
     pub drain: Duration,
+    /// How many threads serve the connections, each with a runtime of its own. `None`: the runtime that calls
+    /// [`serve`](super::Listener::serve). Default: `None`.
+    pub threads: Option<NonZeroUsize>,
+    /// Whether private bases go from the page cache to connections without TLS by `sendfile(2)`. Default: yes.
+    pub sendfile: bool,
     /// The counters of connections.
     pub metrics: ListenMetrics,
 }
@@ -50,6 +56,8 @@ impl Default for Options {
             header_timeout: Duration::from_secs(30),
             handshake_timeout: Duration::from_secs(30),
             drain: Duration::from_secs(30),
+            threads: None,
+            sendfile: true,
             metrics: ListenMetrics::default(),
         }
     }

@@ -9,8 +9,11 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
 
+use super::file_ranges::{self, FileRanges};
 use super::idle::Activity;
 use super::queue::{SendQueue, Socket};
 
@@ -23,25 +26,52 @@ pub(super) struct YieldingStream<S> {
     stream: S,
     activity: Activity,
     queue: SendQueue,
+    /// What placeholders stand for, if the stream can send it.
+    files: Option<FileRanges>,
     written: usize,
+    /// How many bytes this turn has.
+    turn: usize,
     /// `yield_now`, which wakes the task only after the reactor has run. A plain `wake_by_ref` would not wait for that.
     yielding: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl<S: Socket> YieldingStream<S> {
     pub(super) fn new(stream: S, activity: Activity, queue: SendQueue) -> Self {
-        Self { stream, activity, queue, written: 0, yielding: None }
+        Self { stream, activity, queue, files: None, written: 0, turn: TURN, yielding: None }
+    }
+
+    /// Sends ranges of files in place of their placeholders.
+    pub(super) fn with_files(self, files: Option<FileRanges>) -> Self {
+        Self { files, ..self }
     }
 
     /// Ready when it is this connection's turn.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.written >= TURN {
+        if self.written >= self.turn {
             let yielding = self.yielding.get_or_insert_with(|| Box::pin(tokio::task::yield_now()));
             ready!(yielding.as_mut().poll(cx));
             self.yielding = None;
             self.written = 0;
+            self.turn = TURN;
         }
         Poll::Ready(())
+    }
+
+    /// Writes slices of which some are placeholders: what comes before the first one, or a part of what that one stands for.
+    /// `None` if there is none.
+    fn poll_with_files(&mut self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Option<Poll<io::Result<usize>>> {
+        let (files, socket) = (self.files.as_ref()?, self.stream.socket()?);
+        let first = slices.iter().position(|slice| FileRanges::is_placeholder(slice))?;
+        Some(match slices.get(..first).unwrap_or_default() {
+            [] => {
+                // Short calls of sendfile make small packets.
+                self.turn = file_ranges::LONGEST;
+                let rest = slices.first().map_or(0, |slice| slice.len());
+                poll_send(cx, socket, || files.send(socket, rest))
+            }
+            // What follows at once goes into the same packet.
+            before => poll_send(cx, socket, || Ok(sendmsg(socket, before, SendFlags::MORE | SendFlags::NOSIGNAL)?)),
+        })
     }
 
     fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -75,6 +105,9 @@ impl<S: AsyncRead + Socket + Unpin> AsyncRead for YieldingStream<S> {
 impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for YieldingStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_turn(cx));
+        if let Some(written) = self.poll_with_files(cx, &[IoSlice::new(bytes)]) {
+            return self.wrote(written);
+        }
         let bytes = bytes.get(..TURN).unwrap_or(bytes);
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.wrote(written)
@@ -86,6 +119,9 @@ impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for YieldingStream<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_turn(cx));
+        if let Some(written) = self.poll_with_files(cx, slices) {
+            return self.wrote(written);
+        }
         let mut total = 0_usize;
         let fits = |slice: &&IoSlice<'_>| {
             total = total.saturating_add(slice.len());
@@ -115,6 +151,25 @@ impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for YieldingStream<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
+}
+
+/// Calls `send` when the socket takes bytes, until it does not say that it would have to wait.
+fn poll_send(
+    cx: &mut Context<'_>,
+    socket: &TcpStream,
+    mut send: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(socket.poll_write_ready(cx))?;
+        match socket.try_io(Interest::WRITABLE, &mut send) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            sent => return Poll::Ready(sent),
+        }
+    }
+}
+
+fn sendmsg(socket: &TcpStream, slices: &[IoSlice<'_>], flags: SendFlags) -> rustix::io::Result<usize> {
+    rustix::io::retry_on_intr(|| rustix::net::sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags))
 }
 
 #[cfg(test)]

@@ -51,6 +51,12 @@ const CACHING: &str = "private, no-cache, no-transform";
 /// A file that is missing or not ready may be there the next moment.
 const NO_STORE: &str = "no-store";
 
+/// A request, and what its path leads to.
+struct Asked<'a> {
+    head: &'a Parts,
+    target: Option<Target<'a>>,
+}
+
 /// The state that all requests of a media plane share.
 pub(super) struct Plane {
     published: Arc<dyn Published>,
@@ -101,7 +107,7 @@ impl Plane {
             };
             return answer.boxed().right_future();
         }
-        match bases_checked_now(lookup) {
+        match bases_checked_now(lookup, &head.method) {
             Ok(checked) => ready(Ok(self.answer_with(&head, checked))).left_future(),
             Err(unchecked) => {
                 let plane = Arc::clone(self);
@@ -168,7 +174,7 @@ impl Plane {
         match lookup {
             Lookup::NotFound | Lookup::NotYet(_) => not_found(),
             Lookup::Unavailable(reason) => self.unavailable(target, &reason),
-            Lookup::Found(served) => self.found(head, served),
+            Lookup::Found(served) => self.found(&Asked { head, target }, served),
         }
     }
 
@@ -183,7 +189,8 @@ impl Plane {
         text(builder, "the image cannot be served at the moment\n")
     }
 
-    fn found(&self, head: &Parts, file: ServedFile) -> http::Result<Response<MediaBody>> {
+    fn found(&self, asked: &Asked<'_>, file: ServedFile) -> http::Result<Response<MediaBody>> {
+        let head = asked.head;
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
         let recorder = file.reading.as_ref().map(|reading| reading.request(&reading_request(head)));
         let last_modified = whole_seconds(file.last_modified);
@@ -209,16 +216,16 @@ impl Plane {
         match range(head, validators, size) {
             Requested::Whole => {
                 let builder = builder.header(CONTENT_TYPE, file.media_type);
-                self.parts(builder, file, [Part::Image(0..size)].into(), recorder)
+                self.parts(builder, asked, file, [Part::Image(0..size)].into(), recorder)
             }
             Requested::One(range) => {
                 let builder = builder
                     .status(StatusCode::PARTIAL_CONTENT)
                     .header(CONTENT_TYPE, file.media_type)
                     .header(CONTENT_RANGE, content_range(&range, size));
-                self.parts(builder, file, [Part::Image(range)].into(), recorder)
+                self.parts(builder, asked, file, [Part::Image(range)].into(), recorder)
             }
-            Requested::Several(ranges) => self.multipart(builder, file, ranges, recorder),
+            Requested::Several(ranges) => self.multipart(builder, asked, file, ranges, recorder),
             Requested::Unsatisfiable => {
                 let builder = builder.status(StatusCode::RANGE_NOT_SATISFIABLE);
                 let builder = builder.header(CONTENT_RANGE, format!("bytes */{size}"));
@@ -232,6 +239,7 @@ impl Plane {
     fn multipart(
         &self,
         builder: Builder,
+        asked: &Asked<'_>,
         file: ServedFile,
         ranges: Vec<Range<u64>>,
         recorder: Option<Recorder>,
@@ -250,18 +258,23 @@ impl Plane {
         let builder = builder
             .status(StatusCode::PARTIAL_CONTENT)
             .header(CONTENT_TYPE, format!("multipart/byteranges; boundary={boundary}"));
-        self.parts(builder, file, parts, recorder)
+        self.parts(builder, asked, file, parts, recorder)
     }
 
     fn parts(
         &self,
         builder: Builder,
+        asked: &Asked<'_>,
         file: ServedFile,
         parts: VecDeque<Part>,
         recorder: Option<Recorder>,
     ) -> http::Result<Response<MediaBody>> {
         let ServedFile { overlay, base, .. } = file;
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
+        let mut body = body.with_files(asked.head.extensions.get().cloned());
+        if let Err(error) = body.read_first() {
+            return self.unavailable(asked.target, &error.to_string());
+        }
         builder.header(CONTENT_LENGTH, body.rest()).body(Either::Right(body))
     }
 }
@@ -313,11 +326,11 @@ fn call_received() -> http::Result<Response<MediaBody>> {
 }
 
 /// Checks that the bases of the file that was found are unchanged. Returns the lookup as `Err` if only their file
-/// systems can tell.
-fn bases_checked_now(lookup: Lookup) -> Result<Lookup, Lookup> {
+/// systems can tell. What a GET reads is checked when it is read.
+fn bases_checked_now(lookup: Lookup, method: &Method) -> Result<Lookup, Lookup> {
     let Lookup::Found(served) = &lookup else { return Ok(lookup) };
     for base in served.base.values() {
-        match base.check_now() {
+        match if method == Method::GET { base.check_path_now() } else { base.check_now() } {
             Some(Ok(())) => {}
             Some(Err(error)) => return Ok(Lookup::Unavailable(error.to_string())),
             None => return Err(lookup),

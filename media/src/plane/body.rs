@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt as _};
@@ -18,12 +19,19 @@ use super::metrics::Transfer;
 use super::pool::{BUFFER, Buffer, Pool};
 use crate::LogLimit;
 use crate::base_file::{BaseFiles, CachedRead};
+use crate::listen::file_ranges::{FileRanges, LONGEST};
 use crate::reading::Recorder;
 
 static ZEROS: [u8; BUFFER] = [0; BUFFER];
 
 /// How far the kernel reads ahead after a read that had to wait, within the requested range.
 const READ_AHEAD: u64 = 2 << 20;
+
+/// Below this length, a copy costs less than `sendfile(2)` and a call of its own for the head of the answer.
+const SHORTEST: usize = 16 << 10;
+
+/// A client is fast if it takes a range within this time.
+const FAST: Duration = Duration::from_millis(50);
 
 /// A piece of a body.
 #[derive(Debug)]
@@ -53,6 +61,12 @@ pub struct ImageBody {
     base: Arc<BaseFiles>,
     parts: VecDeque<Part>,
     rest: u64,
+    /// The connection's queue of ranges that the kernel sends by itself, if it has one.
+    files: Option<FileRanges>,
+    /// How long the next such range is, and when the last one began.
+    window: (usize, Option<Instant>),
+    /// The first bytes, which were read before the answer began.
+    first: Option<Bytes>,
     /// A read on another thread that waits for a disk, or for a permit.
     reading: Option<BoxFuture<'static, io::Result<Buffer>>>,
     pool: Arc<Pool>,
@@ -73,7 +87,43 @@ impl ImageBody {
         if rest == 0 {
             transfer.complete();
         }
-        Self { overlay, base, parts, rest, reading: None, pool, transfer, recorder }
+        Self { overlay, base, parts, rest, files: None, window: (BUFFER, None), first: None, reading: None, pool, transfer, recorder }
+    }
+
+    /// Lets the kernel send ranges of private bases by itself, on the connection with this queue.
+    pub(super) fn with_files(self, files: Option<FileRanges>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Reads the first bytes, if they are cached. An error is an answer then, and not the end of a connection.
+    pub(super) fn read_first(&mut self) -> io::Result<()> {
+        // No transfer has begun that could end early.
+        self.try_read_first().inspect_err(|_| self.transfer.complete())
+    }
+
+    fn try_read_first(&mut self) -> io::Result<()> {
+        let Some(Part::Image(range)) = self.parts.front() else { return self.verify() };
+        let Some(Segment::Base { file, offset, length }) = self.overlay.segments(range.clone()).next() else {
+            return self.verify();
+        };
+        let base = self.base.get(&file).ok_or_else(|| missing(offset))?;
+        if self.files.is_some() && base.is_private() {
+            return self.verify();
+        }
+        let mut buffer = self.pool.take();
+        match base.read_cached(offset, buffer.room(length))? {
+            CachedRead::Read(0) => Err(missing(offset)),
+            CachedRead::Read(count) => {
+                buffer.set_filled(count);
+                self.first = Some(Bytes::from_owner(buffer));
+                Ok(())
+            }
+            CachedRead::WouldBlock => self.verify(),
+        }
+    }
+
+    fn verify(&self) -> io::Result<()> {
+        self.base.values().try_for_each(|base| base.verify().map_err(Into::into))
     }
 
     /// How many bytes are still to come.
@@ -82,6 +132,9 @@ impl ImageBody {
     }
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(self.advance(first))));
+        }
         if let Some(reading) = &mut self.reading {
             let buffer = ready!(reading.as_mut().poll(cx));
             self.reading = None;
@@ -130,6 +183,15 @@ impl ImageBody {
         length: u64,
     ) -> Poll<Option<io::Result<Bytes>>> {
         let Some(base) = self.base.get(&file) else { return Poll::Ready(Some(Err(missing(offset)))) };
+        if let Some(files) = &self.files
+            && base.is_private()
+        {
+            let length = usize::try_from(length).unwrap_or(usize::MAX).min(next_window(&mut self.window));
+            if length >= SHORTEST && base.is_cached(offset, length) {
+                let placeholder = files.placeholder(base, offset, length);
+                return Poll::Ready(Some(Ok(self.advance(placeholder))));
+            }
+        }
         let mut buffer = self.pool.take();
         match base.read_cached(offset, buffer.room(length)) {
             Ok(CachedRead::Read(0)) => Poll::Ready(Some(Err(missing(offset)))),
@@ -180,6 +242,16 @@ impl ImageBody {
         }
         bytes
     }
+}
+
+/// The length of the next range that the kernel sends: from [`BUFFER`] up, as long as the client takes them fast. What a slow client
+/// has not got counts as sent, so its ranges stay short.
+fn next_window((length, began): &mut (usize, Option<Instant>)) -> usize {
+    let now = Instant::now();
+    if let Some(began) = began.replace(now) {
+        *length = if now.duration_since(began) < FAST { (*length * 2).min(LONGEST) } else { (*length / 2).max(BUFFER) };
+    }
+    *length
 }
 
 /// The base is shorter than the overlay expects.

@@ -2,6 +2,7 @@
 //! line.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,7 +25,9 @@ const REMEMBERED: usize = 4096;
 /// The access log of a media plane.
 #[derive(Debug, Default)]
 pub(super) struct AccessLog {
-    seen: Mutex<HashMap<(Option<IpAddr>, String), Instant>>,
+    /// By a hash of client and image.
+    seen: Mutex<HashMap<u64, Instant>>,
+    hasher: RandomState,
     unknown: LogLimit,
 }
 
@@ -71,9 +74,8 @@ impl AccessLog {
     }
 
     fn is_first(&self, address: Option<IpAddr>, token: &str) -> bool {
-        let now = Instant::now();
+        let (now, key) = (Instant::now(), self.hasher.hash_one((address, token)));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (address, token.to_owned());
         if seen.get(&key).is_some_and(|last| now.duration_since(*last) < QUIET) {
             return false;
         }

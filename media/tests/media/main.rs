@@ -15,3 +15,8 @@ mod connections;
 mod reading;
 mod server;
 mod tls;
+
+/// Opens the base of the tests.
+fn open(path: &std::path::Path) -> media::base_file::BaseFile {
+    media::base_file::BaseFile::open(path).unwrap()
+}

@@ -80,6 +80,7 @@ impl Server {
             drain: config.drain,
             max_connections: connections.all,
             max_per_address: connections.per_address,
+            threads: std::thread::available_parallelism().ok(),
             metrics: listen_metrics.clone(),
             ..Options::default()
         };

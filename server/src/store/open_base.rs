@@ -95,14 +95,16 @@ pub struct OpenBase {
 }
 
 impl OpenBase {
-    /// Opens the files of a base, probes them, and computes the digests that it does not know.
+    /// Opens the files of a base, probes them, and computes the digests that it does not know. Private files are dayone's
+    /// own copies.
     pub(super) fn open(
         definition: &BaseDefinition,
+        private: bool,
         digests: &DigestCache,
         fresh: Fresh,
     ) -> Result<Self, OpenBaseError> {
         let open = |path: &Path| {
-            let file = BaseFile::open(path)?;
+            let file = if private { BaseFile::open_private(path) } else { BaseFile::open(path) }?;
             if fresh == Fresh::Refuse && file.settling().is_some() {
                 return Err(OpenBaseError::BeingWritten(path.to_owned()));
             }

@@ -80,7 +80,7 @@ impl RegisteredBase {
     /// Opens the base, however long reading it takes. Fails if the file system does not answer.
     pub(super) fn open(&self, digests: &DigestCache, fresh: Fresh) -> Result<OpenBase, OpenBaseError> {
         self.answers()?;
-        OpenBase::open(&self.definition, digests, fresh)
+        OpenBase::open(&self.definition, self.is_private(), digests, fresh)
     }
 
     /// Like [`open`](Self::open), for callers that must not wait long: if reading takes long, it continues on another
@@ -91,12 +91,17 @@ impl RegisteredBase {
         if let Some(opened) = self.opening.last().and_then(take) {
             return opened;
         }
-        let (definition, digests) = (self.definition.clone(), Arc::clone(digests));
+        let (definition, private, digests) = (self.definition.clone(), self.is_private(), Arc::clone(digests));
         let opened = self
             .opening
-            .run(move || Arc::new(Mutex::new(Some(OpenBase::open(&definition, &digests, fresh)))))
+            .run(move || Arc::new(Mutex::new(Some(OpenBase::open(&definition, private, &digests, fresh)))))
             .map_err(|source| OpenBaseError::Read { path: self.first_path(), source })?;
         opened.and_then(take).unwrap_or_else(|| Err(OpenBaseError::BeingRead(self.first_path())))
+    }
+
+    /// Whether its files are dayone's own copies, to which nobody writes.
+    fn is_private(&self) -> bool {
+        self.version.is_some()
     }
 
     fn first_path(&self) -> PathBuf {

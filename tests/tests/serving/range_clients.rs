@@ -36,7 +36,8 @@ impl Published for OneFile {
 
 /// A media plane in this process, and a copy of the image that it serves.
 struct Server {
-    http: String,
+    /// Two plain ways: over a base that others may change, and over one that is the server's own, which the kernel sends by itself.
+    http: [String; 2],
     https: String,
     image: PathBuf,
     directory: TempDir,
@@ -49,6 +50,7 @@ fn start() -> Server {
     let base: Vec<u8> = (0..SIZE).map(|i| (i.wrapping_mul(2_654_435_761) >> 15).to_le_bytes()[0]).collect();
     fs::write(&base_path, base).unwrap();
     let base = Arc::new(BaseFile::open(&base_path).unwrap());
+    let private = Arc::new(BaseFile::open_private(&base_path).unwrap());
     let patches = vec![Patch::zeros(70_001, 150_000), Patch::bytes(5_000_001, vec![0xAB; 100_003])];
     let overlay = Arc::new(Overlay::patched(Role::Iso, base.size(), patches).unwrap());
     let image = directory.path().join("image.iso");
@@ -68,7 +70,8 @@ fn start() -> Server {
         media_type: "application/x-iso9660-image",
         reading: None,
     };
-    let service = media::service(Arc::new(OneFile(file)), MediaMetrics::default());
+    let own = ServedFile { base: Arc::new(BaseFiles::from([(Role::Iso, private)])), ..file.clone() };
+    let [service, own] = [file, own].map(|file| media::service(Arc::new(OneFile(file)), MediaMetrics::default()));
 
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (certificate, key) = (directory.path().join("tls.crt"), directory.path().join("tls.key"));
@@ -78,7 +81,7 @@ fn start() -> Server {
 
     let runtime = Runtime::new().unwrap();
     let mut addresses: Vec<SocketAddr> = vec![];
-    for tls in [None, Some(tls)] {
+    for (service, tls) in [(&service, None), (&own, None), (&own, Some(tls))] {
         let options = Options { tls, ..Options::default() };
         let listener = runtime.block_on(Listener::bind(([127, 0, 0, 1], 0).into(), options)).unwrap();
         addresses.push(listener.local_addr().unwrap());
@@ -87,7 +90,8 @@ fn start() -> Server {
     let url = |scheme, address: SocketAddr| {
         format!("{scheme}://localhost:{}/i/abcdefghijklmnopqrstuvwxyz/boot.iso", address.port())
     };
-    Server { http: url("http", addresses[0]), https: url("https", addresses[1]), image, directory, _runtime: runtime }
+    let http = [url("http", addresses[0]), url("http", addresses[1])];
+    Server { http, https: url("https", addresses[2]), image, directory, _runtime: runtime }
 }
 
 /// A command that does not outlive its test.
@@ -113,7 +117,7 @@ fn assert_same(one: &Path, other: &Path) {
 fn nbdkit_exports_the_image_as_openbmc_does() {
     let server = start();
     let copy = server.directory.path().join("copy.iso");
-    for url in [&server.http, &server.https] {
+    for url in server.http.iter().chain([&server.https]) {
         let compare = format!(
             "qemu-img compare -f raw -F raw \"$uri\" {} && qemu-img convert -f raw -O raw \"$uri\" {}",
             server.image.display(),
@@ -133,9 +137,9 @@ fn qemu_reads_the_image() {
     let server = start();
     let copy = server.directory.path().join("copy.iso");
     let https = format!("driver=raw,file.driver=https,file.sslverify=off,file.url={}", server.https);
-    let http = format!("driver=raw,file.driver=http,file.url={}", server.http);
+    let [http, own] = server.http.each_ref().map(|url| format!("driver=raw,file.driver=http,file.url={url}"));
     let local = format!("driver=raw,file.driver=file,file.filename={}", server.image.display());
-    for source in [http, https] {
+    for source in [http, own, https] {
         let compared = run(client("qemu-img").args(["compare", "--image-opts", &source, &local]));
         assert!(compared.contains("identical"), "{compared}");
         // One request at a time: with more, QEMU 10.0.2 sometimes waits for ever for an answer that it has, and it
@@ -150,7 +154,8 @@ fn curl_resumes_where_it_was_cut_off() {
     let server = start();
     let copy = server.directory.path().join("copy.iso");
     let image = fs::read(&server.image).unwrap();
-    for (url, further) in [(&server.http, &["--http1.0"][..]), (&server.http, &[]), (&server.https, &["-k"])] {
+    let [http, own] = &server.http;
+    for (url, further) in [(http, &["--http1.0"][..]), (own, &["--http1.0"]), (http, &[]), (own, &[]), (&server.https, &["-k"])] {
         for done in [1, 70_002, 5_100_000, SIZE - 1] {
             fs::write(&copy, &image[..done]).unwrap();
             run(client("curl").args(["-sS", "--fail", "-C", "-", "-o"]).arg(&copy).args(further).arg(url));

@@ -1,0 +1,68 @@
+//! Ranges of files that go from the page cache to a socket without a copy (`sendfile(2)`).
+//!
+//! hyper sends only bytes in memory. A body therefore gives it a placeholder: a slice of memory that nobody reads, and which says by
+//! its address that the next range in this queue is meant. The connection's stream sends the range in its place. Only a stream that
+//! knows the queue may see a placeholder, so bodies get a queue only on connections without TLS, whose bytes nothing transforms.
+//!
+//! The kernel sends from the page cache after the call has returned. Where somebody wrote to the file in place, the bytes on the wire
+//! could change. So this is only for files to which nobody writes ([`BaseFile::is_private`]).
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rustix::fs::sendfile;
+use tokio::net::TcpStream;
+
+use crate::base_file::BaseFile;
+
+/// The longest range. Short ones make small packets: `sendfile(2)` sends what it has at the end of each call.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// The memory of placeholders. Its pages are never touched, so they take no memory.
+static PLACEHOLDER: LazyLock<&[u8]> = LazyLock::new(|| vec![0; LONGEST].leak());
+
+/// The ranges that the placeholders on one connection stand for. Clones are the same queue.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FileRanges(Arc<Mutex<VecDeque<FileRange>>>);
+
+#[derive(Debug)]
+struct FileRange {
+    file: Arc<BaseFile>,
+    offset: u64,
+    length: usize,
+}
+
+impl FileRanges {
+    /// Adds a range of at most [`LONGEST`] bytes, and returns its placeholder, which must be sent on this queue's connection.
+    pub(crate) fn placeholder(&self, file: &Arc<BaseFile>, offset: u64, length: usize) -> Bytes {
+        let bytes = PLACEHOLDER.get(..length).unwrap_or(*PLACEHOLDER);
+        self.0.lock().push_back(FileRange { file: Arc::clone(file), offset, length: bytes.len() });
+        Bytes::from_static(bytes)
+    }
+
+    /// Whether these bytes are a placeholder, or the rest of one.
+    pub(super) fn is_placeholder(bytes: &[u8]) -> bool {
+        !bytes.is_empty() && PLACEHOLDER.as_ptr_range().contains(&bytes.as_ptr())
+    }
+
+    /// Sends a part of the next range, in place of the rest of its placeholder.
+    pub(super) fn send(&self, stream: &TcpStream, rest: usize) -> io::Result<usize> {
+        let mut ranges = self.0.lock();
+        let range = ranges.front_mut().filter(|range| range.length == rest).ok_or(io::ErrorKind::InvalidData)?;
+        range.file.verify()?;
+        let mut offset = range.offset;
+        let sent = rustix::io::retry_on_intr(|| sendfile(stream, &*range.file, Some(&mut offset), range.length))?;
+        if sent == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        range.offset = offset;
+        range.length = range.length.saturating_sub(sent);
+        if range.length == 0 {
+            ranges.pop_front();
+        }
+        Ok(sent)
+    }
+}

@@ -146,6 +146,17 @@ impl Fingerprint {
     }
 }
 
+/// Where a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Storage {
+    /// In memory: nothing waits.
+    Memory,
+    /// On a disk. Reading the attributes of the open file does not wait.
+    Local,
+    /// On another machine, or with another process.
+    Remote,
+}
+
 /// The open files of a base, by their roles.
 pub type BaseFiles = BTreeMap<Role, Arc<BaseFile>>;
 
@@ -156,11 +167,9 @@ pub struct BaseFile {
     path: PathBuf,
     fingerprint: Fingerprint,
     block_device: bool,
-    in_memory: bool,
+    storage: Storage,
     /// Whether nobody but this server writes to the file, which it does not.
     private: bool,
-    /// Whether reading the open file's attributes never waits.
-    local: bool,
     operations: Operations,
     checking: Arc<SingleFlight<Result<(), BaseError>>>,
     /// Whether the file system cannot tell which pages are cached (overlayfs and others).
@@ -188,15 +197,18 @@ impl BaseFile {
         let size = if block_device { (&file).seek(SeekFrom::End(0)).map_err(inaccessible)? } else { metadata.size() };
         let kind = rustix::fs::fstatfs(&file).map_err(|errno| inaccessible(errno.into()))?.f_type;
         let kind = u64::try_from(kind).unwrap_or(0);
-        let in_memory = !block_device && [TMPFS_MAGIC, RAMFS_MAGIC].contains(&kind);
+        let storage = match kind {
+            TMPFS_MAGIC | RAMFS_MAGIC if !block_device => Storage::Memory,
+            _ if block_device || stat::is_local(kind) => Storage::Local,
+            _ => Storage::Remote,
+        };
         Ok(Self {
             fingerprint: Fingerprint::of(&metadata, size),
             file,
             path: path.to_owned(),
             block_device,
-            in_memory,
+            storage,
             private: false,
-            local: block_device || stat::is_local(kind),
             operations: Operations::default(),
             checking: Arc::default(),
             nowait_unsupported: AtomicBool::new(false),
@@ -214,7 +226,7 @@ impl BaseFile {
 
     /// Whether the kernel may send the file's pages by itself: nobody writes to them.
     pub(crate) fn is_private(&self) -> bool {
-        self.private && self.local
+        self.private && self.storage != Storage::Remote
     }
 
     /// The path at which the file was opened.
@@ -258,7 +270,7 @@ impl BaseFile {
 
     /// Reads bytes from `offset` on, as far as they are in the page cache. Never waits for a disk.
     pub fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> io::Result<CachedRead> {
-        if self.in_memory {
+        if self.storage == Storage::Memory {
             return self.read_at(offset, buffer).map(CachedRead::Read);
         }
         match self.peek(offset, buffer)? {
@@ -293,10 +305,10 @@ impl BaseFile {
     /// Whether a range is probably in the page cache: whether its parts begin there.
     pub(crate) fn is_cached(&self, offset: u64, length: usize) -> bool {
         let mut byte = [0];
-        self.in_memory
-            || (0..length).step_by(CACHED_STEP).all(|at| {
-                matches!(self.peek(offset.saturating_add(at as u64), &mut byte), Ok(CachedRead::Read(1)))
-            })
+        self.storage == Storage::Memory
+            || (0..length)
+                .step_by(CACHED_STEP)
+                .all(|at| matches!(self.peek(offset.saturating_add(at as u64), &mut byte), Ok(CachedRead::Read(1))))
     }
 
     /// Tells the kernel that these bytes will be read soon. It may ignore that, so errors do not matter.
@@ -358,7 +370,7 @@ impl Source for BaseFile {
     /// May wait for a disk.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         // Files in memory need no limit.
-        let _operation = if self.in_memory {
+        let _operation = if self.storage == Storage::Memory {
             None
         } else {
             let begun = self.operations.begin();

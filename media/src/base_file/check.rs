@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{BaseError, BaseFile, stat};
+use super::{BaseError, BaseFile, Storage, stat};
 use crate::WAIT_LIMIT;
 
 /// How long a look at the path is good for, in milliseconds. Whatever is at the path, the open file has the right bytes: only
@@ -25,7 +25,7 @@ impl BaseFile {
         if let Some(error) = self.hung() {
             return Some(Err(error));
         }
-        if !self.local {
+        if self.storage == Storage::Remote {
             return None;
         }
         if let Some(change) = self.change.get() {

@@ -86,7 +86,9 @@ impl Listener {
         let (phase, watched) = watch::channel(Phase::Serving);
         let table = ConnectionTable::new();
         let workers = live.get().threads.and_then(|count| {
-            Workers::start(count).inspect_err(|error| tracing::error!(%error, "cannot start threads for connections")).ok()
+            Workers::start(count)
+                .inspect_err(|error| tracing::error!(%error, "cannot start threads for connections"))
+                .ok()
         });
         let accept = async {
             let (mut warned, mut refused) = (None, None);

@@ -153,15 +153,15 @@ impl<S: AsyncWrite + Socket + Unpin> AsyncWrite for YieldingStream<S> {
     }
 }
 
-/// Calls `send` when the socket takes bytes, until it does not say that it would have to wait.
+/// Calls `write` when the socket takes bytes, until it does not say that it would have to wait.
 fn poll_send(
     cx: &mut Context<'_>,
     socket: &TcpStream,
-    mut send: impl FnMut() -> io::Result<usize>,
+    mut write: impl FnMut() -> io::Result<usize>,
 ) -> Poll<io::Result<usize>> {
     loop {
         ready!(socket.poll_write_ready(cx))?;
-        match socket.try_io(Interest::WRITABLE, &mut send) {
+        match socket.try_io(Interest::WRITABLE, &mut write) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             sent => return Poll::Ready(sent),
         }

@@ -87,12 +87,25 @@ impl ImageBody {
         if rest == 0 {
             transfer.complete();
         }
-        Self { overlay, base, parts, rest, files: None, window: (BUFFER, None), first: None, reading: None, pool, transfer, recorder }
+        Self {
+            overlay,
+            base,
+            parts,
+            rest,
+            files: None,
+            window: (BUFFER, None),
+            first: None,
+            reading: None,
+            pool,
+            transfer,
+            recorder,
+        }
     }
 
     /// Lets the kernel send ranges of private bases by itself, on the connection with this queue.
-    pub(super) fn with_files(self, files: Option<FileRanges>) -> Self {
-        Self { files, ..self }
+    pub(super) fn with_files(mut self, files: Option<FileRanges>) -> Self {
+        self.files = files;
+        self
     }
 
     /// Reads the first bytes, if they are cached. An error is an answer then, and not the end of a connection.

@@ -11,13 +11,18 @@ use super::server::{ISO, SIZE, start};
 
 type Act = fn(&Path);
 
-const ACTS: [(&str, Act); 4] = [
+/// What happens to a file that others may write to.
+const WRITES: [(&str, Act); 2] = [
     ("truncated", |path| File::options().write(true).open(path).unwrap().set_len(1000).unwrap()),
     ("overwritten", |path| {
         let mut file = File::options().write(true).open(path).unwrap();
         file.seek(SeekFrom::Start(SIZE as u64 - (1 << 20))).unwrap();
         file.write_all(&vec![0xEE; 1 << 20]).unwrap();
     }),
+];
+
+/// What happens to any file.
+const MOVES: [(&str, Act); 2] = [
     ("replaced", |path| {
         let new = path.with_extension("new");
         fs::write(&new, vec![0xEE; SIZE]).unwrap();
@@ -28,7 +33,9 @@ const ACTS: [(&str, Act); 4] = [
 
 #[tokio::test]
 async fn a_base_that_changes_in_mid_transfer_aborts_it() {
-    for (name, act) in ACTS {
+    // What the kernel sends by itself would change after a write, so it must be a file to which nobody writes.
+    let writes = if crate::PRIVATE { &[] } else { &WRITES[..] };
+    for (name, act) in writes.iter().chain(&MOVES) {
         let server = start().await;
         let mut client = server.connect().await;
         client.send(&format!("GET {ISO} HTTP/1.1\r\nHost: bmc\r\n\r\n")).await;
@@ -44,7 +51,7 @@ async fn a_base_that_changes_in_mid_transfer_aborts_it() {
 
 #[tokio::test]
 async fn a_base_that_changed_between_requests_is_unavailable_for_good() {
-    for (name, act) in ACTS {
+    for (name, act) in WRITES.iter().chain(&MOVES) {
         let server = start().await;
         let mut client = server.connect().await;
         assert_eq!(client.ask("GET", ISO, &["Range: bytes=0-9"]).await.status, 206);

@@ -16,7 +16,5 @@ mod reading;
 mod server;
 mod tls;
 
-/// Opens the base of the tests.
-fn open(path: &std::path::Path) -> media::base_file::BaseFile {
-    media::base_file::BaseFile::open(path).unwrap()
-}
+/// Whether nobody but the server writes to the base.
+const PRIVATE: bool = false;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use imagelib::digest::Digest;
 use imagelib::overlay::{Overlay, Patch};
 use imagelib::source::Role;
-use media::base_file::BaseFiles;
+use media::base_file::{BaseFile, BaseFiles};
 use media::listen::{Listener, LiveOptions, Options};
 use media::reading::{FileSnapshot, ImageReading};
 use media::served::{ETag, Lookup, Published, ServedFile};
@@ -82,7 +82,8 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let path = directory.path().join("base.iso");
     let mut image = BASE.clone();
     fs::write(&path, &image).unwrap();
-    let base = Arc::new(crate::open(&path));
+    let base = if crate::PRIVATE { BaseFile::open_private(&path) } else { BaseFile::open(&path) };
+    let base = Arc::new(base.unwrap());
     // Changes that tests make are to fall into another tick of the file system's clock.
     tokio::time::sleep(Duration::from_millis(20)).await;
 

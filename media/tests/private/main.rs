@@ -24,7 +24,5 @@ mod server;
 #[path = "../media/tls.rs"]
 mod tls;
 
-/// Opens the base of the tests.
-fn open(path: &std::path::Path) -> media::base_file::BaseFile {
-    media::base_file::BaseFile::open_private(path).unwrap()
-}
+/// Whether nobody but the server writes to the base.
+const PRIVATE: bool = true;

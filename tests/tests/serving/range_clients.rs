@@ -155,7 +155,9 @@ fn curl_resumes_where_it_was_cut_off() {
     let copy = server.directory.path().join("copy.iso");
     let image = fs::read(&server.image).unwrap();
     let [http, own] = &server.http;
-    for (url, further) in [(http, &["--http1.0"][..]), (own, &["--http1.0"]), (http, &[]), (own, &[]), (&server.https, &["-k"])] {
+    for (url, further) in
+        [(http, &["--http1.0"][..]), (own, &["--http1.0"]), (http, &[]), (own, &[]), (&server.https, &["-k"])]
+    {
         for done in [1, 70_002, 5_100_000, SIZE - 1] {
             fs::write(&copy, &image[..done]).unwrap();
             run(client("curl").args(["-sS", "--fail", "-C", "-", "-o"]).arg(&copy).args(further).arg(url));

@@ -84,6 +84,11 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_MEDIA_CONNECTIONS_PER_ADDRESS", value_name = "NUMBER")]
     pub media_connections_per_address: Option<NonZeroU32>,
 
+    /// Whether the kernel sends bases that the server copied without a copy in memory (`sendfile`), over plain HTTP [default:
+    /// true]
+    #[arg(long, env = "DAYONE_MEDIA_SENDFILE", value_name = "true|false")]
+    pub media_sendfile: Option<bool>,
+
     /// Directory with credentials of BMCs that requests name: NAME/username and NAME/password, like mounted Secrets. For all
     /// other BMCs, dayone uses the variables `DAYONE_BMC_USERNAME` and `DAYONE_BMC_PASSWORD`
     #[arg(long, env = "DAYONE_BMC_CREDENTIALS", value_name = "DIR")]
@@ -200,6 +205,7 @@ mod tests {
             media_tls_key,
             media_idle_seconds,
             media_connections_per_address,
+            media_sendfile,
             bmc_credentials,
             bmc_network,
             bmc_ca,

@@ -135,6 +135,8 @@ pub struct Config {
     pub media_idle: Duration,
     /// How many connections one client address may have open to the media plane at once. `None`: half of all.
     pub media_per_address: Option<u32>,
+    /// Whether the kernel sends bases that the server copied by itself.
+    pub media_sendfile: bool,
     /// The settings for boots.
     pub boots: BootSettings,
     /// How long running requests may take to finish when the server stops.
@@ -168,6 +170,7 @@ impl Config {
             media_url: settings.media_url,
             media_tls: tls("media", settings.media_tls_cert, settings.media_tls_key)?,
             media_idle: Duration::from_secs(settings.media_idle_seconds.unwrap_or(300)),
+            media_sendfile: settings.media_sendfile.unwrap_or(true),
             media_per_address: settings.media_connections_per_address.map(NonZeroU32::get),
             drain: Duration::from_secs(settings.drain_seconds.unwrap_or(20)),
             recheck: Duration::from_secs(5),

@@ -245,6 +245,7 @@ pub(super) fn bind_images(
         drain: config.drain,
         max_connections: connections.all,
         max_per_address: connections.per_address,
+        threads: std::thread::available_parallelism().ok(),
         metrics,
         ..Options::default()
     };

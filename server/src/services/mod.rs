@@ -81,6 +81,7 @@ impl Server {
             max_connections: connections.all,
             max_per_address: connections.per_address,
             threads: std::thread::available_parallelism().ok(),
+            sendfile: config.media_sendfile,
             metrics: listen_metrics.clone(),
             ..Options::default()
         };
@@ -171,6 +172,7 @@ impl Server {
             replace_tls(&mut options.tls, config.media_tls);
             options.idle_timeout = config.media_idle;
             options.header_timeout = config.media_idle;
+            options.sendfile = config.media_sendfile;
             options.drain = config.drain;
             options.max_per_address = MediaConnections::per_address(options.max_connections, config.media_per_address);
         });

@@ -3,7 +3,7 @@
 use super::effective::Effective;
 
 /// The options whose new values a running server takes over. All others need a restart.
-pub(super) const LIVE: [&str; 17] = [
+pub(super) const LIVE: [&str; 18] = [
     "api-tls-cert",
     "api-tls-key",
     "api-token-file",
@@ -18,6 +18,7 @@ pub(super) const LIVE: [&str; 17] = [
     "log",
     "media-connections-per-address",
     "media-idle-seconds",
+    "media-sendfile",
     "media-tls-cert",
     "media-tls-key",
     "shutdown-delay-seconds",

@@ -91,6 +91,7 @@ impl Place {
             media_tls: None,
             media_idle: Duration::from_secs(10),
             media_per_address: None,
+            media_sendfile: true,
             boots: BootSettings::default(),
             drain: Duration::from_secs(5),
             recheck: Duration::from_millis(100),

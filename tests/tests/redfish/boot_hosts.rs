@@ -38,6 +38,7 @@ impl Dayone {
             media_idle: Duration::from_secs(10),
             fetches: dayone::bases::FetchSettings::default(),
             media_per_address: None,
+            media_sendfile: true,
             boots: BootSettings { client: impatient(), limits: limits(), ..BootSettings::default() },
             drain: Duration::from_secs(1),
             recheck: Duration::from_secs(5),

@@ -163,6 +163,7 @@ mod tests {
                 "SECONDS" | "NUMBER" | "GIB" => number.to_string(),
                 "CIDR" => format!("192.0.{number}.0/24"),
                 "NAME=PATH" => format!("a=/{number}.iso"),
+                "true|false" => (number == 1).to_string(),
                 "FORMAT" => (if number == 1 { "text" } else { "json" }).to_owned(),
                 _ => format!("/{number}"),
             };

@@ -168,7 +168,7 @@ pub struct BaseFile {
     fingerprint: Fingerprint,
     block_device: bool,
     storage: Storage,
-    /// Whether nobody but this server writes to the file, which it does not.
+    /// Whether the file is a copy that this server made for itself and never changes.
     private: bool,
     operations: Operations,
     checking: Arc<SingleFlight<Result<(), BaseError>>>,
@@ -224,7 +224,7 @@ impl BaseFile {
         Self::open(path).map(|file| Self { private: true, ..file })
     }
 
-    /// Whether the kernel may send the file's pages by itself: nobody writes to them.
+    /// Whether `sendfile(2)` is safe for this file: no process changes its pages while the kernel sends them.
     pub(crate) fn is_private(&self) -> bool {
         self.private && self.storage != Storage::Remote
     }
@@ -279,7 +279,8 @@ impl BaseFile {
         }
     }
 
-    /// [`read_cached`](Self::read_cached) of bytes that nobody gets: the file may have changed.
+    /// Reads like [`read_cached`](Self::read_cached), but does not verify that the file is unchanged. The caller must not send
+    /// these bytes before it has called [`verify`](Self::verify).
     fn peek(&self, offset: u64, buffer: &mut [u8]) -> io::Result<CachedRead> {
         let buffer = self.within(offset, buffer);
         if buffer.is_empty() {

@@ -8,9 +8,10 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { launch } from "./browser.mjs";
+
 const { api, token, modules, documents, screenshots, booted, failed, running } = JSON.parse(process.argv[2]);
 const require = createRequire(path.join(modules, "index.js"));
-const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const LIMIT = 30_000;
@@ -51,13 +52,7 @@ const watch = (page) => {
 };
 
 if (screenshots) mkdirSync(screenshots, { recursive: true });
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-  ],
-});
+const browser = await launch(modules);
 try {
   const context = await browser.newContext({ colorScheme: "light", viewport: { width: 1360, height: 900 } });
   const page = watch(await context.newPage());

@@ -1,16 +1,13 @@
 // Takes pictures of the page while hosts boot, for the documentation: light, dark, and one boot.
 //
 //   node pictures.mjs '{"api": …, "modules": …, "pictures": …}'
-import { createRequire } from "node:module";
 import path from "node:path";
 
-const { api, modules, pictures } = JSON.parse(process.argv[2]);
-const { chromium } = createRequire(path.join(modules, "index.js"))("playwright-core");
+import { launch } from "./browser.mjs";
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-});
+const { api, modules, pictures } = JSON.parse(process.argv[2]);
+
+const browser = await launch(modules);
 try {
   const page = await browser.newPage({ colorScheme: "light", viewport: { width: 1200, height: 800 } });
   page.setDefaultTimeout(120_000);

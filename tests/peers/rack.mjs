@@ -2,19 +2,12 @@
 //
 //   node rack.mjs MODULES URL TOKEN DOCUMENTS KERNEL-ARGUMENTS
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import path from "node:path";
+
+import { launch } from "./browser.mjs";
 
 const [modules, url, token, documents, kernelArguments] = process.argv.slice(2);
-const { chromium } = createRequire(path.join(modules, "index.js"))("playwright-core");
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-  ],
-});
+const browser = await launch(modules);
 try {
   const page = await browser.newPage();
   page.setDefaultTimeout(60_000);

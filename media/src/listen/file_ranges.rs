@@ -1,11 +1,11 @@
 //! Ranges of files that go from the page cache to a socket without a copy (`sendfile(2)`).
 //!
-//! hyper sends only bytes in memory. A body therefore gives it a placeholder: a slice of memory that nobody reads, and which says by
-//! its address that the next range in this queue is meant. The connection's stream sends the range in its place. Only a stream that
-//! knows the queue may see a placeholder, so bodies get a queue only on connections without TLS, whose bytes nothing transforms.
+//! hyper sends only bytes in memory. A body therefore gives it a placeholder: a slice of a reserved piece of
+//! memory. The connection's stream recognises the slice by its address, and sends the next range of this queue in its place. TLS
+//! would encrypt the placeholder itself, so connections with TLS have no queue.
 //!
-//! The kernel sends from the page cache after the call has returned. Where somebody wrote to the file in place, the bytes on the wire
-//! could change. So this is only for files to which nobody writes ([`BaseFile::is_private`]).
+//! The kernel sends from the page cache after the call has returned. If a process writes to the file in that time, the client
+//! receives the new bytes. The queue is therefore only for private copies ([`BaseFile::is_private`]).
 
 use std::collections::VecDeque;
 use std::io;

@@ -58,7 +58,7 @@ impl<S: Socket> YieldingStream<S> {
     }
 
     /// Writes slices of which some are placeholders: what comes before the first one, or a part of what that one stands for.
-    /// `None` if there is none.
+    /// Returns `None` if no slice is a placeholder.
     fn poll_with_files(&mut self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Option<Poll<io::Result<usize>>> {
         let (files, socket) = (self.files.as_ref()?, self.stream.socket()?);
         let first = slices.iter().position(|slice| FileRanges::is_placeholder(slice))?;

@@ -33,7 +33,7 @@ const MOVES: [(&str, Act); 2] = [
 
 #[tokio::test]
 async fn a_base_that_changes_in_mid_transfer_aborts_it() {
-    // What the kernel sends by itself would change after a write, so it must be a file to which nobody writes.
+    // With sendfile, a write changes bytes that are already queued. That is why dayone uses it for private copies only.
     let writes = if crate::PRIVATE { &[] } else { &WRITES[..] };
     for (name, act) in writes.iter().chain(&MOVES) {
         let server = start().await;

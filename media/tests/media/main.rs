@@ -16,5 +16,5 @@ mod reading;
 mod server;
 mod tls;
 
-/// Whether nobody but the server writes to the base.
+/// Whether the base is a private copy of the server.
 const PRIVATE: bool = false;

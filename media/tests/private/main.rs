@@ -1,4 +1,4 @@
-//! The tests of `tests/media` over a base to which nobody else writes: without TLS, the kernel sends its pages by itself.
+//! Runs the tests of `tests/media` again over a private copy of the base, which plain HTTP serves with `sendfile(2)`.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,5 +24,5 @@ mod server;
 #[path = "../media/tls.rs"]
 mod tls;
 
-/// Whether nobody but the server writes to the base.
+/// Whether the base is a private copy of the server.
 const PRIVATE: bool = true;

@@ -116,17 +116,21 @@ impl BaseFetches {
     async fn add_checked(&self, record: BaseRecord) -> Result<Added, AddError> {
         let inner = &self.0;
         let _alone = inner.changing.lock().await;
+        // First, because a base that arrives meanwhile is present then.
+        let unfinished = self.unfinished_of(record.name.as_str());
         let present = inner.store.base(record.name.as_str()).and_then(|base| base.version());
         let is_present =
             present.and_then(|version| inner.store.added_base(version)).is_some_and(|present| present.fulfils(&record));
-        for (version, other) in self.unfinished_of(record.name.as_str()) {
+        for (version, other) in unfinished {
             let is_same = other.asks_for_the_same(&record);
             if is_same && !is_present && self.is_running(version) {
                 return Ok(Added::Fetching);
             }
             if is_same && !is_present {
                 // The attempt has failed. What has arrived is still there.
-                self.write(version, BaseRecordState::Fetching).await?;
+                if !self.write(version, BaseRecordState::Fetching).await? {
+                    return Ok(Added::Present);
+                }
                 self.spawn(version, other.with_state(BaseRecordState::Fetching));
                 return Ok(Added::Fetching);
             }
@@ -146,31 +150,36 @@ impl BaseFetches {
     /// Stops fetching a base and forgets what has arrived. Returns whether there was anything to stop.
     pub async fn stop(&self, name: &str) -> Result<bool, RemoveError> {
         let _alone = self.0.changing.lock().await;
-        self.stop_all(name).await
+        Ok(self.stop_all(&self.unfinished_of(name)).await? > 0)
     }
 
-    async fn stop_all(&self, name: &str) -> Result<bool, RemoveError> {
-        let unfinished = self.unfinished_of(name);
-        for (version, _) in &unfinished {
-            self.forget(*version).await.map_err(RemoveError::Write)?;
+    /// Returns how many it has stopped: a base may have arrived before that.
+    async fn stop_all(&self, unfinished: &[(BaseVersion, BaseRecord)]) -> Result<usize, RemoveError> {
+        let mut stopped = 0;
+        for (version, _) in unfinished {
+            stopped += usize::from(self.forget(*version).await.map_err(RemoveError::Write)?);
         }
-        Ok(!unfinished.is_empty())
+        Ok(stopped)
     }
 
     /// Removes a base, and stops fetching it.
     pub async fn remove(&self, name: &str) -> Result<(), RemoveError> {
         let _alone = self.0.changing.lock().await;
-        let (store, removed) = (Arc::clone(&self.0.store), name.to_owned());
-        let removed = blocking(move || store.remove_base(&removed)).await.map_err(RemoveError::Write)?;
-        match removed {
-            Ok(()) => {
-                self.stop_all(name).await?;
+        loop {
+            let unfinished = self.unfinished_of(name);
+            let (store, removed) = (Arc::clone(&self.0.store), name.to_owned());
+            match blocking(move || store.remove_base(&removed)).await.map_err(RemoveError::Write)? {
+                Ok(()) => {}
+                // A base that has never arrived is only a fetch.
+                Err(RemoveBaseError::Unknown) if !unfinished.is_empty() => {}
+                Err(error) => return Err(error.into()),
             }
-            // A base that has never arrived is only a fetch.
-            Err(RemoveBaseError::Unknown) if self.stop_all(name).await? => {}
-            Err(error) => return Err(error.into()),
+            let stopped = self.stop_all(&unfinished).await?;
+            // Otherwise one has arrived meanwhile, which is now the one to remove.
+            if stopped == unfinished.len() || self.0.store.base(name).is_none() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// What is being fetched, or has failed, in the order of the requests.
@@ -197,7 +206,7 @@ impl BaseFetches {
 
     fn unfinished_of(&self, name: &str) -> Vec<(BaseVersion, BaseRecord)> {
         let mut all = self.0.store.added_bases();
-        all.retain(|(_, record)| record.name.as_str() == name && !matches!(record.state, BaseRecordState::Ready(_)));
+        all.retain(|(_, record)| record.name.as_str() == name && !record.is_ready());
         all
     }
 
@@ -210,8 +219,8 @@ impl BaseFetches {
         blocking(move || store.set_base_state(version, state)).await?
     }
 
-    /// Stops fetching a base, waits until that has ended, and forgets it.
-    async fn forget(&self, version: BaseVersion) -> io::Result<()> {
+    /// Stops fetching a base, waits until that has ended, and forgets it unless it has arrived.
+    async fn forget(&self, version: BaseVersion) -> io::Result<bool> {
         let running = self.0.running.lock().get_mut(&version).map(|running| {
             running.cancelled.cancel();
             running.task.take()

@@ -106,22 +106,27 @@ impl AddedBases {
         Ok(version)
     }
 
-    /// Records how far dayone is with a base. Returns whether it exists.
+    /// Records how far dayone is with a base, and then calls `recorded`, before anybody can see the new state. Returns whether the
+    /// base exists and had not arrived before.
     pub(super) fn set_state(
         &self,
         data: &DataDirectory,
         version: BaseVersion,
         state: BaseRecordState,
+        recorded: impl FnOnce(),
     ) -> io::Result<bool> {
         let mut versions = self.versions.lock();
-        let Some(record) = versions.records.get_mut(&version) else { return Ok(false) };
+        let record = versions.records.get_mut(&version).filter(|record| !record.is_ready());
+        let Some(record) = record else { return Ok(false) };
         let changed = record.clone().with_state(state);
         write(data, version, &changed)?;
         *record = changed;
+        recorded();
         Ok(true)
     }
 
-    /// Removes the record of a base. Its files stay until [`remove_left`](Self::remove_left) finds that nobody reads them.
+    /// Removes the record of a base, with what is registered of it if its files are there. They stay until
+    /// [`remove_left`](Self::remove_left) finds that nobody reads them. Returns whether that was so.
     pub(super) fn forget(
         &self,
         data: &DataDirectory,
@@ -130,6 +135,10 @@ impl AddedBases {
     ) -> io::Result<bool> {
         let mut versions = self.versions.lock();
         let Some(record) = versions.records.get(&version) else { return Ok(false) };
+        // It has arrived since the caller looked.
+        if registered.is_none() && record.is_ready() {
+            return Ok(false);
+        }
         data.remove(&record_path(data, version))?;
         let mut paths = Vec::new();
         for role in record.sources.keys() {

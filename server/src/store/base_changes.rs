@@ -126,9 +126,9 @@ impl Store {
         Ok(file_path(self.persistence.directory()?, version, role))
     }
 
-    /// Records that dayone fetches the files of a base, or that it has failed.
+    /// Records that dayone fetches the files of a base, or that it has failed. Returns whether it is still without them.
     pub fn set_base_state(&self, version: BaseVersion, state: BaseRecordState) -> io::Result<bool> {
-        self.added.set_state(self.persistence.directory()?, version, state)
+        self.added.set_state(self.persistence.directory()?, version, state, || {})
     }
 
     /// Takes a base whose files have arrived into service. The present base of its name stays for the images that use it.
@@ -165,22 +165,23 @@ impl Store {
             return Ok(Finished::Unchanged);
         }
         let state = BaseRecordState::Ready(digests);
-        if !self.added.set_state(data, version, state).map_err(FinishBaseError::Write)? {
+        // At no moment is the base neither fetched nor there.
+        let added = self.added.set_state(data, version, state, || self.bases.add(Arc::new(base)));
+        if !added.map_err(FinishBaseError::Write)? {
             return Ok(Finished::Removed);
         }
         info!(base = %record.name, %identity, "base was added");
-        self.bases.add(Arc::new(base));
         drop(alone);
         self.plan_images();
         self.release_replaced_bases();
         Ok(Finished::Added)
     }
 
-    /// Forgets an added base that no image can use, because its files have not arrived.
-    pub fn forget_base(&self, version: BaseVersion) -> io::Result<()> {
-        self.added.forget(self.persistence.directory()?, version, None)?;
+    /// Forgets an added base that no image can use, because its files have not arrived. Returns whether it was such a base.
+    pub fn forget_base(&self, version: BaseVersion) -> io::Result<bool> {
+        let forgotten = self.added.forget(self.persistence.directory()?, version, None)?;
         self.added.remove_left();
-        Ok(())
+        Ok(forgotten)
     }
 
     /// Removes an added base with all its versions, unless images use one of them. Its files are deleted after the last transfer of them.

@@ -129,6 +129,11 @@ impl BaseRecord {
         Self { state, ..self }
     }
 
+    /// Whether the files are in the data directory.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.state, BaseRecordState::Ready(_))
+    }
+
     /// The identity of the base, if its files are in the data directory.
     pub fn identity(&self) -> Option<BaseIdentity> {
         match &self.state {

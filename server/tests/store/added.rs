@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use dayone::store::{
-    BaseRecord, BaseSource, BaseVersion, FinishBaseError, Finished, RemoveBaseError, Store, StoreError,
+    BaseRecord, BaseRecordState, BaseSource, BaseVersion, FinishBaseError, Finished, RemoveBaseError, Store, StoreError,
 };
 use imagelib::base::{BaseIdentity, Role};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::support::*;
 
@@ -111,6 +114,47 @@ fn an_image_never_appears_over_a_base_that_is_going() {
     drop(store);
     let store = place.open_with(vec![]).unwrap();
     assert!(store.added_bases().is_empty() && files(&place).is_empty());
+}
+
+/// Looks at the store whenever something is logged.
+struct LooksAtEachEvent {
+    store: Arc<Store>,
+    looks: Arc<AtomicUsize>,
+}
+
+impl<S: tracing::Subscriber> Layer<S> for LooksAtEachEvent {
+    fn on_event(&self, _event: &tracing::Event<'_>, _context: Context<'_, S>) {
+        let is_unfinished = self.store.added_bases().iter().any(|(_, record)| !record.is_ready());
+        assert!(is_unfinished || self.store.base("added").is_some(), "the base is missing");
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_base_that_arrives_is_at_no_moment_missing() {
+    let place = Place::new();
+    let store = Arc::new(place.open_with(vec![]).unwrap());
+    let version = begin(&store, &place, "added");
+    let looks = Arc::new(AtomicUsize::new(0));
+    let layer = LooksAtEachEvent { store: Arc::clone(&store), looks: Arc::clone(&looks) };
+    let finished =
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || finish(&store, version));
+    assert_eq!(finished, Finished::Added);
+    assert!(looks.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn a_base_that_has_arrived_is_neither_forgotten_nor_fetched() {
+    let place = Place::new();
+    let store = place.open_with(vec![]).unwrap();
+    let version = begin(&store, &place, "added");
+    assert_eq!(finish(&store, version), Finished::Added);
+    assert!(!store.forget_base(version).unwrap());
+    assert!(!store.set_base_state(version, BaseRecordState::Fetching).unwrap());
+    assert!(store.added_bases()[0].1.is_ready());
+    assert_eq!(files(&place).len(), 3);
+    store.remove_base("added").unwrap();
+    assert!(files(&place).is_empty());
 }
 
 #[test]

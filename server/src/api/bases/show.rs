@@ -178,6 +178,7 @@ pub(super) fn find(api: &Api, name: &str) -> Option<BaseBody> {
 
 /// Describes all bases: those that are there, and those that the server fetches for the first time.
 pub(crate) fn bodies(api: &Api) -> Vec<BaseBody> {
+    // First, because a base that arrives meanwhile is among the others then.
     let mut unfinished = api.fetches.unfinished();
     let mut bodies = Vec::new();
     for base in api.store.bases() {

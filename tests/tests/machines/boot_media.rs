@@ -96,6 +96,44 @@ impl Parts {
         let arguments: Vec<_> = ARGUMENTS.iter().flat_map(|argument| ["--karg-append", argument]).collect();
         build(&base, &[&["--format", format], arguments.as_slice()].concat(), &self.path(name))
     }
+
+    /// What dayone makes of it with the boot loader in this EFI system partition.
+    fn build_around(&self, format: &str, esp: &Path) -> PathBuf {
+        self.build(format, &format!(",esp:{}", esp.display()), &format!("{}.{format}", esp.display()))
+    }
+}
+
+/// As Ironic makes ISOs of ramdisks for UEFI machines: without a partition table.
+struct PlainIso {
+    directory: TempDir,
+}
+
+impl PlainIso {
+    fn new() -> Self {
+        let iso = Self { directory: tempfile::tempdir().unwrap() };
+        let tree = iso.path("tree");
+        run(Command::new("xorriso")
+            .args(["-osirrox", "on", "-indev"])
+            .arg(ramdisk_iso(&[]))
+            .args(["-extract", "/"])
+            .arg(&tree));
+        // What is on an ISO cannot be written to.
+        fs::remove_file(tree.join("initrd")).unwrap();
+        fs::write(tree.join("initrd"), system()).unwrap();
+        run(Command::new("genisoimage")
+            .args(["-quiet", "-r", "-l", "-V", "PLAIN", "-e", "boot/grub/efiboot.img", "-no-emul-boot", "-o"])
+            .args([&iso.path("plain.iso"), &tree]));
+        iso
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// What dayone makes of it for a BMC that shows it to the host as a disk.
+    fn disk(&self) -> PathBuf {
+        build(self.path("plain.iso").to_str().unwrap(), &["--format", "usb"], &self.path("boot.img"))
+    }
 }
 
 fn build(base: &str, options: &[&str], image: &Path) -> PathBuf {
@@ -172,16 +210,15 @@ fn an_iso_around_a_kernel() {
     }
     run(Command::new("7z").arg("t").arg(&image));
 
-    let own_grub = parts.build("iso", &format!(",esp:{}", parts.own_grub_esp().display()), "own.iso");
-    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiCd), (&image, Boot::UefiUsb), (&own_grub, Boot::UefiUsb)]);
+    boot(&[(&image, Boot::BiosCd), (&image, Boot::UefiUsb)]);
 }
 
 #[test]
 fn a_disk_around_a_kernel() {
     let parts = Parts::new();
-    let esps = [parts.debian_esp(), parts.own_grub_esp(), parts.systemd_boot_esp()];
+    let esps = [parts.debian_esp(), parts.systemd_boot_esp()];
     let images = esps.map(|esp| {
-        let image = parts.build("usb", &format!(",esp:{}", esp.display()), &format!("{}.img", esp.display()));
+        let image = parts.build_around("usb", &esp);
         let partition = partition(&image);
         clean(&partition);
         assert!(content_of(&partition, "vmlinuz") == fs::read(&parts.kernel).unwrap());
@@ -193,29 +230,29 @@ fn a_disk_around_a_kernel() {
     boot(&images.each_ref().map(|image| (image.as_path(), Boot::UefiUsb)));
 }
 
-/// As Ironic makes ISOs of ramdisks for UEFI machines.
 #[test]
 fn a_disk_of_an_iso_without_a_partition_table() {
-    let directory = tempfile::tempdir().unwrap();
-    let (tree, iso) = (directory.path().join("tree"), directory.path().join("plain.iso"));
-    run(Command::new("xorriso")
-        .args(["-osirrox", "on", "-indev"])
-        .arg(ramdisk_iso(&[]))
-        .args(["-extract", "/"])
-        .arg(&tree));
-    // What is on an ISO cannot be written to.
-    fs::remove_file(tree.join("initrd")).unwrap();
-    fs::write(tree.join("initrd"), system()).unwrap();
-    run(Command::new("genisoimage")
-        .args(["-quiet", "-r", "-l", "-V", "PLAIN", "-e", "boot/grub/efiboot.img", "-no-emul-boot", "-o"])
-        .args([&iso, &tree]));
-    let image = build(iso.to_str().unwrap(), &["--format", "usb"], &directory.path().join("boot.img"));
+    let plain = PlainIso::new();
+    let image = plain.disk();
 
-    let before = fs::read(&iso).unwrap();
+    let before = fs::read(plain.path("plain.iso")).unwrap();
     assert!(before[..32768].iter().all(|byte| *byte == 0), "genisoimage has written a partition table");
     clean(&partition(&image));
-    let kernel = fs::read(extracted(&image, "/vmlinuz", directory.path())).unwrap();
-    assert!(kernel == fs::read(tree.join("vmlinuz")).unwrap());
+    let kernel = fs::read(extracted(&image, "/vmlinuz", plain.directory.path())).unwrap();
+    assert!(kernel == fs::read(plain.path("tree/vmlinuz")).unwrap());
 
-    boot(&[(&image, Boot::UefiUsb), (&image, Boot::UefiCd)]);
+    boot(&[(&image, Boot::UefiUsb)]);
+}
+
+/// The loaders and the ways that the tests above leave out. Each is made by the same code as one of those.
+#[test]
+#[ignore = "make matrix runs it"]
+fn other_loaders_and_ways() {
+    let parts = Parts::new();
+    let (debian, own_grub) = (parts.debian_esp(), parts.own_grub_esp());
+    let [iso, own_iso] = [&debian, &own_grub].map(|esp| parts.build_around("iso", esp));
+    let own_disk = parts.build_around("usb", &own_grub);
+    boot(&[(&iso, Boot::UefiCd), (&own_iso, Boot::UefiUsb), (&own_disk, Boot::UefiUsb)]);
+    let plain = PlainIso::new();
+    boot(&[(&plain.disk(), Boot::UefiCd)]);
 }

@@ -76,11 +76,20 @@ fn boot(directory: &Path, bios: BiosLoader, esp: Vec<u8>, ways: &[Boot]) {
 }
 
 #[test]
-fn isolinux_and_debians_signed_grub_start_it_from_a_cd_and_from_a_disk() {
+fn isolinux_starts_it_from_a_cd_and_debians_signed_grub_from_a_disk() {
+    with_isolinux_and_debians_grub(&[Boot::BiosCd, Boot::UefiUsb]);
+}
+
+#[test]
+#[ignore = "make matrix runs it"]
+fn isolinux_starts_it_from_a_disk_and_debians_signed_grub_from_a_cd() {
+    with_isolinux_and_debians_grub(&[Boot::BiosDisk, Boot::UefiCd]);
+}
+
+fn with_isolinux_and_debians_grub(ways: &[Boot]) {
     let directory = tempfile::tempdir().unwrap();
     let loader = Path::new("/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed");
-    let esp = esp(directory.path(), loader);
-    boot(directory.path(), isolinux(), esp, &[Boot::BiosCd, Boot::BiosDisk, Boot::UefiCd, Boot::UefiUsb]);
+    boot(directory.path(), isolinux(), esp(directory.path(), loader), ways);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use counter::Counter;
 pub use patch::{Content, Patch};
-pub use prefix::PrefixStates;
+pub use prefix::{PrefixStates, PrefixStatesError};
 pub use segments::Segments;
 pub use source::OverlaySource;
 

@@ -119,6 +119,65 @@ fn the_kept_states_spare_reading_the_beginning() {
     assert!(base.1.load(std::sync::atomic::Ordering::Relaxed) < 2 * prefix::CHUNK as u64);
 }
 
+/// A source that fails if somebody reads it.
+struct Unread(u64);
+
+impl Source for Unread {
+    fn size(&self) -> u64 {
+        self.0
+    }
+
+    fn read_at(&self, offset: u64, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(format!("read at {offset}")))
+    }
+}
+
+#[test]
+fn what_is_behind_the_whole_base_is_hashed_without_reading_it() {
+    let base = base(2 * prefix::CHUNK + 17);
+    let states = PrefixStates::new();
+    let digest = states.digest(&base).unwrap();
+    let sizes = Sizes::from([(Role::Initrd, base.size())]);
+    let segments =
+        vec![Segment::base(Role::Initrd, 0..base.size()), Segment::Own(Content::Bytes(Bytes::from_static(b"own")))];
+    let overlay = Overlay::concatenated(&sizes, segments).unwrap();
+    let expected = Digest::of(&[base.as_slice(), b"own"].concat());
+    let stored = PrefixStates::from_bytes(&states.to_bytes(&digest), &digest).unwrap();
+    for states in [&states, &stored] {
+        let source = (Role::Initrd, &Unread(base.size()));
+        assert_eq!(overlay.digest(&source, |_| Some(states)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn an_image_with_its_first_patch_where_another_had_it_reads_nothing_before_that() {
+    let base = base(3 * prefix::CHUNK);
+    let states = PrefixStates::new();
+    let offset = 2 * prefix::CHUNK as u64 + 4096;
+    let hash = |source: &dyn Source| states.hash(source, offset).map(Digest::finish).unwrap();
+    assert_eq!(hash(&base), Digest::of(&base[..offset as usize]));
+    assert_eq!(hash(&Unread(base.size())), Digest::of(&base[..offset as usize]));
+}
+
+#[test]
+fn stored_states_that_are_damaged_or_of_another_base_are_refused() {
+    let base = base(prefix::CHUNK + 17);
+    let states = PrefixStates::new();
+    let digest = states.digest(&base).unwrap();
+    let bytes = states.to_bytes(&digest);
+    let refused = |bytes: &[u8], digest: &Digest| PrefixStates::from_bytes(bytes, digest).err();
+    assert_eq!(refused(&bytes, &digest), None);
+    assert_eq!(refused(&bytes, &Digest::of(b"other")), Some(PrefixStatesError::OtherBase));
+    for length in 0..bytes.len() {
+        assert_eq!(refused(&bytes[..length], &digest), Some(PrefixStatesError::Damaged), "{length}");
+    }
+    for position in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[position] ^= 1;
+        assert_eq!(refused(&changed, &digest), Some(PrefixStatesError::Damaged), "{position}");
+    }
+}
+
 #[test]
 fn plans_for_another_base_are_refused() {
     let patch = |offset, length| Patch { offset, content: Content::Zeros(length) };

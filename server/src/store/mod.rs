@@ -12,6 +12,7 @@
 //! | `bases/<number>.json` | one record per base that was added while the server ran: its name, where its files come from |
 //! | `base-files/` | the files of these bases, and what dayone has fetched of them so far |
 //! | `base-digests.json` | digests of bases, so that a restart does not read them again; you may delete it at any time |
+//! | `base-states-SHA256` | hash states within the base of this digest, so that digests of images need not read all of it; the same |
 //! | `damaged/` | records that could not be read; dayone never deletes them |
 //!
 //! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every

@@ -125,8 +125,7 @@ impl OpenBase {
         base.find_network_manager(&files);
         let mut digested = BTreeMap::new();
         for (role, file) in files {
-            let states = PrefixStates::new();
-            let digest = digest(&definition.name, &file, &states, digests)?;
+            let (digest, states) = digest(&definition.name, &file, digests)?;
             digested.insert(role, OpenBaseFile { file: Arc::new(file), digest, states });
         }
         let identity = BaseIdentity::of(&digested.iter().map(|(role, file)| (*role, file.digest)).collect());
@@ -177,18 +176,13 @@ impl OpenBase {
     }
 }
 
-fn digest(
-    name: &BaseName,
-    file: &BaseFile,
-    states: &PrefixStates,
-    digests: &DigestCache,
-) -> Result<Digest, OpenBaseError> {
+fn digest(name: &BaseName, file: &BaseFile, digests: &DigestCache) -> Result<(Digest, PrefixStates), OpenBaseError> {
     // The file must have settled before dayone reads it. Only then does it notice every later write.
     let fingerprint = file.fingerprint().filter(|_| file.settling().is_none());
     if let Some(known) = fingerprint.as_ref().and_then(|fingerprint| digests.get(fingerprint)) {
-        return Ok(known);
+        return Ok((known, digests.states(&known)));
     }
-    let start = Instant::now();
+    let (states, start) = (PrefixStates::new(), Instant::now());
     let progress = Progress { file, name, start, logged: AtomicU64::new(0), read: AtomicU64::new(0) };
     let digest = states.digest(&progress).map_err(|source| match file.check() {
         Err(changed) => changed.into(),
@@ -198,9 +192,9 @@ fn digest(
     let seconds = start.elapsed().as_secs_f64();
     info!(base = %name, path = %file.path().display(), bytes = file.size(), seconds, "read and digested a base's file");
     if let Some(fingerprint) = fingerprint {
-        digests.keep(fingerprint, digest);
+        digests.keep(fingerprint, digest, &states);
     }
-    Ok(digest)
+    Ok((digest, states))
 }
 
 /// Logs the progress of reading a file.

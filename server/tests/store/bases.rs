@@ -6,6 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dayone::store::{OpenError, Store, StoreError};
+use imagelib::digest::Digest;
+use imagelib::image::FileName;
 
 use super::support::*;
 
@@ -169,6 +171,43 @@ fn a_base_that_was_just_written_is_read_again_when_it_has_settled() {
         store = Arc::try_unwrap(shared).err();
     }
     assert!(bytes_read(|| drop(place.open())) < 1 << 20);
+}
+
+#[test]
+fn after_a_restart_the_digests_of_images_need_little_of_the_base() {
+    let place = Place::new();
+    place.write_initrd(vec![7; 8 << 20]);
+    place.settle();
+    let store = place.open();
+    let image = publish(&store, 1);
+    let Seen::File { bytes, .. } = see(&store, &image, "initrd.img") else { panic!("not served") };
+    drop((store, image));
+    let kept = || {
+        let names = fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut kept: Vec<String> = names.filter(|name| name.starts_with("base-states-")).collect();
+        kept.sort();
+        kept
+    };
+    let of_kernel = format!("base-states-{}", Digest::of(b"the kernel"));
+    assert_eq!((kept().len(), kept().contains(&of_kernel)), (3, true));
+
+    let digest_again = || {
+        let store = place.open();
+        let image = store.images().remove(0);
+        bytes_read(|| assert_eq!(image.digest(FileName::Initrd).unwrap(), Digest::of(&bytes)))
+    };
+    let read = digest_again();
+    assert!(read < 64 << 10, "{read} bytes");
+    for name in kept() {
+        fs::write(place.data().join(name), "garbage").unwrap();
+    }
+    assert!(digest_again() >= 8 << 20);
+
+    // Another kernel in its place: the states of the former one are of no use.
+    fs::write(place.path("kernel"), "another kernel").unwrap();
+    place.settle();
+    drop(place.open());
+    assert_eq!((kept().len(), kept().contains(&of_kernel)), (3, false));
 }
 
 /// How many bytes this thread reads from files while it does something.

@@ -5,8 +5,10 @@
 //! cache of open files on.
 //!
 //! `SERVING_LOADS=full,range` runs some loads only, by the beginnings of their names. `SERVING_ROUNDS` is how often each runs.
+//! `SERVING_PROFILE=yes` prints instead where dayone's time goes (docs/profiles.md); it needs `perf` and `strace`.
 
 mod client;
+mod profile;
 mod servers;
 
 use std::error::Error;
@@ -97,6 +99,10 @@ fn measure() -> Outcome<()> {
     let mut own = CpuSet::new();
     own.set(CLIENT);
     sched_setaffinity(None, &own)?;
+    if std::env::var_os("SERVING_PROFILE").is_some() {
+        let mut loads = LOADS.iter().filter(|load| chosen(load.name) && !load.cold);
+        return loads.try_for_each(|load| profile::show(load, servers.pair(load.over)[0], servers.size));
+    }
 
     println!("## The media plane beside nginx\n");
     println!(

@@ -104,6 +104,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
         host: Some("worker-0".into()),
         media_type: "application/x-iso9660-image",
         reading: Some(reading.file("boot.iso")),
+        access: None,
     };
     let script = ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from_static(b"#!ipxe\n"))),

@@ -17,6 +17,7 @@
 //! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every
 //! start, and compares it with the identity of the bytes in the record.
 
+mod access;
 mod added_bases;
 mod base_changes;
 mod base_record;
@@ -55,6 +56,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use imagelib::recipe::RecipeId;
+use media::access::Clock;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::Mutex;
 
@@ -104,6 +106,8 @@ pub struct Store {
     publications: Option<tokio::sync::watch::Sender<u64>>,
     locks: ImageLocks,
     rechecking: Mutex<()>,
+    /// The clock by which images end.
+    clock: Clock,
 }
 
 impl Store {
@@ -130,6 +134,7 @@ impl Store {
             publications: None,
             locks: ImageLocks::default(),
             rechecking: Mutex::default(),
+            clock: Clock::default(),
         }
     }
 
@@ -148,14 +153,16 @@ impl Store {
         Arc::clone(&self.empty_base)
     }
 
-    /// All published images, ordered by identity.
+    /// All published images, ordered by identity, without those whose time to live is over.
     pub fn images(&self) -> Vec<Arc<StoredImage>> {
-        self.images.all()
+        let mut images = self.images.all();
+        images.retain(|image| !image.has_ended());
+        images
     }
 
-    /// The published image of this identity.
+    /// The published image of this identity, unless its time to live is over.
     pub fn image(&self, id: &RecipeId) -> Option<Arc<StoredImage>> {
-        self.images.get(id)
+        self.images.get(id).filter(|image| !image.has_ended())
     }
 
     /// The token with which the host of an image calls home. `image` is the id of the image without that token.

@@ -12,6 +12,7 @@ use imagelib::image::{FileName, Image, ImageError};
 use imagelib::layout::Layout;
 use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
 use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
+use media::access::ImageAccess;
 use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
 use media::served::{ETag, Lookup, ServedFile};
 use media::{MediaToken, MediaUrl, MediaUrlError};
@@ -21,7 +22,7 @@ use super::definition::BaseName;
 use super::ipxe;
 use super::layouts::Layouts;
 use super::open_base::OpenBase;
-use super::record::Record;
+use super::record::{Record, RecordedAccess};
 
 /// The iPXE script's name in an image's URL.
 pub const IPXE_SCRIPT: &str = "boot.ipxe";
@@ -32,6 +33,7 @@ pub struct StoredImage {
     token: MediaToken,
     /// Without its canonical form, which would take the same memory again.
     recipe: Recipe,
+    /// The record, without the limits on the access, which can change.
     record: Record,
     /// The label, in a form that is cheap to clone for each request.
     host: Option<Arc<str>>,
@@ -42,10 +44,11 @@ pub struct StoredImage {
     ordered_again: AtomicBool,
 }
 
-/// The present state of an image, and the base that it depends on.
+/// The present state of an image, the base that it depends on, and the limits on the access to it.
 struct Current {
     base: Option<Arc<OpenBase>>,
     state: ImageState,
+    access: Option<Arc<ImageAccess>>,
 }
 
 /// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
@@ -89,9 +92,16 @@ pub(super) enum PlanError {
 
 impl StoredImage {
     /// An image that is not planned yet. `id` is the id of `recipe`.
-    pub(super) fn new(token: MediaToken, id: RecipeId, recipe: Recipe, record: Record) -> Self {
+    pub(super) fn new(
+        token: MediaToken,
+        id: RecipeId,
+        recipe: Recipe,
+        record: Record,
+        access: Option<ImageAccess>,
+    ) -> Self {
         let state = Err("it is not planned yet".to_owned());
-        let current = RwLock::new(Current { base: None, state });
+        let current = RwLock::new(Current { base: None, state, access: access.map(Arc::new) });
+        let record = Record { access: None, ..record };
         Self {
             id,
             token,
@@ -111,15 +121,37 @@ impl StoredImage {
         id: RecipeId,
         recipe: Recipe,
         record: Record,
+        access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Self {
-        let image = Self::new(token, id, recipe, record);
+        let image = Self::new(token, id, recipe, record, access);
         image.set(Some(Arc::clone(&planned.base)), Ok(Arc::new(planned)));
         image
     }
 
-    pub(super) fn record(&self) -> &Record {
-        &self.record
+    /// The record with the limits as they are now, and what of them is used up.
+    pub(super) fn record(&self) -> Record {
+        self.record_with(self.access().as_deref())
+    }
+
+    /// The record as it is with other limits.
+    pub(super) fn record_with(&self, access: Option<&ImageAccess>) -> Record {
+        Record { access: access.map(RecordedAccess::of), ..self.record.clone() }
+    }
+
+    /// The limits on the access to the image.
+    pub fn access(&self) -> Option<Arc<ImageAccess>> {
+        self.current.read().access.clone()
+    }
+
+    /// Replaces the limits. The caller has locked the image, and written its record.
+    pub(super) fn set_access(&self, access: Option<ImageAccess>) {
+        self.current.write().access = access.map(Arc::new);
+    }
+
+    /// Whether the time to live of the image is over. It is then no longer served, and its record is about to be removed.
+    pub(super) fn has_ended(&self) -> bool {
+        self.current.read().access.as_ref().is_some_and(|access| access.has_ended())
     }
 
     /// Notes that somebody else relies on the image now. The caller has locked the image.
@@ -242,7 +274,7 @@ impl StoredImage {
 
     /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
     pub(super) fn lose_base(&self, why: &str) -> bool {
-        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
+        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason), .. } if reason == why);
         if !known {
             self.set(None, Err(why.to_owned()));
         }
@@ -250,16 +282,22 @@ impl StoredImage {
     }
 
     fn set(&self, base: Option<Arc<OpenBase>>, state: ImageState) {
-        *self.current.write() = Current { base, state };
+        let mut current = self.current.write();
+        (current.base, current.state) = (base, state);
     }
 
     /// Finds the file with this name in the image's URL.
     pub(super) fn find(&self, file: &str) -> Lookup {
-        match &self.current.read().state {
+        let current = self.current.read();
+        if current.access.as_ref().is_some_and(|access| access.has_ended()) {
+            return Lookup::NotFound;
+        }
+        match &current.state {
             Ok(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
-                    Lookup::Found(ServedFile { host, reading, ..served.clone() })
+                    let access = current.access.as_ref().map(|access| access.file(name, served.overlay.size()));
+                    Lookup::Found(ServedFile { host, reading, access, ..served.clone() })
                 }
                 None => Lookup::NotFound,
             },
@@ -319,6 +357,7 @@ impl PlannedImage {
             host: None,
             media_type,
             reading: None,
+            access: None,
         };
         let mut served = BTreeMap::new();
         for (name, part) in &image.files {

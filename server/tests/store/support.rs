@@ -16,6 +16,7 @@ use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
 use imagelib::recipe::Recipe;
 use media::UrlForm;
+use media::access::AccessLimits;
 use media::base_file::BaseFile;
 use media::served::{Lookup, Published as _, ServedFile};
 use tempfile::TempDir;
@@ -139,7 +140,7 @@ pub(crate) fn publish_group(store: &Store, numbers: &[usize]) -> Vec<Arc<StoredI
 
 pub(crate) fn new_image(store: &Store, number: usize) -> NewImage {
     let (base, label) = (Some(NAME.parse().unwrap()), Some(format!("worker-{number}")));
-    NewImage { base, recipe: recipe(store, number).seal(), label }
+    NewImage { base, recipe: recipe(store, number).seal(), label, limits: AccessLimits::default() }
 }
 
 /// Makes the image of host number `number` that of an owner.

@@ -12,8 +12,8 @@ use tracing::error;
 
 use super::definition::BaseName;
 use super::error::StoreError;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
-use super::publish_group::NewImage;
 use super::stored_image::StoredImage;
 use super::{Publication, Store, persistence};
 

@@ -10,8 +10,8 @@ use super::Store;
 use super::definition::BaseName;
 use super::error::{StoreError, Unavailable};
 use super::image_locks::ImageLock;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
-use super::publish_group::NewImage;
 use super::record::{Record, RecordedAccess};
 use super::stored_image::{PlanError, PlannedImage, StoredImage};
 

@@ -4,28 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
-use media::access::{AccessLimits, ImageAccess};
+use media::access::ImageAccess;
 
 use super::Store;
-use super::definition::BaseName;
 use super::error::StoreError;
 use super::image_locks::ImageLock;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
 use super::publish::Publication;
 use super::record::{Record, RecordedAccess};
 use super::stored_image::{PlannedImage, StoredImage};
-
-/// An image to publish.
-pub struct NewImage {
-    /// The name of its base; a data image has none.
-    pub base: Option<BaseName>,
-    /// Its recipe.
-    pub recipe: SealedRecipe,
-    /// The user's name for the host.
-    pub label: Option<String>,
-    /// The limits on the access to the image.
-    pub limits: AccessLimits,
-}
 
 /// The result of publishing an image.
 type Published = Result<(Arc<StoredImage>, Publication), StoreError>;

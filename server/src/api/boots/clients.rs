@@ -6,19 +6,19 @@ use imagelib::recipe::{Recipe, RecipeId, RootfsLocation};
 use media::access::{Network, OnlyFrom};
 use url::Host;
 
-use super::prepare::Prepared;
 use crate::api::Api;
+use crate::api::images::Sealed;
 use crate::api::problem::{Problem, ProblemKind};
 use crate::boots::NewBoot;
 
-/// Restricts each new image to the clients that its boots need.
-pub(super) fn restrict(api: &Api, prepared: &mut Prepared) -> Result<(), Problem> {
+/// Restricts each new image to the clients that its boots need. `images` are those of `boots`, in the same order.
+pub(super) fn restrict(api: &Api, boots: &[NewBoot], images: &mut [Sealed]) -> Result<(), Problem> {
     let mut needed: BTreeMap<RecipeId, Vec<Network>> = BTreeMap::new();
-    for (boot, image) in prepared.boots.iter().zip(&prepared.images) {
+    for (boot, image) in boots.iter().zip(&*images) {
         // Hosts with equal recipes share an image.
         needed.entry(boot.image).or_default().extend(clients(boot, image.recipe.recipe())?);
     }
-    for (boot, image) in prepared.boots.iter().zip(&mut prepared.images) {
+    for (boot, image) in boots.iter().zip(images) {
         let networks = needed.get(&boot.image).cloned().unwrap_or_default();
         image.limits.only_from = with_present(api, &boot.image, networks)?;
     }

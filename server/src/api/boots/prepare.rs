@@ -83,7 +83,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         prepared.images.push(sealed);
     }
     if api.boots.only_from() == BootOnlyFrom::Bmc && is_open {
-        clients::restrict(api, &mut prepared)?;
+        clients::restrict(api, &prepared.boots, &mut prepared.images)?;
     }
     Ok(prepared)
 }

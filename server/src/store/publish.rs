@@ -12,8 +12,9 @@ use super::error::{StoreError, Unavailable};
 use super::image_locks::ImageLock;
 use super::new_image::NewImage;
 use super::open_base::OpenBase;
+use super::planned_image::{PlanError, PlannedImage};
 use super::record::{Record, RecordedAccess};
-use super::stored_image::{PlanError, PlannedImage, StoredImage};
+use super::stored_image::StoredImage;
 
 /// Whether publishing made a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use super::error::StoreError;
 use super::image_locks::ImageLock;
 use super::new_image::NewImage;
 use super::open_base::OpenBase;
+use super::planned_image::PlannedImage;
 use super::publish::Publication;
 use super::record::{Record, RecordedAccess};
-use super::stored_image::{PlannedImage, StoredImage};
+use super::stored_image::StoredImage;
 
 /// The result of publishing an image.
 type Published = Result<(Arc<StoredImage>, Publication), StoreError>;

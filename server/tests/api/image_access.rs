@@ -1,9 +1,11 @@
 //! Images that are ordered with limits on the access to them, over both planes.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use dayone::boots::{BootOnlyFrom, BootSettings};
 use dayone::services::Config;
+use imagelib::compression::Compression;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -169,10 +171,15 @@ async fn image_of(dayone: &Dayone, boots: &Value) -> Value {
 async fn boots_limit_their_images_and_the_server_may_serve_only_the_bmc() {
     let place = Place::new();
     let boots = BootSettings { only_from: BootOnlyFrom::Bmc, ..BootSettings::default() };
-    let config = Config { boots, ..place.config() };
+    let mut config = Config { boots, ..place.config() };
+    let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/bases/coreos-packed.iso.xz");
+    let packed = Compression::Xz.decompress(&fs::read(packed).unwrap(), 64 << 20).unwrap();
+    fs::write(place.path("packed.iso"), packed).unwrap();
+    config.bases.push(format!("packed={}", place.path("packed.iso").display()).parse().unwrap());
     let dayone = Dayone::start_with(place, config).await;
     let post = async |query: &str, bmc: &str| {
-        let path = format!("/v1/boots?base=coreos&{query}");
+        let base = if query.contains("minimal") { "packed" } else { "coreos" };
+        let path = format!("/v1/boots?base={base}&{query}");
         Answer::of(dayone.post(&path, host("worker-0", bmc))).await
     };
     let forget = async |boots: &Value| {

@@ -54,7 +54,7 @@ pub struct ServedFile {
     /// The record of what is read from the file. `None` if nobody needs it.
     pub reading: Option<Arc<FileReading>>,
     /// The limits on the access to the file. `None` if there are none.
-    pub access: Option<FileAccess>,
+    pub access: Option<Box<FileAccess>>,
 }
 
 /// What the store knows about a URL.

@@ -34,7 +34,7 @@ use super::probe::{PROBE_FILE, PROBE_TOKEN};
 use super::range::{Requested, requested};
 use super::refusals::{self, Refusals};
 use crate::LogLimit;
-use crate::access::{FileAccess, Refusal};
+use crate::access::Refusal;
 use crate::base_file::BaseFiles;
 use crate::listen::Peer;
 use crate::reading::{Recorder, Request};
@@ -290,7 +290,7 @@ impl Plane {
         let ServedFile { overlay, base, access, .. } = file;
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
         let body = body.with_files(asked.head.extensions.get().cloned());
-        let mut body = body.with_reads(access.and_then(FileAccess::into_reads));
+        let mut body = body.with_reads(access.and_then(|access| access.into_reads()));
         if let Err(error) = body.read_first() {
             return self.unavailable(asked.target, &error.to_string());
         }

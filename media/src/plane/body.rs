@@ -311,7 +311,7 @@ impl Body for ImageBody {
         if let Some(Err(error)) = &bytes
             && let Some(suppressed) = ABORTED.admit()
         {
-            if error.get_ref().is_some_and(|inner| inner.is::<Refusal>()) {
+            if error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()).is_some() {
                 tracing::warn!(reason = %error, rest = self.rest, suppressed, "transfer aborted by a limit of the image");
             } else {
                 tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: cannot read the image");

@@ -18,7 +18,7 @@ const WHOLE: u64 = SIZE as u64;
 fn limit(server: &Server, limits: &str) -> Arc<ImageAccess> {
     let limits: AccessLimits = serde_json::from_str(limits).unwrap();
     let access = Arc::new(ImageAccess::new(limits, SystemTime::now(), BTreeMap::new(), Clock::default()));
-    let file = ServedFile { access: Some(access.file("limited.iso", WHOLE)), ..server.iso.clone() };
+    let file = ServedFile { access: Some(Box::new(access.file("limited.iso", WHOLE))), ..server.iso.clone() };
     server.files.publish("limited.iso", Lookup::Found(file));
     access
 }

@@ -254,7 +254,8 @@ impl StoredImage {
             Ok(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
-                    let access = current.access.as_ref().map(|access| access.file(name, served.overlay.size()));
+                    let access =
+                        current.access.as_ref().map(|access| Box::new(access.file(name, served.overlay.size())));
                     Lookup::Found(ServedFile { host, reading, access, ..served.clone() })
                 }
                 None => Lookup::NotFound,

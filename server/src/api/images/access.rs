@@ -1,6 +1,6 @@
 //! The limits on the access to an image as the API shows them.
 
-use media::access::ImageAccess;
+use media::access::{ImageAccess, OnlyFrom};
 use media::reading::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -26,7 +26,7 @@ pub(crate) struct AccessBody {
 impl From<&ImageAccess> for AccessBody {
     fn from(access: &ImageAccess) -> Self {
         let limits = access.limits();
-        let networks = limits.only_from.as_ref().map(|only_from| only_from.networks());
+        let networks = limits.only_from.as_ref().map(OnlyFrom::networks);
         Self {
             ends: access.ends().map(|ends| Time(ends).to_string()),
             max_reads: limits.max_reads.map(Into::into),

@@ -20,7 +20,7 @@ struct Clocks(Arc<Mutex<Moment>>);
 
 impl Clocks {
     fn new() -> Self {
-        let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let wall = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000);
         Self(Arc::new(Mutex::new(Moment { wall, steady: Instant::now() })))
     }
 
@@ -171,21 +171,21 @@ fn networks_survive_a_restart_and_are_those_of_every_file() {
 async fn readings_are_counted_across_restarts_and_begin_again_with_new_limits() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let plane = Plane::start(&store).await;
+    let server = Plane::start(&store).await;
     let (image, _) = publish_limited(&store, 1, json!({"max_reads": 2}));
     let path = format!("/i/{}/vmlinuz", image.token().as_str());
-    let get = async |plane: &Plane| {
-        let answer = plane.client.get(format!("{}{path}", plane.address)).send().await.unwrap();
+    let get = async |server: &Plane| {
+        let answer = server.client.get(format!("{}{path}", server.address)).send().await.unwrap();
         (answer.status().as_u16(), answer.bytes().await.unwrap().len())
     };
     let kernel = b"the kernel".len();
-    assert_eq!(get(&plane).await, (200, kernel));
+    assert_eq!(get(&server).await, (200, kernel));
     store.recheck();
     assert_eq!(record(&place)["access"]["delivered"]["vmlinuz"], kernel);
     let written = fs::read(place.records().remove(0)).unwrap();
     store.recheck();
     assert_eq!(fs::read(place.records().remove(0)).unwrap(), written);
-    drop(plane);
+    drop(server);
     // The plane's tasks have the store until they end.
     while Arc::strong_count(&store) > 1 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -193,19 +193,19 @@ async fn readings_are_counted_across_restarts_and_begin_again_with_new_limits() 
     drop(store);
 
     let store = Arc::new(place.open());
-    let plane = Plane::start(&store).await;
+    let server = Plane::start(&store).await;
     assert_eq!(store.image(&image.id()).unwrap().access().unwrap().reads("vmlinuz", kernel as u64), Some(1));
-    assert_eq!(get(&plane).await, (200, kernel));
-    assert_eq!(get(&plane).await.0, 403);
+    assert_eq!(get(&server).await, (200, kernel));
+    assert_eq!(get(&server).await.0, 403);
     store.record_reads();
     assert_eq!(record(&place)["access"]["delivered"]["vmlinuz"], 2 * kernel);
 
     let (_, publication) = publish_limited(&store, 1, json!({"max_reads": 1}));
     assert_eq!(publication, Publication::Existing);
     assert!(record(&place)["access"].get("delivered").is_none());
-    assert_eq!((get(&plane).await.0, get(&plane).await.0), (200, 403));
+    assert_eq!((get(&server).await.0, get(&server).await.0), (200, 403));
     store.publish_image(order(&store, 1, json!({}))).unwrap();
-    assert_eq!(get(&plane).await.0, 200);
+    assert_eq!(get(&server).await.0, 200);
 }
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Images that are ordered with limits on the access to them, over both planes.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use dayone::boots::{BootOnlyFrom, BootSettings};
@@ -214,4 +215,23 @@ async fn boots_limit_their_images_and_the_server_may_serve_only_the_bmc() {
     let id = image["id"].as_str().unwrap();
     let existing = dayone.post(&format!("/v1/boots?image={id}&ttl=5"), host("worker-0", bmc));
     Answer::of(existing).await.problem("wrong-parameter");
+}
+
+#[tokio::test]
+async fn the_command_line_orders_limits() {
+    let dayone = Dayone::start().await;
+    let documents = dayone.place.path("host.yaml");
+    fs::write(&documents, host("worker-0", "redfish-virtualmedia+http://127.0.0.77:9/redfish/v1/Systems/1")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dayone"));
+    command.arg("boot").arg(documents).args(["--base", "coreos", "--server", &dayone.url("")]);
+    command.args(["--ttl", "600", "--max-reads", "2", "--only-from", "192.0.2.0/24,2001:db8::7"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let boots = Answer::of(dayone.get("/v1/boots")).await.ok();
+    let image = image_of(&dayone, &boots).await;
+    assert_eq!(
+        (&image["access"]["max_reads"], only_from(&image)),
+        (&json!(2), &json!(["192.0.2.0/24", "2001:db8::7/128"]))
+    );
+    assert!(image["access"]["ends"].is_string());
 }

@@ -50,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         media_type: "application/octet-stream",
         // As the store has it, so that its cost is measured, too.
         reading: Some(Arc::default()),
+        access: None,
     };
 
     let runtime = match threads.parse()? {

@@ -2,9 +2,10 @@
 //!
 //! A store implements [`Published`](served::Published), which finds the file behind a URL. [`service`] answers the
 //! requests for these files, and a [`Listener`](listen::Listener) accepts the connections.
-//! [`ImageReading`](reading::ImageReading) records which bytes a host has read. The crate knows nothing of hosts'
-//! networks, records on disk or Kubernetes. `examples/serve_file.rs` is the smallest server.
+//! [`ImageReading`](reading::ImageReading) records which bytes a host has read, and [`ImageAccess`](access::ImageAccess) limits
+//! who may read an image. The crate knows nothing of hosts' networks, records on disk or Kubernetes. `examples/serve_file.rs` is the smallest server.
 
+pub mod access;
 pub mod base_file;
 pub mod listen;
 mod log_limit;

@@ -9,6 +9,7 @@ use imagelib::overlay::Overlay;
 use tokio::sync::watch;
 
 use crate::UrlForm;
+use crate::access::FileAccess;
 use crate::base_file::BaseFiles;
 use crate::reading::FileReading;
 
@@ -52,6 +53,8 @@ pub struct ServedFile {
     pub media_type: &'static str,
     /// The record of what is read from the file. `None` if nobody needs it.
     pub reading: Option<Arc<FileReading>>,
+    /// The limits on the access to the file. `None` if there are none.
+    pub access: Option<Box<FileAccess>>,
 }
 
 /// What the store knows about a URL.

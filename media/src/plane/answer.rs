@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -31,7 +32,9 @@ use super::path::Target;
 use super::pool::Pool;
 use super::probe::{PROBE_FILE, PROBE_TOKEN};
 use super::range::{Requested, requested};
+use super::refusals::{self, Refusals};
 use crate::LogLimit;
+use crate::access::Refusal;
 use crate::base_file::BaseFiles;
 use crate::listen::Peer;
 use crate::reading::{Recorder, Request};
@@ -64,6 +67,7 @@ pub(super) struct Plane {
     pool: Arc<Pool>,
     log: AccessLog,
     unavailable: LogLimit,
+    refusals: Refusals,
     call_homes: CallHomes,
     arrivals: Arrivals,
     probe: Option<ServedFile>,
@@ -77,6 +81,7 @@ impl Plane {
             pool: Arc::default(),
             log: AccessLog::default(),
             unavailable: LogLimit::new(),
+            refusals: Refusals::default(),
             call_homes: CallHomes::default(),
             arrivals: Arrivals::default(),
             probe,
@@ -189,8 +194,21 @@ impl Plane {
         text(builder, "the image cannot be served at the moment\n")
     }
 
+    /// The client learns which of the limits it was. It has a valid URL, and its operator may look for the mistake at the BMC.
+    fn refused(&self, asked: &Asked<'_>, file: &ServedFile, refusal: Refusal) -> http::Result<Response<MediaBody>> {
+        self.metrics.refused(refusal);
+        self.refusals.log(address(asked.head), file.host.as_deref(), asked.target, refusal);
+        let builder = Response::builder().status(StatusCode::FORBIDDEN).header(CACHE_CONTROL, NO_STORE);
+        text(builder, refusals::text(refusal))
+    }
+
     fn found(&self, asked: &Asked<'_>, file: ServedFile) -> http::Result<Response<MediaBody>> {
         let head = asked.head;
+        if let Some(access) = &file.access
+            && let Err(refusal) = access.admit(address(head))
+        {
+            return self.refused(asked, &file, refusal);
+        }
         let (etag, size) = (file.etag.to_string(), file.overlay.size());
         let recorder = file.reading.as_ref().map(|reading| reading.request(&reading_request(head)));
         let last_modified = whole_seconds(file.last_modified);
@@ -269,9 +287,10 @@ impl Plane {
         parts: VecDeque<Part>,
         recorder: Option<Recorder>,
     ) -> http::Result<Response<MediaBody>> {
-        let ServedFile { overlay, base, .. } = file;
+        let ServedFile { overlay, base, access, .. } = file;
         let body = ImageBody::new(overlay, base, parts, Arc::clone(&self.pool), self.metrics.transfer(), recorder);
-        let mut body = body.with_files(asked.head.extensions.get().cloned());
+        let body = body.with_files(asked.head.extensions.get().cloned());
+        let mut body = body.with_reads(access.and_then(|access| access.into_reads()));
         if let Err(error) = body.read_first() {
             return self.unavailable(asked.target, &error.to_string());
         }
@@ -283,11 +302,16 @@ fn is_answered(method: &Method) -> bool {
     [Method::GET, Method::HEAD].contains(method)
 }
 
+/// The client's address; an IPv4-mapped address as that of IPv4.
+fn address(head: &Parts) -> Option<IpAddr> {
+    head.extensions.get::<Peer>().map(|peer| peer.address.ip().to_canonical())
+}
+
 /// What the record of a file's reading needs from a request.
 fn reading_request(head: &Parts) -> Request<'_> {
     let peer = head.extensions.get::<Peer>();
     Request {
-        peer: peer.map(|peer| peer.address.ip().to_canonical()),
+        peer: address(head),
         user_agent: log::text(&head.headers, &USER_AGENT),
         tls: peer.and_then(|peer| peer.tls),
         is_head: head.method == Method::HEAD,

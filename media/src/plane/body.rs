@@ -18,6 +18,7 @@ use imagelib::source::{Role, Source as _};
 use super::metrics::Transfer;
 use super::pool::{BUFFER, Buffer, Pool};
 use crate::LogLimit;
+use crate::access::{Reads, Refusal};
 use crate::base_file::{BaseFiles, CachedRead};
 use crate::listen::file_ranges::{FileRanges, LONGEST};
 use crate::reading::Recorder;
@@ -72,6 +73,8 @@ pub struct ImageBody {
     pool: Arc<Pool>,
     transfer: Transfer,
     recorder: Option<Recorder>,
+    /// What limits how many bytes of the file are delivered.
+    reads: Option<Reads>,
 }
 
 impl ImageBody {
@@ -99,12 +102,19 @@ impl ImageBody {
             pool,
             transfer,
             recorder,
+            reads: None,
         }
     }
 
     /// Lets the kernel send ranges of private bases by itself, on the connection with this queue.
     pub(super) fn with_files(mut self, files: Option<FileRanges>) -> Self {
         self.files = files;
+        self
+    }
+
+    /// Counts the bytes against the limit of the file.
+    pub(super) fn with_reads(mut self, reads: Option<Reads>) -> Self {
+        self.reads = reads;
         self
     }
 
@@ -146,19 +156,19 @@ impl ImageBody {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(self.advance(first))));
+            return Poll::Ready(Some(self.advance(first)));
         }
         if let Some(reading) = &mut self.reading {
             let buffer = ready!(reading.as_mut().poll(cx));
             self.reading = None;
-            return Poll::Ready(Some(buffer.map(|buffer| self.advance(Bytes::from_owner(buffer)))));
+            return Poll::Ready(Some(buffer.and_then(|buffer| self.advance(Bytes::from_owner(buffer)))));
         }
         loop {
             let Some(part) = self.parts.front() else { return Poll::Ready(None) };
             let range = match part {
                 Part::Text(text) if !text.is_empty() => {
                     let text = text.clone();
-                    return Poll::Ready(Some(Ok(self.advance(text))));
+                    return Poll::Ready(Some(self.advance(text)));
                 }
                 Part::Image(range) if !range.is_empty() => range.clone(),
                 Part::Text(_) | Part::Image(_) => {
@@ -169,18 +179,18 @@ impl ImageBody {
             return match self.overlay.segments(range.clone()).next() {
                 Some(Segment::Own(Content::Bytes(mut bytes))) => {
                     bytes.truncate(BUFFER);
-                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                    Poll::Ready(Some(self.advance(bytes)))
                 }
                 Some(Segment::Own(Content::Zeros(length))) => {
                     let mut bytes = Bytes::from_static(&ZEROS);
                     bytes.truncate(usize::try_from(length).unwrap_or(BUFFER));
-                    Poll::Ready(Some(Ok(self.advance(bytes))))
+                    Poll::Ready(Some(self.advance(bytes)))
                 }
                 Some(Segment::Own(Content::Counter(counter))) => {
                     let mut buffer = self.pool.take();
                     let count = counter.fill(buffer.room(counter.len()));
                     buffer.set_filled(count);
-                    Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+                    Poll::Ready(Some(self.advance(Bytes::from_owner(buffer))))
                 }
                 Some(Segment::Base { file, offset, length }) => self.poll_base(cx, file, offset, length),
                 None => Poll::Ready(Some(Err(missing(range.start)))),
@@ -202,7 +212,7 @@ impl ImageBody {
             let length = usize::try_from(length).unwrap_or(usize::MAX).min(next_window(&mut self.window));
             if length >= SHORTEST && base.is_cached(offset, length) {
                 let placeholder = files.placeholder(base, offset, length);
-                return Poll::Ready(Some(Ok(self.advance(placeholder))));
+                return Poll::Ready(Some(self.advance(placeholder)));
             }
         }
         let mut buffer = self.pool.take();
@@ -210,7 +220,7 @@ impl ImageBody {
             Ok(CachedRead::Read(0)) => Poll::Ready(Some(Err(missing(offset)))),
             Ok(CachedRead::Read(count)) => {
                 buffer.set_filled(count);
-                Poll::Ready(Some(Ok(self.advance(Bytes::from_owner(buffer)))))
+                Poll::Ready(Some(self.advance(Bytes::from_owner(buffer))))
             }
             Ok(CachedRead::WouldBlock) => {
                 self.transfer.metrics().cold_read();
@@ -235,12 +245,15 @@ impl ImageBody {
         }
     }
 
-    /// Counts bytes of the current part as sent.
-    fn advance(&mut self, bytes: Bytes) -> Bytes {
+    /// Counts bytes of the current part as sent. Fails if the file was delivered as often as it may be.
+    fn advance(&mut self, bytes: Bytes) -> io::Result<Bytes> {
         let count = bytes.len() as u64;
         match self.parts.front_mut() {
             Some(Part::Text(text)) => text.clear(),
             Some(Part::Image(range)) => {
+                if self.reads.as_ref().is_some_and(|reads| !reads.take(count)) {
+                    return Err(io::Error::other(Refusal::Reads));
+                }
                 if let Some(recorder) = &self.recorder {
                     recorder.sent(&(range.start..range.start + count));
                 }
@@ -253,7 +266,7 @@ impl ImageBody {
         if self.rest == 0 {
             self.transfer.complete();
         }
-        bytes
+        Ok(bytes)
     }
 }
 
@@ -298,7 +311,11 @@ impl Body for ImageBody {
         if let Some(Err(error)) = &bytes
             && let Some(suppressed) = ABORTED.admit()
         {
-            tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: cannot read the image");
+            if error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()).is_some() {
+                tracing::warn!(reason = %error, rest = self.rest, suppressed, "transfer aborted by a limit of the image");
+            } else {
+                tracing::error!(%error, rest = self.rest, suppressed, "transfer aborted: cannot read the image");
+            }
         }
         Poll::Ready(bytes.map(|bytes| bytes.map(Frame::data)))
     }

@@ -7,11 +7,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::path::Target;
+use crate::access::Refusal;
 
 /// Status codes and kinds whose counters begin at zero: Prometheus does not see the first increment of a counter that appears with
 /// it, and alerts are about these.
-const CODES: [u16; 4] = [200, 206, 404, 503];
+const CODES: [u16; 5] = [200, 206, 403, 404, 503];
 const KINDS: [&str; 3] = ["image", "call-home", "path"];
+const REFUSALS: [Refusal; 2] = [Refusal::Address, Refusal::Reads];
 
 /// Counters of the media plane. Clones count together.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,7 @@ pub struct MediaMetrics {
     // The plane uses few status codes, so the exact code costs no more than its class.
     requests: Family<[(&'static str, u16); 1], Counter>,
     unknown: Family<[(&'static str, &'static str); 1], Counter>,
+    refused: Family<[(&'static str, &'static str); 1], Counter>,
     bytes: Counter,
     cold_reads: Counter,
     active: Gauge,
@@ -34,6 +37,9 @@ impl MediaMetrics {
         for kind in KINDS {
             drop(self.unknown.get_or_create(&[("kind", kind)]));
         }
+        for refusal in REFUSALS {
+            drop(self.refused.get_or_create(&[("reason", reason(refusal))]));
+        }
         let registry = registry.sub_registry_with_prefix("media");
         registry.register("requests", "Requests by status code", self.requests.clone());
         registry.register(
@@ -41,6 +47,11 @@ impl MediaMetrics {
             "Requests that found nothing, by what they were for: images (unknown tokens and names), calls home, other \
              paths",
             self.unknown.clone(),
+        );
+        registry.register(
+            "refused_requests",
+            "Requests for images that the image's limits refused, by the limit: address (only_from), reads (max_reads)",
+            self.refused.clone(),
         );
         registry.register_with_unit("sent", "Image bytes given to connections", Unit::Bytes, self.bytes.clone());
         registry.register("cold_reads", "Reads that had to wait for a disk", self.cold_reads.clone());
@@ -61,6 +72,10 @@ impl MediaMetrics {
         self.unknown.get_or_create(&[("kind", kind)]).inc();
     }
 
+    pub(super) fn refused(&self, refusal: Refusal) {
+        self.refused.get_or_create(&[("reason", reason(refusal))]).inc();
+    }
+
     pub(super) fn cold_read(&self) {
         self.cold_reads.inc();
     }
@@ -68,6 +83,13 @@ impl MediaMetrics {
     pub(super) fn transfer(&self) -> Transfer {
         self.active.inc();
         Transfer { metrics: self.clone(), complete: false }
+    }
+}
+
+fn reason(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Address => "address",
+        Refusal::Reads => "reads",
     }
 }
 

@@ -20,6 +20,7 @@ mod path;
 mod pool;
 mod probe;
 pub mod range;
+mod refusals;
 
 use std::convert::Infallible;
 use std::sync::Arc;

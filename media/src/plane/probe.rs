@@ -47,6 +47,7 @@ pub(super) fn file(instance: &str) -> ServedFile {
         host: None,
         media_type: "application/octet-stream",
         reading: None,
+        access: None,
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct Server {
     pub(crate) call_homes: CallHomes,
     pub(crate) serving: JoinHandle<()>,
     pub(crate) reading: ImageReading,
+    pub(crate) iso: ServedFile,
+    pub(crate) files: Arc<Files>,
     registry: Registry,
     _directory: TempDir,
 }
@@ -104,6 +106,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
         host: Some("worker-0".into()),
         media_type: "application/x-iso9660-image",
         reading: Some(reading.file("boot.iso")),
+        access: None,
     };
     let script = ServedFile {
         overlay: Arc::new(Overlay::literal(Bytes::from_static(b"#!ipxe\n"))),
@@ -112,7 +115,7 @@ pub(crate) async fn start_with(options: Options) -> Server {
         reading: None,
         ..iso.clone()
     };
-    files.publish("boot.iso", Lookup::Found(iso));
+    files.publish("boot.iso", Lookup::Found(iso.clone()));
     files.publish("boot.ipxe", Lookup::Found(script));
     files.publish("broken.iso", Lookup::Unavailable("its base is being imported".to_owned()));
 
@@ -122,7 +125,8 @@ pub(crate) async fn start_with(options: Options) -> Server {
     let address = listener.local_addr().unwrap();
     let options = listener.options();
     let shutdown = CancellationToken::new();
-    let service = media::service_with_probe(Arc::new(files), metrics, INSTANCE);
+    let files = Arc::new(files);
+    let service = media::service_with_probe(Arc::clone(&files) as Arc<dyn Published>, metrics, INSTANCE);
     let call_homes = service.call_homes().clone();
     let serving = tokio::spawn(listener.serve(service, shutdown.clone()));
     let (base, etag) = (path, etag.to_string());
@@ -136,6 +140,8 @@ pub(crate) async fn start_with(options: Options) -> Server {
         call_homes,
         serving,
         reading,
+        iso,
+        files,
         registry,
         _directory: directory,
     }

@@ -8,7 +8,7 @@ use imagelib::base::Format;
 use media::MediaUrl;
 use url::Url;
 
-use super::{BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
+use super::{AccessArguments, BmcAccess, CustomisationArguments, InputFile, OutputFormat, ServerAccess};
 use crate::boots::{CredentialsName, Evidence};
 
 /// The examples in the help text.
@@ -89,6 +89,10 @@ pub struct BootArguments {
     /// What to add to the images besides the network.
     #[command(flatten)]
     pub customisation: CustomisationArguments,
+
+    /// Who may read the images.
+    #[command(flatten)]
+    pub image_access: AccessArguments,
 
     /// The dayone server that boots the hosts.
     #[command(flatten)]

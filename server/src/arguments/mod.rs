@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod access;
 mod base;
 mod bmc;
 mod boot;
@@ -30,6 +31,7 @@ mod upstream;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use access::AccessArguments;
 pub use base::{
     BaseAddArguments, BaseCommand, BaseFetchArguments, BaseListArguments, BaseRmArguments, OfRole, ProofArguments,
     StreamArguments,

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use media::MediaUrl;
 
 use crate::bases::AllowedSource;
+use crate::boots::BootOnlyFrom;
 use crate::logging::LogFormat;
 use crate::store::BaseDefinition;
 
@@ -106,6 +107,11 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_BOOTS_AT_ONCE", value_name = "NUMBER")]
     pub boots_at_once: Option<NonZeroUsize>,
 
+    /// Who may read the image that a boot orders, if the request has no `only_from`: anyone who has its URL, or only the address of the
+    /// host's BMC (and of the host, if it fetches its root file system from dayone) [default: anyone]
+    #[arg(long, env = "DAYONE_BOOT_ONLY_FROM", value_name = "anyone|bmc", hide_possible_values = true)]
+    pub boot_only_from: Option<BootOnlyFrom>,
+
     /// How long running requests may take to finish when the server stops, in seconds [default: 20]
     #[arg(long, env = "DAYONE_DRAIN_SECONDS", value_name = "SECONDS")]
     pub drain_seconds: Option<u64>,
@@ -163,6 +169,7 @@ mod tests {
                 "SECONDS" | "NUMBER" | "GIB" => number.to_string(),
                 "CIDR" => format!("192.0.{number}.0/24"),
                 "NAME=PATH" => format!("a=/{number}.iso"),
+                "anyone|bmc" => (if number == 1 { "anyone" } else { "bmc" }).to_owned(),
                 "true|false" => (number == 1).to_string(),
                 "FORMAT" => (if number == 1 { "text" } else { "json" }).to_owned(),
                 _ => format!("/{number}"),
@@ -211,6 +218,7 @@ mod tests {
             bmc_network,
             bmc_ca,
             boots_at_once,
+            boot_only_from,
             drain_seconds,
             log_format,
             log

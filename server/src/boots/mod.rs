@@ -7,6 +7,7 @@ mod addresses;
 mod bmc_key;
 mod boot;
 pub mod call_home;
+mod clients;
 mod credentials;
 mod encryption;
 mod engine;
@@ -29,6 +30,7 @@ mod time;
 
 pub use addresses::static_addresses;
 pub use boot::{Boot, View};
+pub use clients::BootOnlyFrom;
 pub use credentials::{CredentialsName, CredentialsSource, GivenCredentials, NoCredentials, NotACredentialsName};
 pub use encryption::EncryptionError;
 pub use error::{CreateError, DeleteError};

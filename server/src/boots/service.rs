@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::boot::{self, Boot};
+use super::clients::BootOnlyFrom;
 use super::credentials::{self, CredentialsName, CredentialsStore, NoCredentials};
 use super::encryption::Cipher;
 use super::engine;
@@ -199,6 +200,11 @@ impl Boots {
     /// Checks whether these boots can begin at the moment.
     pub fn check(&self, new: &[NewBoot]) -> Result<(), CreateError> {
         self.0.check(new)
+    }
+
+    /// Who may read the images that boots order, unless the request says so.
+    pub fn only_from(&self) -> BootOnlyFrom {
+        self.0.settings().only_from
     }
 
     /// Whether the server has default credentials for BMCs.

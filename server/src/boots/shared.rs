@@ -12,6 +12,7 @@ use url::Host;
 
 use super::bmc_key::BmcKey;
 use super::boot::Boot;
+use super::clients::BootOnlyFrom;
 use super::credentials::CredentialsStore;
 use super::error::CreateError;
 use super::id::BootId;
@@ -39,6 +40,8 @@ pub struct BootSettings {
     pub limits: Limits,
     /// How to verify their certificates.
     pub verification: Verification,
+    /// Who may read the images that boots order.
+    pub only_from: BootOnlyFrom,
 }
 
 impl Default for BootSettings {
@@ -49,6 +52,7 @@ impl Default for BootSettings {
             client: ClientOptions::default(),
             limits: Limits::default(),
             verification: Verification::System,
+            only_from: BootOnlyFrom::default(),
         }
     }
 }

@@ -232,6 +232,7 @@ fn boots(settings: &Settings) -> Result<BootSettings, ConfigError> {
         at_once: settings.boots_at_once.map_or(usual.at_once, std::num::NonZeroUsize::get),
         client: ClientOptions { networks: settings.bmc_network.iter().copied().collect(), ..usual.client },
         verification,
+        only_from: settings.boot_only_from.unwrap_or_default(),
         ..usual
     })
 }

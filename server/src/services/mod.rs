@@ -51,6 +51,7 @@ pub struct Server {
     media_options: LiveOptions,
     stopping: CancellationToken,
     planes: JoinSet<()>,
+    store: Arc<Store>,
     _watch: Watch,
 }
 
@@ -121,7 +122,15 @@ impl Server {
         let boots = boots.await.map_err(StartError::Boots)?;
         let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
         let fetches = fetches.map_err(StartError::Fetches)?;
-        let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), fetches, metrics, stopping.clone());
+        let api = Api::new(
+            Arc::clone(&store),
+            media.clone(),
+            media_url.clone(),
+            boots.clone(),
+            fetches,
+            metrics,
+            stopping.clone(),
+        );
         let tokens = config.api_tokens;
         let access = Access::new(tokens.clone(), config.api_tls.is_some());
         let router = api.into_router(access.clone(), page::router(access));
@@ -140,6 +149,7 @@ impl Server {
             media_options,
             stopping,
             planes,
+            store,
             _watch: watch,
         })
     }
@@ -178,10 +188,14 @@ impl Server {
         });
     }
 
-    /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit.
+    /// Stops: the server is not ready, accepts no more connections, and lets running requests finish within the drain limit. Then
+    /// it records how often limited images were read.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.planes.join_next().await.is_some() {}
+        let store = Arc::clone(&self.store);
+        // Fails only if that panics; the panic hook has logged where.
+        let _ = tokio::task::spawn_blocking(move || store.record_reads()).await;
     }
 }
 

@@ -3,13 +3,14 @@
 use super::effective::Effective;
 
 /// The options whose new values a running server takes over. All others need a restart.
-pub(super) const LIVE: [&str; 18] = [
+pub(super) const LIVE: [&str; 19] = [
     "api-tls-cert",
     "api-tls-key",
     "api-token-file",
     "bmc-ca",
     "bmc-credentials",
     "bmc-network",
+    "boot-only-from",
     "boots-at-once",
     "drain-seconds",
     "images-connections-per-address",

@@ -18,6 +18,7 @@
 //! The store acknowledges an image when its record is on disk. It computes everything else about the image again at every
 //! start, and compares it with the identity of the bytes in the record.
 
+mod access;
 mod added_bases;
 mod base_changes;
 mod base_record;
@@ -36,11 +37,13 @@ mod in_memory;
 pub mod ipxe;
 mod key;
 mod layouts;
+mod new_image;
 mod on_disk;
 mod open_base;
 mod owned_images;
 mod owners;
 mod persistence;
+mod planned_image;
 mod planning;
 mod publish;
 mod publish_group;
@@ -56,6 +59,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use imagelib::recipe::RecipeId;
+use media::access::Clock;
 use media::{MediaToken, MediaUrl, UrlForm};
 use parking_lot::Mutex;
 
@@ -69,13 +73,14 @@ pub(crate) use directory::read_limited;
 pub use error::{OpenError, StoreError, Unavailable};
 pub use in_memory::InMemory;
 pub use key::{InstallationKey, KeyError};
+pub use new_image::NewImage;
 pub use open_base::{OpenBase, OpenBaseError, OpenBaseFile};
+pub use planned_image::{IPXE_SCRIPT, PlannedImage};
 pub use planning::ReplacedBase;
 pub use publish::Publication;
-pub use publish_group::NewImage;
 pub use registered_base::{BaseState, RegisteredBase};
 pub use storage::StorageTrouble;
-pub use stored_image::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
+pub use stored_image::{ImageState, StoredImage};
 pub use watch::Watch;
 
 use added_bases::AddedBases;
@@ -105,6 +110,8 @@ pub struct Store {
     publications: Option<tokio::sync::watch::Sender<u64>>,
     locks: ImageLocks,
     rechecking: Mutex<()>,
+    /// The clock by which images end.
+    clock: Clock,
 }
 
 impl Store {
@@ -131,6 +138,7 @@ impl Store {
             publications: None,
             locks: ImageLocks::default(),
             rechecking: Mutex::default(),
+            clock: Clock::default(),
         }
     }
 
@@ -149,14 +157,16 @@ impl Store {
         Arc::clone(&self.empty_base)
     }
 
-    /// All published images, ordered by identity.
+    /// All published images, ordered by identity, without those whose time to live is over.
     pub fn images(&self) -> Vec<Arc<StoredImage>> {
-        self.images.all()
+        let mut images = self.images.all();
+        images.retain(|image| !image.has_ended());
+        images
     }
 
-    /// The published image of this identity.
+    /// The published image of this identity, unless its time to live is over.
     pub fn image(&self, id: &RecipeId) -> Option<Arc<StoredImage>> {
-        self.images.get(id)
+        self.images.get(id).filter(|image| !image.has_ended())
     }
 
     /// The token with which the host of an image calls home. `image` is the id of the image without that token.

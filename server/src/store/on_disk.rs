@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use media::access::Clock;
 use media::{MediaUrl, UrlForm};
 use tracing::info;
 
@@ -24,6 +25,16 @@ impl Store {
     /// error: the configuration is wrong. Later, the server starts without that base, so that it serves the images over
     /// the others, and looks for it at every [`recheck`](Self::recheck).
     pub fn open(data_dir: &Path, bases: Vec<BaseDefinition>, media_url: MediaUrl) -> Result<Self, OpenError> {
+        Self::open_with_clock(data_dir, bases, media_url, Clock::default())
+    }
+
+    /// [`open`](Self::open) with a clock by which images end.
+    pub fn open_with_clock(
+        data_dir: &Path,
+        bases: Vec<BaseDefinition>,
+        media_url: MediaUrl,
+        clock: Clock,
+    ) -> Result<Self, OpenError> {
         bases::check_names(&bases)?;
         let directory = Arc::new(DataDirectory::open(data_dir)?);
         let records = records::load(&directory)?;
@@ -36,14 +47,19 @@ impl Store {
         }
         let bases = Bases::open(bases, ready, &digests, on_unusable)?;
         let persistence = Persistence::Directory(directory);
-        let store = Self { added, ..Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests) };
+        let store =
+            Self { added, clock, ..Self::new(persistence, key, media_url, UrlForm::Capability, bases, digests) };
         for (id, loaded) in records.found {
             let token = store.key.token(&id);
             match loaded {
-                Ok((recipe, record)) => store.serve(Arc::new(StoredImage::new(token, id, recipe, record))),
+                Ok((recipe, record)) => {
+                    let access = record.access.clone().map(|access| access.resume(&store.clock));
+                    store.serve(Arc::new(StoredImage::new(token, id, recipe, record, access)));
+                }
                 Err(reason) => store.images.insert_unreadable(id, token, reason),
             }
         }
+        store.release_ended();
         store.plan_images();
         info!(images = store.images().len(), "images are published");
         Ok(store)

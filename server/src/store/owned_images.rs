@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use imagelib::image::FileName;
 use imagelib::recipe::{RecipeId, SealedRecipe};
+use media::access::AccessLimits;
 use media::served::{Lookup, ServedFile};
 use media::{UrlForm, check_name};
 use tracing::error;
 
 use super::definition::BaseName;
 use super::error::StoreError;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
 use super::stored_image::StoredImage;
 use super::{Publication, Store, persistence};
@@ -60,7 +62,8 @@ impl Store {
             check_name(owner).map_err(|reason| StoreError::Name { name: owner.to_owned(), reason })?;
         }
         let (id, lock) = self.lock_image(&recipe);
-        let published = self.publish_locked(id, open, base, recipe, label)?;
+        let image = NewImage { base, recipe, label, limits: AccessLimits::default() };
+        let published = self.publish_locked(id, open, image)?;
         // While the image is locked, nobody can release it before it has its owner.
         let dropped = self.owners.assign(owner, id, Instant::now(), persistence::now());
         drop(lock);

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
+use media::access::{AccessLimits, ImageAccess};
 use tracing::{error, info};
 
 use super::Store;
 use super::definition::BaseName;
 use super::error::{StoreError, Unavailable};
 use super::image_locks::ImageLock;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
-use super::record::Record;
-use super::stored_image::{PlanError, PlannedImage, StoredImage};
+use super::planned_image::{PlanError, PlannedImage};
+use super::record::{Record, RecordedAccess};
+use super::stored_image::StoredImage;
 
 /// Whether publishing made a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +36,18 @@ impl Store {
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
         let _no_removal = self.added.publishing.read();
         let (open, name) = self.usable_base(base, &recipe)?;
-        self.publish_over(&open, Some(name), recipe, label)
+        self.publish_over(&open, NewImage { base: Some(name), recipe, label, limits: AccessLimits::default() })
+    }
+
+    /// Publishes an image as [`publish`](Self::publish) does, or a data image, and limits the access to it. If the image is
+    /// published already, these limits replace the ones that it has.
+    pub fn publish_image(&self, image: NewImage) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        let _no_removal = self.added.publishing.read();
+        let (open, base) = match &image.base {
+            Some(base) => self.usable_base(base.as_str(), &image.recipe).map(|(open, name)| (open, Some(name)))?,
+            None => (self.empty_base(), None),
+        };
+        self.publish_over(&open, NewImage { base, ..image })
     }
 
     /// The base `base`, if it can be used for the recipe at the moment. If somebody has added another base of this name since the
@@ -63,18 +77,16 @@ impl Store {
         recipe: SealedRecipe,
         label: Option<String>,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        self.publish_over(&self.empty_base, None, recipe, label)
+        self.publish_over(&self.empty_base, NewImage { base: None, recipe, label, limits: AccessLimits::default() })
     }
 
     fn publish_over(
         &self,
         open: &Arc<OpenBase>,
-        base: Option<BaseName>,
-        recipe: SealedRecipe,
-        label: Option<String>,
+        image: NewImage,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        let (id, _lock) = self.lock_image(&recipe);
-        self.publish_locked(id, open, base, recipe, label)
+        let (id, _lock) = self.lock_image(&image.recipe);
+        self.publish_locked(id, open, image)
     }
 
     /// The id of the image that a recipe gives. If an earlier version of dayone published the same content in another order,
@@ -100,17 +112,16 @@ impl Store {
         &self,
         id: RecipeId,
         open: &Arc<OpenBase>,
-        base: Option<BaseName>,
-        recipe: SealedRecipe,
-        label: Option<String>,
+        NewImage { base, recipe, label, limits }: NewImage,
     ) -> Result<(Arc<StoredImage>, Publication), StoreError> {
+        self.release_locked_if_ended(&id)?;
         if let Some(image) = self.images.get(&id) {
             if image.available().is_none() {
                 image.plan_over(open, &self.media_url).map_err(|error| plan_failed(&id, error))?;
             }
             // An image that an earlier version published in another order has its own recipe with the same content.
             let own = (recipe.id() != id).then(|| image.recipe().clone().seal());
-            self.persistence.confirm(image.record(), own.as_ref().unwrap_or(&recipe))?;
+            self.replace_access(&image, own.as_ref().unwrap_or(&recipe), limits)?;
             image.order_again();
             return Ok((image, Publication::Existing));
         }
@@ -118,8 +129,10 @@ impl Store {
             return Err(StoreError::Unreadable);
         }
         let (record, planned) = self.plan(id, open, base, &recipe, label)?;
+        let access = self.access_of(limits);
+        let record = Record { access: access.as_ref().map(RecordedAccess::of), ..record };
         self.persistence.keep(&record, &recipe)?;
-        Ok((self.serve_new(id, recipe, record, planned), Publication::Created))
+        Ok((self.serve_new(id, recipe, record, access, planned), Publication::Created))
     }
 
     /// Plans a new image, and makes its record.
@@ -134,7 +147,7 @@ impl Store {
         let (token, created) = (self.key.token(&id), self.persistence.time_of_publication());
         let planned = PlannedImage::plan(recipe.recipe(), open, &token, created, &self.media_url);
         let planned = planned.map_err(|error| plan_failed(&id, error))?;
-        Ok((Record { created, base, label, files: planned.identities() }, planned))
+        Ok((Record { created, base, label, files: planned.identities(), access: None }, planned))
     }
 
     /// Begins to serve a new image, whose record is on disk.
@@ -143,10 +156,11 @@ impl Store {
         id: RecipeId,
         recipe: SealedRecipe,
         record: Record,
+        access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Arc<StoredImage> {
         let token = self.key.token(&id);
-        let image = Arc::new(StoredImage::planned(token, id, recipe.into_recipe(), record, planned));
+        let image = Arc::new(StoredImage::planned(token, id, recipe.into_recipe(), record, access, planned));
         self.serve(Arc::clone(&image));
         if let Some(publications) = &self.publications {
             publications.send_modify(|count| *count = count.wrapping_add(1));

@@ -4,25 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use imagelib::recipe::{RecipeId, SealedRecipe};
+use media::access::ImageAccess;
 
 use super::Store;
-use super::definition::BaseName;
 use super::error::StoreError;
 use super::image_locks::ImageLock;
+use super::new_image::NewImage;
 use super::open_base::OpenBase;
+use super::planned_image::PlannedImage;
 use super::publish::Publication;
-use super::record::Record;
-use super::stored_image::{PlannedImage, StoredImage};
-
-/// An image to publish.
-pub struct NewImage {
-    /// The name of its base; a data image has none.
-    pub base: Option<BaseName>,
-    /// Its recipe.
-    pub recipe: SealedRecipe,
-    /// The user's name for the host.
-    pub label: Option<String>,
-}
+use super::record::{Record, RecordedAccess};
+use super::stored_image::StoredImage;
 
 /// The result of publishing an image.
 type Published = Result<(Arc<StoredImage>, Publication), StoreError>;
@@ -33,6 +25,7 @@ struct Planned {
     id: RecipeId,
     recipe: SealedRecipe,
     record: Record,
+    access: Option<ImageAccess>,
     plan: PlannedImage,
 }
 
@@ -56,12 +49,18 @@ impl Store {
         let mut results = Vec::with_capacity(images.len());
         let (mut planned, mut known, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for (index, (image, id)) in images.into_iter().zip(ids).enumerate() {
+            if let Err(error) = self.release_locked_if_ended(&id) {
+                results.push((index, Err(error)));
+                continue;
+            }
             let is_known = !seen.insert(id) || self.images.get(&id).is_some() || self.images.is_unreadable(&id);
             match self.open_base_of(&image) {
                 Ok(open) if is_known => known.push(Known { index, id, open, image }),
                 Ok(open) => match self.plan(id, &open, image.base, &image.recipe, image.label) {
                     Ok((record, plan)) => {
-                        planned.push(Planned { index, id, recipe: image.recipe, record, plan });
+                        let access = self.access_of(image.limits);
+                        let record = Record { access: access.as_ref().map(RecordedAccess::of), ..record };
+                        planned.push(Planned { index, id, recipe: image.recipe, record, access, plan });
                     }
                     Err(error) => results.push((index, Err(error))),
                 },
@@ -70,14 +69,14 @@ impl Store {
         }
         let records: Vec<_> = planned.iter().map(|planned| (&planned.record, &planned.recipe)).collect();
         let all_kept = self.persistence.keep_all(&records).is_ok();
-        for Planned { index, id, recipe, record, plan } in planned {
+        for Planned { index, id, recipe, record, access, plan } in planned {
             // If the disk cannot take all records, it may still take some of them.
             let kept = if all_kept { Ok(()) } else { self.persistence.keep(&record, &recipe) };
-            let published = kept.map(|()| (self.serve_new(id, recipe, record, plan), Publication::Created));
+            let published = kept.map(|()| (self.serve_new(id, recipe, record, access, plan), Publication::Created));
             results.push((index, published));
         }
-        for Known { index, id, open, image: NewImage { base, recipe, label } } in known {
-            results.push((index, self.publish_locked(id, &open, base, recipe, label)));
+        for Known { index, id, open, image } in known {
+            results.push((index, self.publish_locked(id, &open, image)));
         }
         results.sort_unstable_by_key(|(index, _)| *index);
         results.into_iter().map(|(_, result)| result).collect()

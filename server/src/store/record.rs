@@ -5,12 +5,17 @@ use std::time::{Duration, SystemTime};
 
 use imagelib::digest::Digest;
 use imagelib::recipe::{RecipeError, RecipeId, SealedRecipe};
+use media::access::{AccessLimits, Clock, ImageAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::definition::BaseName;
 
+/// The version of records of images without limits.
 const VERSION: u32 = 1;
+
+/// The version of records of images with limits. A dayone that knows no limits must not serve them.
+const WITH_LIMITS: u32 = 2;
 
 /// The first second of the year 10000, which HTTP's dates cannot express.
 const END_OF_TIME: u64 = 253_402_300_800;
@@ -22,8 +27,11 @@ pub(super) enum RecordError {
     #[error("it is not a record of an image: line {line}, column {column}")]
     Json { line: usize, column: usize },
     /// Another version of dayone wrote the record.
-    #[error("it has version {0}; this dayone reads version {VERSION}")]
+    #[error("it has version {0}; this dayone reads the versions {VERSION} and {WITH_LIMITS}")]
     Version(u32),
+    /// The record has limits although its version has none, or the reverse.
+    #[error("its version does not fit its limits on the access")]
+    Limits,
     /// The recipe cannot be read.
     #[error("its recipe cannot be read: {0}")]
     Recipe(#[from] RecipeError),
@@ -53,6 +61,38 @@ pub(super) struct Record {
     pub(super) label: Option<String>,
     /// The identities of the bytes of each file at that time.
     pub(super) files: BTreeMap<String, Digest>,
+    /// The limits on the access to it.
+    pub(super) access: Option<RecordedAccess>,
+}
+
+/// The limits on the access to an image, and what of them is used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordedAccess {
+    /// When the image got these limits, in milliseconds since 1970.
+    since: u64,
+    /// The limits.
+    limits: AccessLimits,
+    /// How many bytes of each file were passed to connections.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    delivered: BTreeMap<String, u64>,
+}
+
+impl RecordedAccess {
+    pub(super) fn of(access: &ImageAccess) -> Self {
+        let since = access.since().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+        Self {
+            since: u64::try_from(since).unwrap_or(u64::MAX),
+            limits: access.limits().clone(),
+            delivered: access.delivered(),
+        }
+    }
+
+    /// The access that goes on from here.
+    pub(super) fn resume(self, clock: &Clock) -> ImageAccess {
+        let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(self.since));
+        ImageAccess::new(self.limits, since.unwrap_or(SystemTime::UNIX_EPOCH), self.delivered, clock.clone())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,6 +105,8 @@ struct RecordJson<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     files: BTreeMap<String, Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    access: Option<RecordedAccess>,
     /// The canonical form.
     #[serde(borrow)]
     recipe: &'a RawValue,
@@ -80,11 +122,12 @@ impl Record {
     pub(super) fn to_json(&self, recipe: &SealedRecipe) -> Result<Vec<u8>, serde_json::Error> {
         let created = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut json = serde_json::to_vec(&RecordJson {
-            version: VERSION,
+            version: if self.access.is_some() { WITH_LIMITS } else { VERSION },
             created,
             base: self.base.clone(),
             label: self.label.clone(),
             files: self.files.clone(),
+            access: self.access.clone(),
             recipe: serde_json::from_slice(recipe.canonical_json())?,
         })?;
         json.push(b'\n');
@@ -95,10 +138,14 @@ impl Record {
     pub(super) fn from_json(json: &[u8], id: &RecipeId) -> Result<(SealedRecipe, Self), RecordError> {
         let place = |error: serde_json::Error| RecordError::Json { line: error.line(), column: error.column() };
         let VersionJson { version } = serde_json::from_slice(json).map_err(place)?;
-        if version != VERSION {
+        if ![VERSION, WITH_LIMITS].contains(&version) {
             return Err(RecordError::Version(version));
         }
-        let RecordJson { created, base, label, files, recipe, .. } = serde_json::from_slice(json).map_err(place)?;
+        let RecordJson { created, base, label, files, access, recipe, .. } =
+            serde_json::from_slice(json).map_err(place)?;
+        if access.is_some() != (version == WITH_LIMITS) {
+            return Err(RecordError::Limits);
+        }
         let recipe = SealedRecipe::from_canonical_json(recipe.get().as_bytes())?;
         if recipe.id() != *id {
             return Err(RecordError::OtherImage(recipe.id()));
@@ -107,7 +154,7 @@ impl Record {
             .then(|| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(created)))
             .flatten()
             .ok_or(RecordError::Created(created))?;
-        Ok((recipe, Self { created, base, label, files }))
+        Ok((recipe, Self { created, base, label, files, access }))
     }
 }
 
@@ -154,6 +201,52 @@ mod tests {
             base: Some("coreos".parse().unwrap()),
             label: Some("worker-1".to_owned()),
             files: BTreeMap::from([("initrd.img".to_owned(), Digest::of(b"bytes"))]),
+            access: None,
+        }
+    }
+
+    fn limited() -> Record {
+        let limits = r#"{"ttl":3600,"max_reads":2,"only_from":["192.0.2.0/24","2001:db8::1/128"]}"#;
+        let access = RecordedAccess {
+            since: 1_700_000_000_250,
+            limits: serde_json::from_str(limits).unwrap(),
+            delivered: BTreeMap::from([("initrd.img".to_owned(), 123)]),
+        };
+        Record { access: Some(access), ..record() }
+    }
+
+    /// A record with limits as the first version that has them wrote it.
+    #[test]
+    fn limits_are_in_records_of_a_version_of_their_own() {
+        let (recipe, _) = Record::from_json(WRITTEN.as_bytes(), &ID.parse().unwrap()).unwrap();
+        let written = String::from_utf8(limited().to_json(&recipe).unwrap()).unwrap();
+        let access = concat!(
+            r#""access":{"since":1700000000250,"limits":{"ttl":3600,"max_reads":2,"only_from":["192.0.2.0/24","#,
+            r#""2001:db8::1/128"]},"delivered":{"initrd.img":123}},"recipe""#,
+        );
+        let expected = WRITTEN.replacen(r#""version":1"#, r#""version":2"#, 1).replacen(r#""recipe""#, access, 1);
+        assert_eq!(written, expected);
+        let (_, read) = Record::from_json(written.as_bytes(), &recipe.id()).unwrap();
+        assert_eq!(read, limited());
+        let access = read.access.unwrap().resume(&Clock::default());
+        assert_eq!(Some(RecordedAccess::of(&access)), limited().access);
+        assert_eq!(access.ends(), Some(SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_003_600_250)));
+    }
+
+    #[test]
+    fn a_record_whose_limits_were_lost_is_not_read_as_one_without() {
+        let (recipe, _) = Record::from_json(WRITTEN.as_bytes(), &ID.parse().unwrap()).unwrap();
+        let limited = String::from_utf8(limited().to_json(&recipe).unwrap()).unwrap();
+        for damaged in [
+            WRITTEN.replacen(r#""version":1"#, r#""version":2"#, 1),
+            limited.replacen(r#""version":2"#, r#""version":1"#, 1),
+            limited.replacen(r#""access""#, r#""excess""#, 1),
+            limited.replacen("max_reads", "max_leads", 1),
+            limited.replacen(r#""ttl":3600"#, r#""ttl":0"#, 1),
+            limited.replacen("192.0.2.0/24", "192.0.2.0/64", 1),
+        ] {
+            let error = Record::from_json(damaged.as_bytes(), &recipe.id()).unwrap_err();
+            assert!(!error.is_other_version(), "{damaged}");
         }
     }
 

@@ -6,25 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use bytes::Bytes;
 use imagelib::digest::Digest;
-use imagelib::image::{FileName, Image, ImageError};
+use imagelib::image::FileName;
 use imagelib::layout::Layout;
-use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
-use imagelib::recipe::{Recipe, RecipeId, RootfsLocation, RootfsUrl, RootfsUrlError};
+use imagelib::recipe::{Recipe, RecipeId};
+use media::access::ImageAccess;
 use media::reading::{ImageReading, Progress, ReadingSnapshot, Since};
 use media::served::{ETag, Lookup, ServedFile};
-use media::{MediaToken, MediaUrl, MediaUrlError};
+use media::{MediaToken, MediaUrl};
 use parking_lot::{Mutex, RwLock};
 
 use super::definition::BaseName;
-use super::ipxe;
-use super::layouts::Layouts;
 use super::open_base::OpenBase;
-use super::record::Record;
-
-/// The iPXE script's name in an image's URL.
-pub const IPXE_SCRIPT: &str = "boot.ipxe";
+use super::planned_image::{IPXE_SCRIPT, PlanError, PlannedImage};
+use super::record::{Record, RecordedAccess};
 
 /// A published image. Its URL, its bytes and its times never change.
 pub struct StoredImage {
@@ -32,6 +27,7 @@ pub struct StoredImage {
     token: MediaToken,
     /// Without its canonical form, which would take the same memory again.
     recipe: Recipe,
+    /// The record, without the limits on the access, which can change.
     record: Record,
     /// The label, in a form that is cheap to clone for each request.
     host: Option<Arc<str>>,
@@ -42,56 +38,28 @@ pub struct StoredImage {
     ordered_again: AtomicBool,
 }
 
-/// The present state of an image, and the base that it depends on.
+/// The present state of an image, the base that it depends on, and the limits on the access to it.
 struct Current {
     base: Option<Arc<OpenBase>>,
     state: ImageState,
+    access: Option<Arc<ImageAccess>>,
 }
 
 /// The plan of an image if the image can be served now. Otherwise the reason, for operators: its base is not available.
 pub type ImageState = Result<Arc<PlannedImage>, String>;
 
-/// An image over an open base.
-#[derive(Debug)]
-pub struct PlannedImage {
-    /// The base.
-    pub base: Arc<OpenBase>,
-    /// The plan.
-    pub image: Image,
-    served: BTreeMap<&'static str, ServedFile>,
-    layouts: Layouts,
-}
-
-/// Why planning an image failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PlanError {
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// A mistake in dayone.
-    #[error("the image does not fit its base: {0}")]
-    Overlay(#[from] OverlayError),
-    /// A mistake in dayone.
-    #[error("the image needs a file that its base does not have")]
-    NoFile,
-    /// The media URL in the recipe is not valid.
-    #[error("the URL of the root file system: {0}")]
-    MediaUrl(MediaUrlError),
-    /// The URL of the root file system cannot be a kernel argument.
-    #[error(transparent)]
-    RootfsUrl(#[from] RootfsUrlError),
-    /// Another version of dayone published the image with other bytes.
-    #[error(
-        "with this version of dayone, the image would have other bytes than when it was published; run the version that \
-         published it, or release the image and publish it again"
-    )]
-    OtherBytes,
-}
-
 impl StoredImage {
     /// An image that is not planned yet. `id` is the id of `recipe`.
-    pub(super) fn new(token: MediaToken, id: RecipeId, recipe: Recipe, record: Record) -> Self {
+    pub(super) fn new(
+        token: MediaToken,
+        id: RecipeId,
+        recipe: Recipe,
+        record: Record,
+        access: Option<ImageAccess>,
+    ) -> Self {
         let state = Err("it is not planned yet".to_owned());
-        let current = RwLock::new(Current { base: None, state });
+        let current = RwLock::new(Current { base: None, state, access: access.map(Arc::new) });
+        let record = Record { access: None, ..record };
         Self {
             id,
             token,
@@ -111,15 +79,37 @@ impl StoredImage {
         id: RecipeId,
         recipe: Recipe,
         record: Record,
+        access: Option<ImageAccess>,
         planned: PlannedImage,
     ) -> Self {
-        let image = Self::new(token, id, recipe, record);
+        let image = Self::new(token, id, recipe, record, access);
         image.set(Some(Arc::clone(&planned.base)), Ok(Arc::new(planned)));
         image
     }
 
-    pub(super) fn record(&self) -> &Record {
-        &self.record
+    /// The record with the limits as they are now, and what of them is used up.
+    pub(super) fn record(&self) -> Record {
+        self.record_with(self.access().as_deref())
+    }
+
+    /// The record as it is with other limits.
+    pub(super) fn record_with(&self, access: Option<&ImageAccess>) -> Record {
+        Record { access: access.map(RecordedAccess::of), ..self.record.clone() }
+    }
+
+    /// The limits on the access to the image.
+    pub fn access(&self) -> Option<Arc<ImageAccess>> {
+        self.current.read().access.clone()
+    }
+
+    /// Replaces the limits. The caller has locked the image, and written its record.
+    pub(super) fn set_access(&self, access: Option<ImageAccess>) {
+        self.current.write().access = access.map(Arc::new);
+    }
+
+    /// Whether the time to live of the image is over. It is then no longer served, and its record is about to be removed.
+    pub(super) fn has_ended(&self) -> bool {
+        self.current.read().access.as_ref().is_some_and(|access| access.has_ended())
     }
 
     /// Notes that somebody else relies on the image now. The caller has locked the image.
@@ -242,7 +232,7 @@ impl StoredImage {
 
     /// Takes the image out of service, because no base has its identity. Returns whether that is a change.
     pub(super) fn lose_base(&self, why: &str) -> bool {
-        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason) } if reason == why);
+        let known = matches!(&*self.current.read(), Current { base: None, state: Err(reason), .. } if reason == why);
         if !known {
             self.set(None, Err(why.to_owned()));
         }
@@ -250,16 +240,23 @@ impl StoredImage {
     }
 
     fn set(&self, base: Option<Arc<OpenBase>>, state: ImageState) {
-        *self.current.write() = Current { base, state };
+        let mut current = self.current.write();
+        (current.base, current.state) = (base, state);
     }
 
     /// Finds the file with this name in the image's URL.
     pub(super) fn find(&self, file: &str) -> Lookup {
-        match &self.current.read().state {
+        let current = self.current.read();
+        if current.access.as_ref().is_some_and(|access| access.has_ended()) {
+            return Lookup::NotFound;
+        }
+        match &current.state {
             Ok(planned) => match planned.served.get_key_value(file) {
                 Some((name, served)) => {
                     let (reading, host) = (Some(self.reading.file(name)), self.host.clone());
-                    Lookup::Found(ServedFile { host, reading, ..served.clone() })
+                    let access =
+                        current.access.as_ref().map(|access| Box::new(access.file(name, served.overlay.size())));
+                    Lookup::Found(ServedFile { host, reading, access, ..served.clone() })
                 }
                 None => Lookup::NotFound,
             },
@@ -289,78 +286,5 @@ impl StoredImage {
 impl std::fmt::Debug for StoredImage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoredImage").field("id", &self.id).field("token", &self.token).finish_non_exhaustive()
-    }
-}
-
-/// The URL of the image's own `rootfs.img`, for a recipe whose host fetches it from the media plane.
-fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
-    let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
-    let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
-    Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
-}
-
-impl PlannedImage {
-    /// Plans an image, and prepares the files that are served.
-    pub(super) fn plan(
-        recipe: &Recipe,
-        base: &Arc<OpenBase>,
-        token: &MediaToken,
-        created: SystemTime,
-        media_url: &MediaUrl,
-    ) -> Result<Self, PlanError> {
-        let rootfs_url = rootfs_url(recipe, token)?;
-        let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
-        let served_file = |overlay: Overlay, identity: &Digest, media_type| ServedFile {
-            base: Arc::new(base.files_of(&overlay)),
-            overlay: Arc::new(overlay),
-            etag: ETag::new(identity),
-            last_modified: created,
-            changes: false,
-            host: None,
-            media_type,
-            reading: None,
-        };
-        let mut served = BTreeMap::new();
-        for (name, part) in &image.files {
-            let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
-            served.insert(name.as_str(), served_file(part.clone(), &identity, "application/octet-stream"));
-        }
-        if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
-            let identity = Digest::of(script.as_bytes());
-            let content = Segment::Own(Content::Bytes(Bytes::from(script)));
-            let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;
-            served.insert(IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8"));
-        }
-        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default() })
-    }
-
-    /// The identities of the bytes of each file.
-    pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
-        let files = self.image.files.iter();
-        files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
-    }
-
-    /// The served files in the order of their names, with their sizes.
-    fn sizes(&self) -> Vec<(&'static str, u64)> {
-        self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
-    }
-
-    /// How many answers with bytes of the image are under way: each of them holds the files of the base.
-    fn transfers(&self) -> usize {
-        self.served.values().map(|file| Arc::strong_count(&file.base).saturating_sub(1)).sum()
-    }
-
-    pub(super) fn size(&self, file: &str) -> u64 {
-        self.served.get(file).map_or(0, |file| file.overlay.size())
-    }
-
-    /// The layout of a file of the image. The first call reads the directories in the image.
-    pub fn layout(&self, file: &str) -> Arc<Layout> {
-        self.layouts.get(&self.image, &self.base, file, self.size(file))
-    }
-
-    /// Whether the image has an iPXE script.
-    pub fn has_ipxe_script(&self) -> bool {
-        self.served.contains_key(IPXE_SCRIPT)
     }
 }

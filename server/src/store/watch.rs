@@ -16,8 +16,8 @@ impl Store {
     /// back comes into service, with the images that were published over its bytes. This is cheap if nothing has changed.
     /// Otherwise it reads the whole base, on another thread if that takes long.
     ///
-    /// It also releases images that have lingered long enough and replaced bases that no image uses any more, and checks the data
-    /// directory.
+    /// It also releases images that have lingered long enough or whose time to live is over, and replaced bases that no image uses
+    /// any more. It records how often limited images were read, and checks the data directory.
     pub fn recheck(&self) {
         let _alone = self.rechecking.lock();
         if let Ok(directory) = self.persistence.directory() {
@@ -28,6 +28,8 @@ impl Store {
         }
         self.plan_images();
         self.release_expired();
+        self.release_ended();
+        self.record_reads();
         self.release_replaced_bases();
     }
 

@@ -12,6 +12,7 @@ mod data;
 mod fixtures;
 mod fleets;
 mod http_source;
+mod image_access;
 mod images;
 mod keyfiles;
 mod limits;

@@ -9,6 +9,7 @@ use dayone::api::tokens::ApiTokens;
 use dayone::bases::FetchSettings;
 use dayone::boots::BootSettings;
 use dayone::services::{Config, Server, StartError};
+use dayone::store::{DirectoryError, OpenError};
 use imagelib::compression::Compression;
 use imagelib::cpio::Archive;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -141,8 +142,10 @@ impl Dayone {
             change(&mut config);
             match Server::start(config).await {
                 Ok(server) => return Self { place, server, client: Client::new() },
-                // A test beside this one was given the port meanwhile.
-                Err(StartError::Listen { .. }) if Instant::now() < deadline => {
+                // A test beside this one was given the port meanwhile, or the last check of the bases still has the directory.
+                Err(StartError::Listen { .. } | StartError::Store(OpenError::Directory(DirectoryError::InUse(_))))
+                    if Instant::now() < deadline =>
+                {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
                 Err(error) => panic!("{error}"),

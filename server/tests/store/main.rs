@@ -9,6 +9,7 @@ mod concurrency;
 mod crash;
 mod groups;
 mod in_memory;
+mod limits;
 mod named;
 mod owners;
 mod records;

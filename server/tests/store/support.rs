@@ -16,6 +16,7 @@ use imagelib::cpio::Archive;
 use imagelib::ignition::Additions;
 use imagelib::recipe::Recipe;
 use media::UrlForm;
+use media::access::{AccessLimits, Clock};
 use media::base_file::BaseFile;
 use media::served::{Lookup, Published as _, ServedFile};
 use tempfile::TempDir;
@@ -69,7 +70,12 @@ impl Place {
     }
 
     pub(crate) fn open_with(&self, bases: Vec<BaseDefinition>) -> Result<Store, OpenError> {
-        let open = |bases| Store::open(&self.data(), bases, "http://192.0.2.1:8081".parse().unwrap());
+        self.open_at(bases, &Clock::default())
+    }
+
+    pub(crate) fn open_at(&self, bases: Vec<BaseDefinition>, clock: &Clock) -> Result<Store, OpenError> {
+        let url = || "http://192.0.2.1:8081".parse().unwrap();
+        let open = |bases| Store::open_with_clock(&self.data(), bases, url(), clock.clone());
         for _ in 0..100 {
             match open(bases.clone()) {
                 // A test beside this one has started a process, which holds our files until its exec.
@@ -139,7 +145,7 @@ pub(crate) fn publish_group(store: &Store, numbers: &[usize]) -> Vec<Arc<StoredI
 
 pub(crate) fn new_image(store: &Store, number: usize) -> NewImage {
     let (base, label) = (Some(NAME.parse().unwrap()), Some(format!("worker-{number}")));
-    NewImage { base, recipe: recipe(store, number).seal(), label }
+    NewImage { base, recipe: recipe(store, number).seal(), label, limits: AccessLimits::default() }
 }
 
 /// Makes the image of host number `number` that of an owner.

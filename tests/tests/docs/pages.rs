@@ -233,6 +233,13 @@ fn rolling_out_a_new_base() {
 }
 
 #[test]
+fn limiting_the_access_to_an_image() {
+    follow("how-to/limit-access.md", |reader| {
+        fs::write(reader.directory.path().join("worker-0.yaml"), quick_start_host()).unwrap();
+    });
+}
+
+#[test]
 fn security() {
     follow("how-to/security.md", |_| ());
 }

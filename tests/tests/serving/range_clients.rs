@@ -69,6 +69,7 @@ fn start() -> Server {
         host: None,
         media_type: "application/x-iso9660-image",
         reading: None,
+        access: None,
     };
     let own = ServedFile { base: Arc::new(BaseFiles::from([(Role::Iso, private)])), ..file.clone() };
     let [service, own] = [file, own].map(|file| media::service(Arc::new(OneFile(file)), MediaMetrics::default()));

@@ -1,5 +1,6 @@
 //! `/v1/boots`: boots hosts, shows the progress, and restores their BMCs.
 
+mod clients;
 mod create;
 mod events;
 mod follow;

@@ -9,12 +9,15 @@ use imagelib::recipe::RecipeId;
 use vocabulary::host::{BmcSpec, HostSpec};
 use vocabulary::report::Report;
 
+use super::clients;
 use super::order::{BootOrder, BootSettings, Source};
 use crate::api::images::{Draft, Order, OrderedBase, Sealed};
 use crate::api::problem::{Problem, ProblemKind};
 use crate::api::user_documents::UserDocuments;
 use crate::api::{Api, documents};
-use crate::boots::{BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home, static_addresses};
+use crate::boots::{
+    BootOnlyFrom, BootOptions, CredentialsName, Evidence, GivenCredentials, NewBoot, call_home, static_addresses,
+};
 use redfish::bmc::Medium;
 use redfish::{BmcAddress, Credentials, Password};
 
@@ -65,6 +68,7 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
     };
     let (hosts, report) = documents::good_hosts(text, image.request.host.as_deref(), base.target(&image.request))?;
     check_address(settings, hosts.len())?;
+    let is_open = image.limits.only_from.is_none();
     let mut prepared = Prepared { boots: Vec::new(), images: Vec::new(), report };
     for (host, network) in hosts {
         let addresses = static_addresses(&network.topology);
@@ -77,6 +81,9 @@ fn with_new_images(api: &Api, settings: &BootSettings, image: &Order) -> Result<
         let boot = new_boot(api, settings, Some((&host, addresses)), label, image, medium, wait_for)?;
         prepared.boots.push(boot);
         prepared.images.push(sealed);
+    }
+    if api.boots.only_from() == BootOnlyFrom::Bmc && is_open {
+        clients::restrict(api, &prepared.boots, &mut prepared.images)?;
     }
     Ok(prepared)
 }

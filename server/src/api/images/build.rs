@@ -7,6 +7,7 @@ use imagelib::ignition::Additions;
 use imagelib::image::ImageError;
 use imagelib::recipe::{PartOrder, Recipe, RootfsLocation, SealedRecipe};
 use media::MediaUrl;
+use media::access::AccessLimits;
 use vocabulary::host::HostSpec;
 use vocabulary::report::Report;
 
@@ -26,6 +27,8 @@ pub(in crate::api) struct Draft {
     pub recipe: Recipe,
     /// What the user calls the host.
     label: Option<String>,
+    /// The limits on the access to the image.
+    limits: AccessLimits,
     /// Warnings about the documents.
     pub report: Report,
 }
@@ -77,7 +80,7 @@ impl OrderedBase {
     pub(in crate::api) fn compose(
         &self,
         media_url: &MediaUrl,
-        Order { format, ignition, request, .. }: Order,
+        Order { format, ignition, limits, request, .. }: Order,
         host: Option<(&HostSpec, ConvertedNetwork)>,
         report: Report,
     ) -> Result<Draft, Problem> {
@@ -111,7 +114,7 @@ impl OrderedBase {
         let name = host.as_ref().and_then(|(host, _)| host.name.clone());
         let recipe = compose(ordered, host.map(|(_, network)| network).unwrap_or_default());
         let label = name.or_else(|| recipe.additions.hostname.as_ref().map(ToString::to_string));
-        Ok(Draft { base: self.registered.clone(), open, recipe, label, report })
+        Ok(Draft { base: self.registered.clone(), open, recipe, label, limits, report })
     }
 }
 
@@ -127,7 +130,7 @@ pub(in crate::api) fn open_base(store: &Store, name: &str) -> Result<Arc<OpenBas
 impl Draft {
     /// Completes the recipe.
     pub(in crate::api) fn seal(self) -> Sealed {
-        Sealed { base: self.base, recipe: self.recipe.seal(), label: self.label }
+        Sealed { base: self.base, recipe: self.recipe.seal(), label: self.label, limits: self.limits }
     }
 }
 
@@ -139,21 +142,20 @@ pub(in crate::api) struct Sealed {
     pub recipe: SealedRecipe,
     /// What the user calls the host.
     pub label: Option<String>,
+    /// The limits on the access to the image.
+    pub limits: AccessLimits,
 }
 
 impl From<Sealed> for NewImage {
-    fn from(Sealed { base, recipe, label }: Sealed) -> Self {
-        Self { base: base.map(|base| base.name().clone()), recipe, label }
+    fn from(Sealed { base, recipe, label, limits }: Sealed) -> Self {
+        Self { base: base.map(|base| base.name().clone()), recipe, label, limits }
     }
 }
 
 impl Sealed {
     /// Publishes the image.
     pub(in crate::api) fn publish(self, store: &Store) -> Result<(Arc<StoredImage>, Publication), StoreError> {
-        match self.base {
-            Some(base) => store.publish(base.name().as_str(), self.recipe, self.label),
-            None => store.publish_data(self.recipe, self.label),
-        }
+        store.publish_image(self.into())
     }
 }
 

@@ -43,6 +43,9 @@ struct ImageBytes(Vec<u8>);
 /// The same request always gives the same image with the same URLs. The server answers 201 the first time, and 200 after
 /// that. It answers when the image is on disk and served.
 ///
+/// `ttl`, `max_reads` and `only_from` limit the access to the image, and are not part of it. The limits of the last request
+/// for an image are valid: they replace the earlier ones, and count from the beginning.
+///
 /// With `Accept: application/octet-stream`, the answer is the image itself (the ISO or the initramfs), and the server stores
 /// nothing. The bytes and the entity tag are the same as under the image's URL.
 ///
@@ -94,6 +97,9 @@ async fn answer(
                 AllHosts::prepare(&shared.store, order).map(|all| Made::All(Box::new(all)))
             };
         }
+        if streams && !order.limits.is_empty() {
+            return Err(limited_stream());
+        }
         let draft = draft(&shared.store, &shared.media_url, order)?;
         if streams { stream(&shared, draft) } else { publish(&shared, draft) }.map(Made::One)
     });
@@ -116,6 +122,12 @@ enum Made {
 fn several_streams() -> Problem {
     let detail =
         "hosts: an answer can be the image of one host only; leave out hosts, or Accept: application/octet-stream";
+    Problem::new(ProblemKind::WrongParameter, detail)
+}
+
+fn limited_stream() -> Problem {
+    let detail = "ttl, max_reads, only_from: they limit the access to an image that the server stores; leave them out, or Accept: \
+                  application/octet-stream";
     Problem::new(ProblemKind::WrongParameter, detail)
 }
 

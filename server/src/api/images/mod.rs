@@ -1,5 +1,6 @@
 //! `/v1/images`: orders, shows and deletes images.
 
+mod access;
 mod build;
 mod create;
 mod create_all;

@@ -1,6 +1,7 @@
 //! Orders of images: one image of one base for one host. A client sends JSON, or documents and a query.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use imagelib::base::Format;
@@ -9,6 +10,7 @@ use imagelib::delivery::DeliveryProfile;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit, UserConfig};
 use imagelib::kernel_arguments::{KernelArgument, KernelArgumentEdits, Replacement};
 use imagelib::recipe::{DataDrive, RootfsUrl};
+use media::access::{AccessLimits, Network, OnlyFrom, Ttl};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -88,6 +90,20 @@ pub(in crate::api) struct ImageRequest {
     /// Whether dayone may replace files that somebody has embedded in the base. Otherwise it refuses such a base.
     #[serde(default)]
     pub replace_embedded: bool,
+    /// How long the server serves the image, in seconds from this request on. After that, its URLs answer 404, and the server
+    /// removes it. Absent: until it is deleted.
+    #[serde(default)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 315_360_000, example = 14400)]
+    pub ttl: Option<Ttl>,
+    /// How many times each file of the image may be read as a whole: when the server has delivered as many times the file's
+    /// size in bytes, further requests for it answer 403. Absent: any number of times.
+    #[serde(default)]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub max_reads: Option<NonZeroU32>,
+    /// The networks (CIDR) or addresses whose clients may read the image; requests of all others answer 403. Absent: all clients.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 64, example = json!(["192.0.2.0/24", "2001:db8::/64"]))]
+    pub only_from: Option<OnlyFrom>,
 }
 
 /// The hosts that get an image.
@@ -160,6 +176,16 @@ query_parameters! {
         rootfs_url: Option<RootfsUrl>,
         /// `true`: dayone may replace files that somebody has embedded in the base.
         replace_embedded: Option<bool>,
+        /// How long the server serves the image, in seconds from this request on. After that, its URLs answer 404, and the server
+        /// removes it. Absent: until it is deleted.
+        #[param(value_type = Option<u64>, minimum = 1, maximum = 315_360_000)]
+        ttl: Option<Ttl>,
+        /// How many times each file of the image may be read as a whole; further requests for it answer 403.
+        #[param(value_type = Option<u32>, minimum = 1)]
+        max_reads: Option<NonZeroU32>,
+        /// A network (CIDR) or an address whose clients may read the image; repeatable; requests of all others answer 403.
+        #[param(value_type = Option<Vec<String>>)]
+        only_from: Vec<Network>,
     }
 }
 
@@ -182,6 +208,8 @@ impl From<OrderQuery> for ImageRequest {
             profile: query.profile,
             rootfs_url: query.rootfs_url,
             replace_embedded: query.replace_embedded.unwrap_or_default(),
+            ttl: query.ttl,
+            max_reads: query.max_reads,
             ..Self::default()
         }
     }
@@ -196,6 +224,8 @@ pub(in crate::api) struct Order {
     pub documents: Option<UserDocuments>,
     /// The user's own Ignition config.
     pub ignition: Option<UserConfig>,
+    /// The limits on the access to the image.
+    pub limits: AccessLimits,
     /// Everything else, as the client sent it. It has a base or the contents of a data image, and never both.
     pub request: ImageRequest,
 }
@@ -226,7 +256,12 @@ impl Order {
             UserConfig::parse(config.get().as_bytes())
                 .map_err(|error| Problem::new(ProblemKind::DocumentsRefused, error.to_string()))
         });
-        Ok(Self { format, documents, ignition: ignition.transpose()?, request })
+        let limits = AccessLimits {
+            ttl: request.ttl.take(),
+            max_reads: request.max_reads.take(),
+            only_from: request.only_from.take(),
+        };
+        Ok(Self { format, documents, ignition: ignition.transpose()?, limits, request })
     }
 }
 
@@ -239,7 +274,8 @@ impl DocumentRequest for Order {
 
     fn from_query(mut query: OrderQuery, documents: UserDocuments) -> Result<Self, Problem> {
         let data = data(query.data.take(), query.file_system.take(), query.publisher.take())?;
-        let request = ImageRequest { data, ..query.into() };
+        let only_from = only_from(std::mem::take(&mut query.only_from))?;
+        let request = ImageRequest { data, only_from, ..query.into() };
         Self::new(request, Some(documents), ProblemKind::WrongParameter)
     }
 
@@ -289,6 +325,14 @@ fn data(
         }
         None => Ok(None),
     }
+}
+
+fn only_from(networks: Vec<Network>) -> Result<Option<OnlyFrom>, Problem> {
+    if networks.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |error| Problem::new(ProblemKind::WrongParameter, format!("only_from: {error}"));
+    OnlyFrom::try_from(networks).map(Some).map_err(wrong)
 }
 
 fn malformed(detail: &str) -> Problem {

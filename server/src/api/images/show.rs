@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
+use super::access::AccessBody;
 use crate::findings::{FindingBody, findings};
 use crate::store::{IPXE_SCRIPT, ImageState, PlannedImage, StoredImage};
 
@@ -61,6 +62,9 @@ pub(crate) struct SummaryBody {
     /// The entity tag of the ISO, the disk or the initramfs, in quotes as in the header.
     #[schema(example = "\"9f86d081884c7d659a2feaa0c55ad015\"")]
     pub(crate) etag: Option<String>,
+    /// The limits on the access to the image; absent if everybody who has its URL may read it until it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) access: Option<AccessBody>,
 }
 
 /// A file of an image.
@@ -73,6 +77,9 @@ pub(crate) struct FileBody {
     pub(crate) size: u64,
     /// The entity tag, in quotes as in the header. It changes if and only if the bytes change.
     pub(crate) etag: String,
+    /// How many times the file was read as a whole, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reads: Option<u64>,
 }
 
 /// Returns the name, the length and the entity tag of each file of `planned`.
@@ -109,6 +116,7 @@ fn summarise(image: &StoredImage, state: &ImageState) -> SummaryBody {
         reason: state.as_ref().err().cloned(),
         size,
         etag,
+        access: image.access().as_deref().map(AccessBody::from),
     }
 }
 
@@ -122,7 +130,11 @@ pub(crate) fn image(image: &StoredImage, media_url: &MediaUrl, documents: Report
     if let Some(planned) = planned {
         report.append(planned.image.report.clone());
     }
-    let file = |(name, size, etag)| (name, FileBody { url: url(name), size, etag });
+    let access = image.access();
+    let file = |(name, size, etag)| {
+        let reads = access.as_ref().and_then(|access| access.reads(name, size));
+        (name, FileBody { url: url(name), size, etag, reads })
+    };
     ImageBody {
         summary: summarise(image, &state),
         url: planned.and_then(|planned| planned.image.main_file()).map(|(name, _)| url(name.as_str())),

@@ -244,7 +244,11 @@ async fn connect(shared: &Arc<Shared>, boot: &Boot) -> Result<Bmc, Stop> {
 /// The image of a boot, and the URL that the BMC gets.
 fn stored_image(shared: &Shared, boot: &Boot) -> Result<(Arc<StoredImage>, String), Stop> {
     let id = boot.record().image;
-    let gone = || Stop::Failed(format!("the image {id} was deleted; make it again, and start the boot again").into());
+    let gone = || {
+        let text =
+            format!("the image {id} was deleted, or its time to live is over; make it again, and start the boot again");
+        Stop::Failed(text.into())
+    };
     let image = shared.store.image(&id).ok_or_else(gone)?;
     if image.available().is_none() {
         let text =

@@ -1,9 +1,12 @@
 //! Makes a request for boots (the API's `BootRequest`) from the arguments.
 
+use std::num::NonZeroU32;
+
 use base64::prelude::*;
 use imagelib::base::Format;
 use imagelib::ignition::{ExtraFile, SshPublicKey, Unit};
 use imagelib::kernel_arguments::KernelArgumentEdits;
+use media::access::{Network, Ttl};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,6 +34,9 @@ pub(super) struct Order {
     profile: Option<String>,
     rootfs_url: Option<String>,
     replace_embedded: bool,
+    ttl: Option<Ttl>,
+    max_reads: Option<NonZeroU32>,
+    only_from: Option<Vec<Network>>,
     bmc: Bmc,
     wait_for: Option<Vec<Evidence>>,
     booted_within: Option<u64>,
@@ -82,6 +88,9 @@ impl Order {
             profile: customisation.profile.map(|profile| text(&profile)),
             rootfs_url: customisation.rootfs_url.as_ref().map(|url| text(url)),
             replace_embedded: arguments.force,
+            ttl: arguments.image_access.ttl,
+            max_reads: arguments.image_access.max_reads,
+            only_from: Some(arguments.image_access.only_from.clone()).filter(|networks| !networks.is_empty()),
             bmc: Bmc {
                 address: arguments.bmc.clone(),
                 credentials,

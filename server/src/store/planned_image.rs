@@ -1,0 +1,131 @@
+//! An image that is planned over its open base: the files that the media plane serves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use imagelib::digest::Digest;
+use imagelib::image::{FileName, Image, ImageError};
+use imagelib::layout::Layout;
+use imagelib::overlay::{Content, Overlay, OverlayError, Segment, Sizes};
+use imagelib::recipe::{Recipe, RootfsLocation, RootfsUrl, RootfsUrlError};
+use media::served::{ETag, ServedFile};
+use media::{MediaToken, MediaUrl, MediaUrlError};
+
+use super::ipxe;
+use super::layouts::Layouts;
+use super::open_base::OpenBase;
+
+/// The iPXE script's name in an image's URL.
+pub const IPXE_SCRIPT: &str = "boot.ipxe";
+
+/// An image over an open base.
+#[derive(Debug)]
+pub struct PlannedImage {
+    /// The base.
+    pub base: Arc<OpenBase>,
+    /// The plan.
+    pub image: Image,
+    pub(super) served: BTreeMap<&'static str, ServedFile>,
+    layouts: Layouts,
+}
+
+/// Why planning an image failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlanError {
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A mistake in dayone.
+    #[error("the image does not fit its base: {0}")]
+    Overlay(#[from] OverlayError),
+    /// A mistake in dayone.
+    #[error("the image needs a file that its base does not have")]
+    NoFile,
+    /// The media URL in the recipe is not valid.
+    #[error("the URL of the root file system: {0}")]
+    MediaUrl(MediaUrlError),
+    /// The URL of the root file system cannot be a kernel argument.
+    #[error(transparent)]
+    RootfsUrl(#[from] RootfsUrlError),
+    /// Another version of dayone published the image with other bytes.
+    #[error(
+        "with this version of dayone, the image would have other bytes than when it was published; run the version that \
+         published it, or release the image and publish it again"
+    )]
+    OtherBytes,
+}
+
+/// The URL of the image's own `rootfs.img`, for a recipe whose host fetches it from the media plane.
+fn rootfs_url(recipe: &Recipe, token: &MediaToken) -> Result<Option<RootfsUrl>, PlanError> {
+    let Some(RootfsLocation::MediaPlane(media_url)) = &recipe.rootfs else { return Ok(None) };
+    let media_url: MediaUrl = media_url.parse().map_err(PlanError::MediaUrl)?;
+    Ok(Some(media_url.file(&token.as_str(), FileName::Rootfs.as_str()).parse()?))
+}
+
+impl PlannedImage {
+    /// Plans an image, and prepares the files that are served.
+    pub(super) fn plan(
+        recipe: &Recipe,
+        base: &Arc<OpenBase>,
+        token: &MediaToken,
+        created: SystemTime,
+        media_url: &MediaUrl,
+    ) -> Result<Self, PlanError> {
+        let rootfs_url = rootfs_url(recipe, token)?;
+        let image = Image::plan_at(recipe, &base.base, base.identity, rootfs_url.as_ref())?;
+        let served_file = |overlay: Overlay, identity: &Digest, media_type| ServedFile {
+            base: Arc::new(base.files_of(&overlay)),
+            overlay: Arc::new(overlay),
+            etag: ETag::new(identity),
+            last_modified: created,
+            changes: false,
+            host: None,
+            media_type,
+            reading: None,
+            access: None,
+        };
+        let mut served = BTreeMap::new();
+        for (name, part) in &image.files {
+            let identity = base.identity_of(part).ok_or(PlanError::NoFile)?;
+            served.insert(name.as_str(), served_file(part.clone(), &identity, "application/octet-stream"));
+        }
+        if let Some(script) = ipxe::script(&image, |file| media_url.file(&token.as_str(), file.as_str())) {
+            let identity = Digest::of(script.as_bytes());
+            let content = Segment::Own(Content::Bytes(Bytes::from(script)));
+            let overlay = Overlay::concatenated(&Sizes::new(), vec![content])?;
+            served.insert(IPXE_SCRIPT, served_file(overlay, &identity, "text/plain; charset=utf-8"));
+        }
+        Ok(Self { base: Arc::clone(base), image, served, layouts: Layouts::default() })
+    }
+
+    /// The identities of the bytes of each file.
+    pub(super) fn identities(&self) -> BTreeMap<String, Digest> {
+        let files = self.image.files.iter();
+        files.filter_map(|(name, part)| Some((name.to_string(), self.base.identity_of(part)?))).collect()
+    }
+
+    /// The served files in the order of their names, with their sizes.
+    pub(super) fn sizes(&self) -> Vec<(&'static str, u64)> {
+        self.served.iter().map(|(name, file)| (*name, file.overlay.size())).collect()
+    }
+
+    /// How many answers with bytes of the image are under way: each of them holds the files of the base.
+    pub(super) fn transfers(&self) -> usize {
+        self.served.values().map(|file| Arc::strong_count(&file.base).saturating_sub(1)).sum()
+    }
+
+    pub(super) fn size(&self, file: &str) -> u64 {
+        self.served.get(file).map_or(0, |file| file.overlay.size())
+    }
+
+    /// The layout of a file of the image. The first call reads the directories in the image.
+    pub fn layout(&self, file: &str) -> Arc<Layout> {
+        self.layouts.get(&self.image, &self.base, file, self.size(file))
+    }
+
+    /// Whether the image has an iPXE script.
+    pub fn has_ipxe_script(&self) -> bool {
+        self.served.contains_key(IPXE_SCRIPT)
+    }
+}

@@ -1,30 +1,32 @@
 //! Access control of the API: bearer tokens of programs, and sessions of browsers.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, Uri};
 
+use super::clients::{ApiClients, Caller, Role, TokenDigest};
 use super::origin::{Source, authority};
+use super::permissions::Permissions;
 use super::problem::{Problem, ProblemKind};
 use super::sessions::Sessions;
-use super::tokens::{ApiTokens, TokenDigest};
 
-/// Who may use the API. Clones share their tokens and sessions.
+/// Who may use the API. Clones share their clients and sessions.
 #[derive(Debug, Clone)]
 pub struct Access {
-    tokens: ApiTokens,
+    clients: ApiClients,
     sessions: Sessions,
     tls: bool,
 }
 
 impl Access {
-    /// Access with one of `tokens`, or without a token if there are none. `tls` tells whether the API speaks TLS.
-    pub fn new(tokens: ApiTokens, tls: bool) -> Self {
-        Self { tokens, sessions: Sessions::default(), tls }
+    /// Access for `clients`, or for every program on this machine if there are none. `tls` tells whether the API speaks TLS.
+    pub fn new(clients: ApiClients, tls: bool) -> Self {
+        Self { clients, sessions: Sessions::default(), tls }
     }
 
     /// Whether the API speaks TLS.
@@ -34,12 +36,12 @@ impl Access {
 
     /// Whether a client needs a token.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.tokens.is_empty()
+        !self.clients.is_empty()
     }
 
     /// Begins a session if the token is valid. Returns its id.
     pub(crate) fn log_in(&self, token: &str) -> Result<Option<String>, getrandom::Error> {
-        if !self.tokens.admit(token) {
+        if self.clients.with_token(token).is_none() {
             return Ok(None);
         }
         self.sessions.begin(TokenDigest::of(token)).map(Some)
@@ -62,44 +64,65 @@ impl Access {
         pairs.filter(move |(given, _)| *given == name).map(|(_, id)| id)
     }
 
-    /// Whether a request has the cookie of a session.
-    pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
-        self.cookies(headers).any(|id| self.sessions.admit(id, &self.tokens))
+    /// The client whose session a request has the cookie of.
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<Arc<Caller>> {
+        self.cookies(headers).find_map(|id| self.sessions.client(id, &self.clients))
     }
 
-    /// Checks a request for the API. A session counts only for requests of the server's own pages: browsers send its cookie with
+    /// Returns who sends a request. A session counts only for requests of the server's own pages: browsers send its cookie with
     /// requests of other pages on the same site, too.
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn caller(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Caller>, Problem> {
         if !self.needs_token() {
-            return check_local(uri, headers);
+            return check_local(uri, headers).map(|()| Arc::new(Caller::LOCAL));
         }
-        if headers.contains_key(AUTHORIZATION) || !self.has_session(headers) {
-            return check_token(&self.tokens, headers);
-        }
+        let session = if headers.contains_key(AUTHORIZATION) { None } else { self.session(headers) };
+        let Some(caller) = session else { return check_token(&self.clients, headers) };
         if Source::of(uri, headers) == Source::Own {
-            return Ok(());
+            return Ok(caller);
         }
         let detail = "the session of a browser is valid only for requests of this server's own pages; other programs send a token";
         Err(Problem::new(ProblemKind::ForeignOrigin, detail))
     }
 }
 
+/// What the middleware needs: who may use the API, and for what.
+#[derive(Debug, Clone)]
+pub(super) struct Gate {
+    pub(super) access: Access,
+    pub(super) permissions: Arc<Permissions>,
+}
+
 /// Middleware: lets a request pass if it has one of the tokens or comes from a page with a session; or, if the server has no
-/// tokens, if it comes from a program on this machine.
-pub(super) async fn check(State(access): State<Access>, request: Request, next: Next) -> Result<Response, Problem> {
-    access.check(request.uri(), request.headers())?;
+/// tokens, if it comes from a program on this machine. The client's role must allow the operation.
+pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
+    let caller = gate.access.caller(request.uri(), request.headers())?;
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
+    check_role(&caller, gate.permissions.needed(request.method(), route))?;
+    request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 
-fn check_token(tokens: &ApiTokens, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_role(caller: &Caller, needed: Role) -> Result<(), Problem> {
+    if caller.role >= needed {
+        return Ok(());
+    }
+    let detail = format!(
+        "this needs the role '{needed}', and {} has the role '{}'; use another token, or ask the server's operator",
+        caller.identity, caller.role
+    );
+    Err(Problem::new(ProblemKind::RoleTooSmall, detail).with_needed_role(needed))
+}
+
+fn check_token(clients: &ApiClients, headers: &HeaderMap) -> Result<Arc<Caller>, Problem> {
     let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.split_once(' ')).and_then(|(scheme, token)| {
         // RFC 9110 §11.1: schemes are case-insensitive.
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     match token {
-        Some(token) if tokens.admit(token) => Ok(()),
-        Some(_) => Err(Problem::new(ProblemKind::Unauthorized, "the bearer token is not valid on this server")),
+        Some(token) => clients
+            .with_token(token)
+            .ok_or_else(|| Problem::new(ProblemKind::Unauthorized, "the bearer token is not valid on this server")),
         None => Err(Problem::new(
             ProblemKind::Unauthorized,
             "send one of this server's tokens in the header: Authorization: Bearer TOKEN",
@@ -159,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_token_is_read_as_rfc_6750_writes_it() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
         let admitted = |value: &str| {
             let mut headers = HeaderMap::new();
@@ -174,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_session_is_for_the_servers_own_pages() {
-        let mut tokens = ApiTokens::default();
+        let mut tokens = ApiClients::default();
         tokens.add("0123456789abcdef", "the test").unwrap();
         let access = Access::new(tokens, false);
         assert_eq!(access.log_in("0123456789abcdee").unwrap(), None);
@@ -186,10 +209,13 @@ mod tests {
             for (name, value) in told {
                 headers.insert(*name, value.parse().unwrap());
             }
-            access.check(&Uri::from_static("/v1/bases"), &headers).map_err(|problem| problem.kind())
+            access
+                .caller(&Uri::from_static("/v1/bases"), &headers)
+                .map(|caller| caller.role)
+                .map_err(|problem| problem.kind())
         };
-        assert_eq!(checked(&[("sec-fetch-site", "same-origin")]), Ok(()));
-        assert_eq!(checked(&[("referer", "http://dayone.example/")]), Ok(()));
+        assert_eq!(checked(&[("sec-fetch-site", "same-origin")]), Ok(Role::Boot));
+        assert_eq!(checked(&[("referer", "http://dayone.example/")]), Ok(Role::Boot));
         for told in [&[][..], &[("sec-fetch-site", "same-site")], &[("origin", "http://evil.example")]] {
             assert_eq!(checked(told), Err(ProblemKind::ForeignOrigin), "{told:?}");
         }

@@ -89,7 +89,7 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
 }
 
 /// Read the metrics, in the format `OpenMetrics`.
-#[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service",
+#[utoipa::path(operation_id = "getMetrics", get, path = "/metrics", tag = "service", security(("token" = ["read"])),
     responses((status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text")))]
 async fn metrics(State(api): State<Arc<Api>>) -> Response {
     api.boots.measure();

@@ -5,6 +5,7 @@ pub mod access;
 pub(crate) mod bases;
 mod boots;
 mod check;
+pub mod clients;
 mod documents;
 mod explanations;
 mod health;
@@ -14,13 +15,13 @@ mod keyfiles;
 mod openapi;
 pub(crate) mod origin;
 mod parameters;
+mod permissions;
 pub mod problem;
 mod problems;
 mod queues;
 mod request;
 mod sessions;
 pub(crate) mod timestamp;
-pub mod tokens;
 mod trace;
 mod user_documents;
 
@@ -39,7 +40,9 @@ use crate::boots::Boots;
 use crate::live::Publisher;
 use crate::metrics::Metrics;
 use crate::store::Store;
-use access::Access;
+use access::{Access, Gate};
+use clients::Role;
+use permissions::Permissions;
 use problem::{Problem, ProblemKind};
 use queues::Queues;
 
@@ -47,6 +50,9 @@ pub use openapi::document;
 
 /// How many digests of images dayone computes at once. Each keeps a processor busy for seconds, which BMCs need, too.
 const DIGESTS_AT_ONCE: usize = 1;
+
+/// The path of the description of the API, which does not describe itself.
+const DESCRIPTION: &str = "/v1/openapi.json";
 
 /// The state that all handlers share.
 pub struct Api {
@@ -97,12 +103,14 @@ impl Api {
     pub fn into_router(self, access: Access, page: axum::Router<Arc<Self>>) -> axum::Router {
         let api = Arc::new(self);
         let (router, document) = protected().split_for_parts();
+        let permissions = Permissions::of(&document).with(http::Method::GET, DESCRIPTION, Role::Read);
+        let gate = Gate { access: access.clone(), permissions: Arc::new(permissions) };
         // The document is the same for every request.
         let document = openapi::to_json(&document);
         let router = router
-            .route("/v1/openapi.json", get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
-            .layer(axum::Extension(access.clone()))
-            .route_layer(from_fn_with_state(access, access::check));
+            .route(DESCRIPTION, get(async move || ([(CONTENT_TYPE, "application/json")], document.clone())))
+            .layer(axum::Extension(access))
+            .route_layer(from_fn_with_state(gate, access::check));
         let (open, _) = health::router().split_for_parts();
         router
             .merge(open)

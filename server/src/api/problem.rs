@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vocabulary::report::Report;
 
+use super::clients::Role;
 use crate::findings::{FindingBody, findings};
 use crate::store::StorageTrouble;
 
@@ -56,6 +57,8 @@ problem_kinds! {
     Unauthorized = UNAUTHORIZED, "unauthorized", "A valid bearer token is required";
     /// The request comes from another web site; or the server has no token, and the request comes from another machine. Set a token to use the API from there.
     ForeignOrigin = FORBIDDEN, "foreign-origin", "The request comes from another web site or machine";
+    /// The client may do less than this; `needed_role` is the role that it needs. Use a token with that role.
+    RoleTooSmall = FORBIDDEN, "role-too-small", "The client's role does not allow this";
     /// Nothing exists at this path.
     NotFound = NOT_FOUND, "not-found", "Not found";
     /// This path supports other methods; see the Allow header.
@@ -152,6 +155,9 @@ pub struct ProblemBody {
     /// How many bytes are available, if something does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<u64>,
+    /// The role that the request needs: `read`, `build` or `boot`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needed_role: Option<&'static str>,
 }
 
 /// Why the server refuses a request: an answer for the client, and a cause that only the log gets.
@@ -183,6 +189,7 @@ impl Problem {
             known: None,
             needed: None,
             available: None,
+            needed_role: None,
         };
         Self { kind, body: Box::new(body), cause: None }
     }
@@ -244,6 +251,13 @@ impl Problem {
     #[must_use]
     pub fn with_sizes(mut self, needed: u64, available: u64) -> Self {
         (self.body.needed, self.body.available) = (Some(needed), Some(available));
+        self
+    }
+
+    /// Adds the role that the request needs.
+    #[must_use]
+    pub fn with_needed_role(mut self, role: Role) -> Self {
+        self.body.needed_role = Some(role.word());
         self
     }
 

@@ -51,6 +51,10 @@ pub struct Settings {
     #[arg(long, env = "DAYONE_API_TOKEN_FILE", value_name = "FILE", value_delimiter = '\n')]
     pub api_token_file: Vec<PathBuf>,
 
+    /// File (YAML) with the API's clients: name, role (read, build or boot), and the SHA-256 of the token of each
+    #[arg(long, env = "DAYONE_API_CLIENTS", value_name = "FILE")]
+    pub api_clients: Option<PathBuf>,
+
     /// Certificate chain (PEM) of the API [default: plain HTTP]
     #[arg(long, env = "DAYONE_API_TLS_CERT", value_name = "FILE")]
     pub api_tls_cert: Option<PathBuf>,
@@ -198,6 +202,7 @@ mod tests {
             base_max_gib,
             api_listen,
             api_token_file,
+            api_clients,
             api_tls_cert,
             api_tls_key,
             media_listen,

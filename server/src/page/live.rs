@@ -22,7 +22,7 @@ pub(super) async fn live(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let is_admitted = move || access.check(&uri, &headers).is_ok();
+    let is_admitted = move || access.caller(&uri, &headers).is_ok();
     let followed = publisher.follow(Followed::of(query.as_deref()), &api, &api.stopping, is_admitted);
     followed.ok_or_else(|| {
         let detail = format!("{MOST_FOLLOWERS} browsers follow the page already; reload it to see the present state");

@@ -22,16 +22,20 @@ pub(super) async fn admit(State(access): State<Access>, mut request: Request, ne
     if !wants_html(headers) {
         return nothing_here().into_response();
     }
-    // Without tokens, the API checks where a request comes from, and so does the page.
-    if !access.needs_token() {
-        if let Err(problem) = access.check(request.uri(), headers) {
-            return problem.into_response();
+    let caller = if access.needs_token() {
+        access.session(headers)
+    } else {
+        // Without tokens, the API checks where a request comes from, and so does the page.
+        match access.caller(request.uri(), headers) {
+            Ok(caller) => Some(caller),
+            Err(problem) => return problem.into_response(),
         }
-    } else if !access.has_session(headers) {
+    };
+    let Some(caller) = caller else {
         let then = request.uri().path_and_query().map_or("/", |path| path.as_str());
         return CredentialForm::new(then).into_response();
-    }
-    let shell = Shell::new(&access, request.uri(), headers);
+    };
+    let shell = Shell::new(&access, &caller, request.uri(), headers);
     request.extensions_mut().insert(shell);
     next.run(request).await
 }
@@ -42,6 +46,6 @@ pub(super) async fn admit_script(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    access.check(request.uri(), request.headers())?;
+    access.caller(request.uri(), request.headers())?;
     Ok(next.run(request).await)
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::tokens::{ApiTokens, TokenError};
+use crate::api::clients::{ApiClients, ClientFileError, TokenError, TokenFileError};
 use crate::arguments::Settings;
 use crate::bases::{AllowedSources, FetchSettings, Keyring, KeyringError};
 use crate::boots::BootSettings;
@@ -25,6 +25,12 @@ pub enum ConfigError {
     /// A token is not valid.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A file with tokens is not valid.
+    #[error(transparent)]
+    TokenFile(#[from] TokenFileError),
+    /// The file with the API's clients is not valid.
+    #[error("--api-clients {0}")]
+    Clients(#[from] ClientFileError),
     /// TLS files are not valid.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -82,7 +88,8 @@ impl ConfigError {
     /// The setting that the error is about.
     pub(crate) fn setting(&self) -> &'static str {
         match self {
-            Self::Token(_) => "api-token-file",
+            Self::Token(_) | Self::TokenFile(_) => "api-token-file",
+            Self::Clients(_) => "api-clients",
             Self::Tls(_) | Self::HalfTls { plane: "media" } => "media-tls-cert",
             Self::HalfTls { .. } => "api-tls-cert",
             Self::BmcCa { .. } => "bmc-ca",
@@ -97,7 +104,8 @@ impl ConfigError {
     /// A stable name.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Token(_) => "token-file",
+            Self::Token(_) | Self::TokenFile(_) => "token-file",
+            Self::Clients(_) => "client-file",
             Self::Tls(_) => "tls-unusable",
             Self::HalfTls { .. } => "half-tls",
             Self::BmcCa { .. } => "bmc-ca",
@@ -121,8 +129,8 @@ pub struct Config {
     pub fetches: FetchSettings,
     /// The address of the API.
     pub api_listen: SocketAddr,
-    /// The tokens for the API. Without one, the API must listen on loopback, and anyone on this machine may use it.
-    pub api_tokens: ApiTokens,
+    /// The clients of the API, each with its role. Without one, the API must listen on loopback, and anyone on this machine may use it.
+    pub api_clients: ApiClients,
     /// Without it, the API speaks plain HTTP.
     pub api_tls: Option<Tls>,
     /// The address of the media plane. `None`: port 8081 of all addresses.
@@ -149,12 +157,15 @@ impl Config {
     /// Makes a configuration from `settings`, with defaults for what they leave out. `token` is one more token for the API,
     /// from the variable `DAYONE_API_TOKEN`: others can read a command line.
     pub fn new(settings: Settings, token: Option<&str>) -> Result<Self, ConfigError> {
-        let mut api_tokens = ApiTokens::default();
+        let mut api_clients = ApiClients::default();
         for path in &settings.api_token_file {
-            api_tokens.add_file(path)?;
+            api_clients.add_token_file(path)?;
+        }
+        if let Some(path) = &settings.api_clients {
+            api_clients.add_client_file(path)?;
         }
         if let Some(token) = token {
-            api_tokens.add(token, "the variable DAYONE_API_TOKEN")?;
+            api_clients.add(token, "the variable DAYONE_API_TOKEN")?;
         }
         let boots = boots(&settings)?;
         let fetches = fetches(&settings)?;
@@ -164,7 +175,7 @@ impl Config {
             bases: settings.base,
             fetches,
             api_listen: settings.api_listen.unwrap_or_else(|| ([127, 0, 0, 1], API_PORT).into()),
-            api_tokens,
+            api_clients,
             api_tls: tls("api", settings.api_tls_cert, settings.api_tls_key)?,
             media_listen: settings.media_listen,
             media_url: settings.media_url,
@@ -181,7 +192,7 @@ impl Config {
 
     /// Checks what can be checked before the start.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.api_tokens.is_empty() && !is_loopback(self.api_listen.ip()) {
+        if self.api_clients.is_empty() && !is_loopback(self.api_listen.ip()) {
             return Err(ConfigError::OpenApi(self.api_listen));
         }
         match self.media_listen {

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 use crate::api::Api;
 use crate::api::access::Access;
-use crate::api::tokens::ApiTokens;
+use crate::api::clients::ApiClients;
 use crate::bases::{BaseFetches, FetchMetrics};
 use crate::boots::{BootMetrics, Boots};
 use crate::metrics::Metrics;
@@ -45,7 +45,7 @@ pub struct Server {
     api_address: SocketAddr,
     media_address: SocketAddr,
     media_url: MediaUrl,
-    tokens: ApiTokens,
+    clients: ApiClients,
     boots: Boots,
     api_options: LiveOptions,
     media_options: LiveOptions,
@@ -122,8 +122,8 @@ impl Server {
         let fetches = BaseFetches::start(Arc::clone(&store), config.fetches, fetch_metrics, stopping.clone());
         let fetches = fetches.map_err(StartError::Fetches)?;
         let api = Api::new(store, media.clone(), media_url.clone(), boots.clone(), fetches, metrics, stopping.clone());
-        let tokens = config.api_tokens;
-        let access = Access::new(tokens.clone(), config.api_tls.is_some());
+        let clients = config.api_clients;
+        let access = Access::new(clients.clone(), config.api_tls.is_some());
         let router = api.into_router(access.clone(), page::router(access));
         let (api_options, media_options) = (api_listener.options(), media_listener.options());
         let mut planes = JoinSet::new();
@@ -134,7 +134,7 @@ impl Server {
             api_address,
             media_address,
             media_url,
-            tokens,
+            clients,
             boots,
             api_options,
             media_options,
@@ -162,7 +162,7 @@ impl Server {
     /// Takes over what can change while the server runs: tokens, certificates, limits, and the settings for boots. Nothing of it
     /// can fail. Must be called on a runtime.
     pub fn configure(&self, config: Config) {
-        self.tokens.replace(&config.api_tokens);
+        self.clients.replace(&config.api_clients);
         self.boots.configure(config.boots);
         self.api_options.change(|options| {
             replace_tls(&mut options.tls, config.api_tls);

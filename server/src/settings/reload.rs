@@ -3,7 +3,8 @@
 use super::effective::Effective;
 
 /// The options whose new values a running server takes over. All others need a restart.
-pub(super) const LIVE: [&str; 18] = [
+pub(super) const LIVE: [&str; 19] = [
+    "api-clients",
     "api-tls-cert",
     "api-tls-key",
     "api-token-file",

@@ -20,6 +20,7 @@ mod orders;
 mod page;
 mod page_access;
 mod reading;
+mod roles;
 mod rolling_bases;
 mod service;
 mod support;

@@ -23,7 +23,7 @@ use crate::store::{AddBaseError, RemoveBaseError, StorageTrouble};
 ///
 /// If a base of this name was added before, images that exist keep it, with their URLs and bytes. The server removes it when no
 /// image uses it any more. A request for the files that the base has already changes nothing.
-#[utoipa::path(operation_id = "addBase", post, path = "/v1/bases", tag = "bases",
+#[utoipa::path(operation_id = "addBase", post, path = "/v1/bases", tag = "bases", security(("token" = ["boot"])),
     request_body(content = BaseOrder, description = "The base"),
     responses(
         (status = 200, description = "The base has these files already", body = BaseBody),
@@ -57,6 +57,7 @@ pub(super) async fn add(State(api): State<Arc<Api>>, request: Request) -> Result
 
 /// Remove a base that was added, with all its versions, and stop fetching it. The server refuses that while images use it.
 #[utoipa::path(operation_id = "removeBase", delete, path = "/v1/bases/{name}", tag = "bases",
+    security(("token" = ["boot"])),
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 204, description = "The base is removed. The server deletes its files after the last transfer of them"),
@@ -72,6 +73,7 @@ pub(super) async fn remove(State(api): State<Arc<Api>>, Path(name): Path<String>
 
 /// Stop fetching a base, and forget a failed attempt. The version that is there stays.
 #[utoipa::path(operation_id = "stopBaseFetch", delete, path = "/v1/bases/{name}/fetch", tag = "bases",
+    security(("token" = ["boot"])),
     params(("name" = String, Path, description = "The base's name")),
     responses(
         (status = 204, description = "The server no longer fetches the base, and has removed what had arrived"),

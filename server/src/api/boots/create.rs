@@ -39,7 +39,7 @@ pub(super) struct BegunBoots {
 ///
 /// Each host in the documents gets its own boot, unless `host` selects one. Either all boots begin or none. The server answers
 /// when it has recorded the boots; `/v1/boots/{id}` shows their progress.
-#[utoipa::path(operation_id = "createBoots", post, path = "/v1/boots", tag = "boots",
+#[utoipa::path(operation_id = "createBoots", post, path = "/v1/boots", tag = "boots", security(("token" = ["boot"])),
     params(OrderQuery, BootQuery),
     request_body(description = "At most 4 MiB", content(
         (BootRequest = "application/json"),

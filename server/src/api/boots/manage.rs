@@ -45,7 +45,7 @@ query_parameters! {
 }
 
 /// List boots.
-#[utoipa::path(operation_id = "listBoots", get, path = "/v1/boots", tag = "boots",
+#[utoipa::path(operation_id = "listBoots", get, path = "/v1/boots", tag = "boots", security(("token" = ["read"])),
     params(Page),
     responses(
         (status = 200, description = "A page of boots", body = BootList),
@@ -65,7 +65,7 @@ pub(super) async fn list(State(api): State<Arc<Api>>, StrictQuery(query): Strict
 }
 
 /// Show a boot.
-#[utoipa::path(operation_id = "getBoot", get, path = "/v1/boots/{id}", tag = "boots",
+#[utoipa::path(operation_id = "getBoot", get, path = "/v1/boots/{id}", tag = "boots", security(("token" = ["read"])),
     params(("id" = String, Path, description = "The boot's id")),
     responses(
         (status = 200, description = "The boot", body = BootBody),
@@ -90,6 +90,7 @@ query_parameters! {
 ///
 /// Delete a boot only when the host no longer needs the medium: a live system reads it for as long as it runs.
 #[utoipa::path(operation_id = "deleteBoot", delete, path = "/v1/boots/{id}", tag = "boots",
+    security(("token" = ["boot"])),
     params(("id" = String, Path, description = "The boot's id"), DeleteQuery),
     responses(
         (status = 202, description = "dayone is restoring the BMC; the step `ejected` shows when that is done", body = BootBody),

@@ -49,7 +49,7 @@ struct ImageBytes(Vec<u8>);
 /// With `hosts=all`, the answer is 207 and has a member for each host in the documents: its image or its problem. Errors of one
 /// host do not affect the others. An error that may concern every host, such as a document that is not YAML, is a problem of the
 /// whole request.
-#[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images",
+#[utoipa::path(operation_id = "createImage", post, path = "/v1/images", tag = "images", security(("token" = ["build"])),
     params(OrderQuery),
     request_body(description = "At most 4 MiB", content(
         (ImageRequest = "application/json"),
